@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/types.hpp>
+
+/// One parameter block for every kernel and for the CPU loops: 64-bit words, so that plain host code packs
+/// it without knowing the kernel's type. Operand 0 is the output.
+///   map:     [n] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R, operand-major, bytes]
+///   reduce:  [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [kept shape x Rk] [reduced shape x Rr]
+///            [stride x K*(Rk+Rr), operand-major, bytes, kept axes first]
+/// A flat map has R = 0.
+namespace quarry::kernels {
+
+template <int K, int S, int R, int Head = 1>
+struct params {
+  static constexpr int pointers = Head, scalars = Head + K, shape = scalars + 2 * S;
+  static constexpr int strides = shape + R, words = strides + K * R;
+  u64 word[words];
+
+  template <class T>
+  QUARRY_HD T* pointer(int k) const {
+    return reinterpret_cast<T*>(word[pointers + k]);
+  }
+  template <class T>
+  QUARRY_HD T scalar(int s) const {
+    return *reinterpret_cast<const T*>(&word[scalars + 2 * s]);
+  }
+  QUARRY_HD i64 extent(int d) const { return static_cast<i64>(word[shape + d]); }
+  QUARRY_HD i64 stride(int k, int d) const { return static_cast<i64>(word[strides + k * R + d]); }
+};
+
+/// The K-th type of a list.
+template <int K, class T, class... Rest>
+struct nth {
+  using type = typename nth<K - 1, Rest...>::type;
+};
+template <class T, class... Rest>
+struct nth<0, T, Rest...> {
+  using type = T;
+};
+
+}  // namespace quarry::kernels

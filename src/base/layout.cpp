@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/error.hpp>
+#include <quarry/base/layout.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace quarry {
+
+namespace {
+
+std::size_t axis_at(std::size_t step, std::size_t rank, Order order) {
+  return order == Order::c ? rank - 1 - step : step;
+}
+
+bool is_dense(const Layout& layout, std::size_t itemsize, Order order) {
+  auto expected = std::int64_t(itemsize);
+  bool matches = true;
+  for (std::size_t step = 0; step < layout.rank(); ++step) {
+    const std::size_t axis = axis_at(step, layout.rank(), order);
+    const std::int64_t extent = layout.shape[axis];
+    if (extent == 0) return true;
+    if (extent == 1 || !matches) continue;
+    matches = layout.strides[axis] == expected &&
+              !__builtin_mul_overflow(expected, extent, &expected);
+  }
+  return matches;
+}
+
+std::string names(std::span<const Shape> shapes) {
+  std::string text;
+  for (const Shape& shape : shapes) text += (text.empty() ? "" : " and ") + to_string(shape);
+  return text;
+}
+
+/// False if `shape` does not broadcast with `result`, which then is worthless.
+bool broadcast_into(Shape& result, const Shape& shape) {
+  while (result.size() < shape.size()) result.insert(0, 1);
+  const std::size_t lead = result.size() - shape.size();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::int64_t& extent = result[lead + i];
+    if (extent == shape[i] || shape[i] == 1) continue;
+    if (extent != 1) return false;
+    extent = shape[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order) {
+  const bool is_empty = byte_count(shape, itemsize) == 0;
+  Strides strides = Strides::filled(shape.size(), 0);
+  auto stride = std::int64_t(itemsize);
+  for (std::size_t step = 0; step < shape.size(); ++step) {
+    const std::size_t axis = axis_at(step, shape.size(), order);
+    strides[axis] = stride;
+    const std::int64_t extent = std::max<std::int64_t>(shape[axis], 1);
+    // Only without elements can the product fail to fit; then any stride will do.
+    if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0;
+  }
+  static_cast<void>(is_empty);
+  return strides;
+}
+
+Strides c_strides(const Shape& shape, std::size_t itemsize) {
+  return dense_strides(shape, itemsize, Order::c);
+}
+
+Strides f_strides(const Shape& shape, std::size_t itemsize) {
+  return dense_strides(shape, itemsize, Order::f);
+}
+
+bool is_c_contiguous(const Layout& layout, std::size_t itemsize) {
+  return is_dense(layout, itemsize, Order::c);
+}
+
+bool is_f_contiguous(const Layout& layout, std::size_t itemsize) {
+  return is_dense(layout, itemsize, Order::f);
+}
+
+Shape broadcast_shapes(const Shape& a, const Shape& b) {
+  Shape result = a;
+  if (!broadcast_into(result, b))
+    throw ShapeError(
+        fmt::format("shapes {} and {} do not broadcast together", to_string(a), to_string(b)));
+  element_count(result);
+  return result;
+}
+
+Shape broadcast_shapes(std::span<const Shape> shapes) {
+  Shape result;
+  for (const Shape& shape : shapes)
+    require<ShapeError>(broadcast_into(result, shape), [&] {
+      return fmt::format("shapes {} do not broadcast together", names(shapes));
+    });
+  element_count(result);
+  return result;
+}
+
+Layout broadcast_to(const Layout& layout, const Shape& shape) {
+  const auto fail = [&] {
+    return fmt::format("shape {} does not broadcast to {}", to_string(layout.shape),
+                       to_string(shape));
+  };
+  require<ShapeError>(layout.rank() <= shape.size(), fail);
+  element_count(shape);
+  Layout result{shape, Strides::filled(shape.size(), 0)};
+  const std::size_t lead = shape.size() - layout.rank();
+  for (std::size_t i = 0; i < layout.rank(); ++i) {
+    const bool equal = layout.shape[i] == shape[lead + i];
+    require<ShapeError>(equal || layout.shape[i] == 1, fail);
+    if (equal) result.strides[lead + i] = layout.strides[i];
+  }
+  return result;
+}
+
+ByteBounds byte_bounds(const Layout& layout, std::size_t itemsize) {
+  ByteBounds bounds{0, 0};
+  if (std::find(layout.shape.begin(), layout.shape.end(), 0) != layout.shape.end()) return bounds;
+  for (std::size_t i = 0; i < layout.rank(); ++i) {
+    const std::int64_t last = checked_mul(layout.shape[i] - 1, layout.strides[i]);
+    std::int64_t& end = last < 0 ? bounds.lowest : bounds.past;
+    end = checked_add(end, last);
+  }
+  bounds.past = checked_add(bounds.past, Extent(itemsize).value);
+  return bounds;
+}
+
+std::size_t normalize_axis(std::int64_t axis, std::size_t rank) {
+  const auto count = std::int64_t(rank);
+  require<ShapeError>(-count <= axis && axis < count, [&] {
+    return fmt::format("axis {} is out of range for {} dimension{}", axis, rank,
+                       rank == 1 ? "" : "s");
+  });
+  return std::size_t(axis < 0 ? axis + count : axis);
+}
+
+Axes normalize_axes(std::span<const std::int64_t> axes, std::size_t rank) {
+  Axes result;
+  for (const std::int64_t axis : axes) {
+    const auto normal = std::int64_t(normalize_axis(axis, rank));
+    require<ShapeError>(std::find(result.begin(), result.end(), normal) == result.end(),
+                        [&] { return fmt::format("axis {} comes twice", axis); });
+    result.push_back(normal);
+  }
+  return result;
+}
+
+Shape infer_shape(const Shape& shape, std::int64_t count) {
+  const auto fail = [&] {
+    return fmt::format("{} elements cannot take the shape {}", count, to_string(shape));
+  };
+  Shape result = shape;
+  std::int64_t* const unknown = std::find(result.begin(), result.end(), -1);
+  if (unknown != result.end()) {
+    *unknown = 1;
+    const std::int64_t others = element_count(result);
+    require<ShapeError>(others != 0 && count % others == 0, fail);
+    *unknown = count / others;
+  }
+  require<ShapeError>(element_count(result) == count, fail);
+  return result;
+}
+
+}  // namespace quarry
