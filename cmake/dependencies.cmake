@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Every third-party library: the machine's own package first, else a pinned source tree fetched at configure time.
+
+include(FetchContent)
+find_package(Threads REQUIRED)
+
+# quarry_dependency(<package> <target> <tag> <repository> [<cache variable> <value>]...)
+# After the call <target> exists. A fetched project is built with the variables given and with its own warnings.
+function(quarry_dependency package target tag repository)
+  find_package(${package} QUIET)
+  if(TARGET ${target})
+    return()
+  endif()
+  message(STATUS "${package}: not installed, fetching ${repository} ${tag}")
+  while(ARGN)
+    list(POP_FRONT ARGN name value)
+    set(${name} ${value} CACHE INTERNAL "set by quarry for ${package}")
+  endwhile()
+  string(TOLOWER ${package} name)
+  FetchContent_Declare(${name} GIT_REPOSITORY https://github.com/${repository}.git GIT_TAG ${tag} GIT_SHALLOW ON)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
+  FetchContent_MakeAvailable(${name})
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "${package} ${tag} was fetched, but it has no target ${target}")
+  endif()
+  if(NOT package MATCHES "^(TBB|fmt)$")  # those two are linked into the library: they are installed with it
+    set_property(DIRECTORY ${${name}_SOURCE_DIR} PROPERTY EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+quarry_dependency(TBB TBB::tbb v2021.13.0 oneapi-src/oneTBB TBB_TEST OFF TBB_STRICT OFF)
+quarry_dependency(fmt fmt::fmt 9.1.0 fmtlib/fmt FMT_INSTALL ON)
+quarry_dependency(Eigen3 Eigen3::Eigen 3.4.0 eigen-mirror/eigen
+  EIGEN_BUILD_TESTING OFF EIGEN_BUILD_DOC OFF EIGEN_BUILD_PKGCONFIG OFF BUILD_TESTING OFF)
+
+if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_BENCH)
+  quarry_dependency(xtl xtl 0.8.0 xtensor-stack/xtl)
+  quarry_dependency(xtensor xtensor 0.26.0 xtensor-stack/xtensor)
+endif()
+
+if(QUARRY_TESTS)
+  # Debian and Ubuntu also ship GoogleTest's sources (package googletest); they serve where its libraries are missing.
+  foreach(prefix ${CMAKE_PREFIX_PATH} /usr)
+    if(EXISTS ${prefix}/src/googletest/CMakeLists.txt AND NOT FETCHCONTENT_SOURCE_DIR_GTEST)
+      set(FETCHCONTENT_SOURCE_DIR_GTEST ${prefix}/src/googletest)
+    endif()
+  endforeach()
+  quarry_dependency(GTest GTest::gtest_main v1.14.0 google/googletest INSTALL_GTEST OFF BUILD_GMOCK OFF)
+endif()
+
+if(QUARRY_BENCH)
+  quarry_dependency(benchmark benchmark::benchmark_main v1.8.3 google/benchmark
+    BENCHMARK_ENABLE_TESTING OFF BENCHMARK_ENABLE_INSTALL OFF)
+endif()
+
+if(QUARRY_EXAMPLES)
+  find_package(PNG QUIET)
+endif()

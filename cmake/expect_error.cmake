@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cmake -D COMPILER=<c++> -D FILE=<snippet.cpp> -D FLAGS=<flag,flag...> -P expect_error.cmake
+# Passes when the snippet does not compile and the compiler's message holds the text of each comment `// error: text`
+# in it. A snippet under the macro QUARRY_VALID has to compile: it shows that nothing else is wrong with the file.
+
+cmake_minimum_required(VERSION 3.25)
+string(REPLACE "," ";" flags "${FLAGS}")
+
+file(STRINGS ${FILE} expected REGEX "// error: ")
+if(NOT expected)
+  message(FATAL_ERROR "${FILE} has no comment `// error: text`")
+endif()
+
+set(command ${COMPILER} -std=c++20 -fsyntax-only ${flags})
+execute_process(COMMAND ${command} ${FILE} RESULT_VARIABLE status ERROR_VARIABLE output)
+if(status EQUAL 0)
+  message(FATAL_ERROR "${FILE} compiles, but it must not")
+endif()
+foreach(line IN LISTS expected)
+  string(REGEX REPLACE "^.*// error: *" "" text "${line}")
+  string(FIND "${output}" "${text}" found)
+  if(found EQUAL -1)
+    message(FATAL_ERROR "${FILE}: expected the message `${text}`, but the compiler said:\n${output}")
+  endif()
+endforeach()
+
+execute_process(COMMAND ${command} -DQUARRY_VALID ${FILE} RESULT_VARIABLE status ERROR_VARIABLE output)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${FILE} must compile with -DQUARRY_VALID, but the compiler said:\n${output}")
+endif()

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs the build in BUILD under WORK and builds and runs main.cpp against what was installed, first through
+# find_package, then through pkg-config. Variables: BUILD WORK COMPILER LIBDIR FLAGS PREFIX_PATH.
+
+cmake_minimum_required(VERSION 3.25)
+set(prefix ${WORK}/prefix)
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+set(ENV{QUARRY_DEVICE} cpu)
+separate_arguments(flags UNIX_COMMAND "${FLAGS}")
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nfailed (${status}):\n${output}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build "-DCMAKE_PREFIX_PATH=${prefix};${PREFIX_PATH}"
+  -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}")
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/consumer)
+
+find_program(PKG_CONFIG NAMES pkg-config pkgconf)
+if(NOT PKG_CONFIG)
+  message(STATUS "pkg-config is not installed: only find_package was checked")
+  return()
+endif()
+set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+execute_process(COMMAND ${PKG_CONFIG} --cflags --libs quarry OUTPUT_VARIABLE pc_flags COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(pc_flags UNIX_COMMAND "${pc_flags}")
+run(${COMPILER} -std=c++20 ${flags} ${CMAKE_CURRENT_LIST_DIR}/main.cpp -o ${WORK}/consumer
+  ${pc_flags} -Wl,-rpath,${prefix}/${LIBDIR})
+run(${WORK}/consumer)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fails on an include that points upward or in a circle, and on a CUDA header out of its rooms.
+
+Usage: layers.py <project root>
+"""
+
+import re
+import sys
+from pathlib import Path
+
+LAYERS = ["base", "kernels", "backend", "runtime", "memory", "array", "expr", "ops"]  # lowest first
+CUDA_ROOMS = ("src/backend/cuda/", "tests/fake_driver/", "kernels/")
+CUDA_HEADER = re.compile(
+    r"(cuda|nvrtc|nvml|nvJitLink|nvToolsExt|device_launch_parameters|vector_types)\.h$"
+    r"|(cuda_|cublas|cufft|curand|cusolver|cusparse|nvtx3/|nccl).*"
+    r"|(cub|thrust|cuda|cooperative_groups)/.*"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+SUFFIXES = {".hpp", ".cpp", ".def", ".cu", ".cuh", ".h"}
+
+
+def files(root, *folders):
+    """The C++ files under the folders, by their path from the root."""
+    found = (path for folder in folders for path in (root / folder).rglob("*"))
+    return sorted(str(path.relative_to(root)) for path in found if path.suffix in SUFFIXES)
+
+
+def layer(path):
+    """The index of the layer of a file in include/quarry or src; what is in no layer is on top."""
+    parts = path.split("/")
+    room = parts[2] if path.startswith("include/") else parts[1]
+    return LAYERS.index(room) if room in LAYERS else len(LAYERS)
+
+
+def resolve(root, path, quoted, name):
+    """The project's file that an include in `path` names, or None for somebody else's header."""
+    near = [str(Path(path).parent / name)] if quoted else []
+    for candidate in [*near, f"include/{name}", f"src/{name}"]:
+        if (root / candidate).is_file():
+            return candidate
+    return None
+
+
+def cycle(graph):
+    """A list of files that include one another in a circle, or None."""
+    finished, trail = set(), []
+
+    def walk(node):
+        if node in trail:
+            return trail[trail.index(node):] + [node]
+        if node in finished:
+            return None
+        trail.append(node)
+        found = next(filter(None, map(walk, graph.get(node, []))), None)
+        trail.pop()
+        finished.add(node)
+        return found
+
+    return next(filter(None, map(walk, graph)), None)
+
+
+def main(root):
+    complaints, graph = [], {}
+    for path in files(root, "include", "src"):
+        includes = INCLUDE.findall((root / path).read_text())
+        targets = (resolve(root, path, quote == '"', name) for quote, name in includes)
+        graph[path] = [target for target in targets if target]
+        complaints += [
+            f"{path} includes {target}, which is above it"
+            for target in graph[path]
+            if layer(target) > layer(path)
+        ]
+    for path in files(root, "include", "src", "tests", "examples", "bench"):
+        if not path.startswith(CUDA_ROOMS):
+            names = (name for _, name in INCLUDE.findall((root / path).read_text()))
+            complaints += [
+                f"{path} includes {name}: a CUDA header" for name in names if CUDA_HEADER.match(name)
+            ]
+    circle = cycle(graph)
+    if circle:
+        complaints.append("include cycle: " + " -> ".join(circle))
+    print(*complaints, f"{len(graph)} files, {len(complaints)} complaints", sep="\n")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fails on a file over 400 lines, a line over 100 columns, and a file without its licence line.
+
+Usage: sizes.py <project root>
+"""
+
+import sys
+from pathlib import Path
+
+FOLDERS = ["include", "src", "kernels", "tests", "bench", "examples"]
+SUFFIXES = {".hpp", ".cpp", ".def", ".cu", ".cuh", ".h", ".py"}
+MAX_LINES = 400
+MAX_COLUMNS = 100
+LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
+
+
+def complaints_about(path, name):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > MAX_LINES:
+        yield f"{name}: {len(lines)} lines, {MAX_LINES} at most"
+    if not any(LICENCE in line for line in lines[:2]):
+        yield f"{name}:1: no line '{LICENCE}'"
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_COLUMNS:
+            yield f"{name}:{number}: {len(line)} columns, {MAX_COLUMNS} at most"
+
+
+def main(root):
+    paths = sorted(p for f in FOLDERS for p in (root / f).rglob("*") if p.suffix in SUFFIXES)
+    complaints = [c for path in paths for c in complaints_about(path, path.relative_to(root))]
+    print(*complaints, f"{len(paths)} files, {len(complaints)} complaints", sep="\n")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
