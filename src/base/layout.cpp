@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace quarry {
 
@@ -36,6 +38,10 @@ std::string names(std::span<const Shape> shapes) {
   return text;
 }
 
+bool has_no_elements(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
+
 /// False if `shape` does not broadcast with `result`, which then is worthless.
 bool broadcast_into(Shape& result, const Shape& shape) {
   while (result.size() < shape.size()) result.insert(0, 1);
@@ -49,10 +55,47 @@ bool broadcast_into(Shape& result, const Shape& shape) {
   return true;
 }
 
+Layout reversed(Layout layout) {
+  std::reverse(layout.shape.begin(), layout.shape.end());
+  std::reverse(layout.strides.begin(), layout.strides.end());
+  return layout;
+}
+
+/// In C order: whether one step along `outer` is `extent` steps along the axis `inner` for all.
+bool merges(std::span<Strides* const> strides, std::size_t outer, std::size_t inner,
+            std::int64_t extent) {
+  return std::all_of(strides.begin(), strides.end(), [&](const Strides* s) {
+    std::int64_t span = 0;
+    return !__builtin_mul_overflow((*s)[inner], extent, &span) && (*s)[outer] == span;
+  });
+}
+
+/// Cuts the axes of `blocks`, which do not merge, into `shape` from the last axis on. An axis of
+/// `shape` must lie within one block.
+std::optional<Strides> cut(const Layout& blocks, std::size_t itemsize, const Shape& shape) {
+  Strides strides = Strides::filled(shape.size(), 0);
+  std::size_t block = blocks.rank();
+  std::int64_t left = 1;
+  auto stride = std::int64_t(itemsize);
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] != 1 && left == 1) {
+      --block;
+      left = blocks.shape[block];
+      stride = blocks.strides[block];
+    }
+    if (left % shape[axis] != 0) return std::nullopt;
+    strides[axis] = stride;
+    left /= shape[axis];
+    // Past the last element the product may fail to fit; only a unit axis can still use it.
+    if (__builtin_mul_overflow(stride, shape[axis], &stride)) stride = 0;
+  }
+  return strides;
+}
+
 }  // namespace
 
 Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order) {
-  const bool is_empty = byte_count(shape, itemsize) == 0;
+  byte_count(shape, itemsize);
   Strides strides = Strides::filled(shape.size(), 0);
   auto stride = std::int64_t(itemsize);
   for (std::size_t step = 0; step < shape.size(); ++step) {
@@ -62,7 +105,6 @@ Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order) {
     // Only without elements can the product fail to fit; then any stride will do.
     if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0;
   }
-  static_cast<void>(is_empty);
   return strides;
 }
 
@@ -120,7 +162,7 @@ Layout broadcast_to(const Layout& layout, const Shape& shape) {
 
 ByteBounds byte_bounds(const Layout& layout, std::size_t itemsize) {
   ByteBounds bounds{0, 0};
-  if (std::find(layout.shape.begin(), layout.shape.end(), 0) != layout.shape.end()) return bounds;
+  if (has_no_elements(layout.shape)) return bounds;
   for (std::size_t i = 0; i < layout.rank(); ++i) {
     const std::int64_t last = checked_mul(layout.shape[i] - 1, layout.strides[i]);
     std::int64_t& end = last < 0 ? bounds.lowest : bounds.past;
@@ -164,6 +206,57 @@ Shape infer_shape(const Shape& shape, std::int64_t count) {
   }
   require<ShapeError>(element_count(result) == count, fail);
   return result;
+}
+
+std::optional<Strides> reshape_strides(const Layout& layout, std::size_t itemsize,
+                                       const Shape& shape, Order order) {
+  const std::int64_t count = element_count(layout.shape);
+  require<ShapeError>(element_count(shape) == count, [&] {
+    return fmt::format("shape {} cannot become {}", to_string(layout.shape), to_string(shape));
+  });
+  if (count == 0) return dense_strides(shape, itemsize, order);
+  const bool c_order = order == Order::c;
+  Layout blocks = c_order ? layout : reversed(layout);
+  collapse(blocks.shape, std::array{&blocks.strides});
+  if (c_order) return cut(blocks, itemsize, shape);
+  auto strides = cut(blocks, itemsize, Shape(std::make_reverse_iterator(shape.end()),
+                                             std::make_reverse_iterator(shape.begin())));
+  if (strides) std::reverse(strides->begin(), strides->end());
+  return strides;
+}
+
+void collapse(Shape& shape, std::span<Strides* const> strides) {
+  if (has_no_elements(shape)) {
+    shape = {0};
+    for (Strides* const s : strides) *s = {0};
+    return;
+  }
+  std::size_t kept = 0;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const std::int64_t extent = shape[axis];
+    if (extent == 1) continue;
+    std::int64_t product = extent;
+    const bool merged = kept > 0 && merges(strides, kept - 1, axis, extent) &&
+                        !__builtin_mul_overflow(shape[kept - 1], extent, &product);
+    if (!merged) ++kept;
+    shape[kept - 1] = merged ? product : extent;
+    for (Strides* const s : strides) (*s)[kept - 1] = (*s)[axis];
+  }
+  shape.truncate(kept);
+  for (Strides* const s : strides) s->truncate(kept);
+}
+
+void sort_axes(Shape& shape, std::span<Strides* const> strides) {
+  if (strides.empty()) return;
+  const auto magnitude = [&](std::size_t axis) {
+    const std::int64_t s = (*strides[0])[axis];
+    return s < 0 ? 0 - std::uint64_t(s) : std::uint64_t(s);
+  };
+  for (std::size_t sorted = 1; sorted < shape.size(); ++sorted)
+    for (std::size_t i = sorted; i > 0 && magnitude(i - 1) < magnitude(i); --i) {
+      std::swap(shape[i - 1], shape[i]);
+      for (Strides* const s : strides) std::swap((*s)[i - 1], (*s)[i]);
+    }
 }
 
 }  // namespace quarry

@@ -54,10 +54,15 @@ void Dims::insert(std::size_t at, std::int64_t value) {
 
 void Dims::erase(std::size_t at) {
   std::copy(begin() + at + 1, end(), begin() + at);
+  truncate(size_ - 1);
+}
+
+void Dims::truncate(std::size_t size) {
+  const bool moves_inline = on_heap() && size <= inline_capacity;
   std::int64_t* const values = data();
-  --size_;
-  if (size_ != inline_capacity) return;
-  std::copy_n(values, size_, storage_.values);
+  size_ = size;
+  if (!moves_inline) return;
+  std::copy_n(values, size, storage_.values);
   delete[] values;
 }
 

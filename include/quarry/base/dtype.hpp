@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+// The host types of float16, bfloat16 and the complex rows are only named here: including <complex>
+// or Eigen would cost every user their compile time. libc++ hides its types in an inline namespace.
+#ifdef _LIBCPP_VERSION
+#include <complex>
+#else
+namespace std {
+template <class T>
+class complex;
+}
+#endif
+
+namespace Eigen {
+struct half;
+struct bfloat16;
+}  // namespace Eigen
+
+namespace quarry {
+
+namespace kernels {
+struct float16;
+struct bfloat16;
+template <class T>
+struct complex;
+template <std::size_t Size, std::size_t Alignment>
+struct record;
+}  // namespace kernels
+
+enum class TypeId : std::uint8_t {
+#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) id,
+#include <quarry/base/dtype.def>
+#undef QUARRY_DTYPE
+  record
+};
+
+enum class Kind : std::uint8_t {
+  boolean,
+  signed_integer,
+  unsigned_integer,
+  floating,
+  complex,
+  record
+};
+
+namespace detail {
+
+struct TypeRow {
+  Kind kind;
+  std::string_view name;
+  std::string_view npy_code;
+
+  /// The digits of the .npy code.
+  constexpr std::size_t itemsize() const {
+    std::size_t size = 0;
+    for (const char digit : npy_code.substr(1)) size = size * 10 + std::size_t(digit - '0');
+    return size;
+  }
+};
+
+inline constexpr TypeRow type_rows[] = {
+#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
+  {Kind::kind, name, npy_code},
+#include <quarry/base/dtype.def>
+#undef QUARRY_DTYPE
+};
+
+[[noreturn]] void throw_record_has_no_row();
+
+}  // namespace detail
+
+/// How many types have a row: every TypeId but `record`.
+inline constexpr std::size_t type_count = std::size_t(TypeId::record);
+
+/// The type of an array's elements at run time. A record is known by size and alignment alone.
+class DType {
+ public:
+  constexpr DType(TypeId id) : DType(id, row(id)) {}
+  static constexpr DType record(std::size_t itemsize, std::size_t alignment) {
+    return DType(TypeId::record, itemsize, alignment);
+  }
+
+  constexpr TypeId id() const { return id_; }
+  constexpr Kind kind() const { return is_record() ? Kind::record : row(id_).kind; }
+  constexpr std::size_t itemsize() const { return itemsize_; }
+  constexpr std::size_t alignment() const { return alignment_; }
+  constexpr std::string_view name() const { return is_record() ? "record" : row(id_).name; }
+  /// Empty for a record.
+  constexpr std::string_view npy_code() const { return is_record() ? "" : row(id_).npy_code; }
+  constexpr bool is_record() const { return id_ == TypeId::record; }
+
+  friend constexpr bool operator==(const DType&, const DType&) = default;
+
+ private:
+  constexpr DType(TypeId id, std::size_t itemsize, std::size_t alignment)
+      : itemsize_(itemsize), alignment_(alignment), id_(id) {}
+  constexpr DType(TypeId id, const detail::TypeRow& row)
+      : DType(id, row.itemsize(), row.itemsize() / (row.kind == Kind::complex ? 2 : 1)) {}
+
+  static constexpr const detail::TypeRow& row(TypeId id) {
+    if (id >= TypeId::record) detail::throw_record_has_no_row();
+    return detail::type_rows[std::size_t(id)];
+  }
+
+  std::size_t itemsize_;
+  std::size_t alignment_;
+  TypeId id_;
+};
+
+/// "float32"; a record is "record[24]" with its size in bytes.
+std::string to_string(const DType& type);
+std::string to_string(TypeId id);
+std::ostream& operator<<(std::ostream& out, const DType& type);
+std::ostream& operator<<(std::ostream& out, TypeId id);
+
+namespace detail {
+
+template <TypeId Id>
+struct TypesOf;
+#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
+  template <>                                                         \
+  struct TypesOf<TypeId::id> {                                        \
+    using host = host_type;                                           \
+    using kernel = kernel_type;                                       \
+  };
+#include <quarry/base/dtype.def>
+#undef QUARRY_DTYPE
+
+template <class T>
+inline constexpr TypeId row_of = TypeId::record;
+#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
+  template <>                                                         \
+  inline constexpr TypeId row_of<host_type> = TypeId::id;
+#include <quarry/base/dtype.def>
+#undef QUARRY_DTYPE
+
+template <>
+inline constexpr TypeId row_of<char> = std::is_signed_v<char> ? TypeId::int8 : TypeId::uint8;
+// std::int64_t is one of long and long long; this is the other one.
+using OtherInt64 = std::conditional_t<std::is_same_v<std::int64_t, long>, long long, long>;
+template <>
+inline constexpr TypeId row_of<OtherInt64> =
+    sizeof(OtherInt64) == 8 ? TypeId::int64 : TypeId::int32;
+template <>
+inline constexpr TypeId row_of<std::make_unsigned_t<OtherInt64>> =
+    sizeof(OtherInt64) == 8 ? TypeId::uint64 : TypeId::uint32;
+
+}  // namespace detail
+
+/// A type with a row in dtype.def, or another spelling of one (`char`, `long long`).
+template <class T>
+concept Number = detail::row_of<T> != TypeId::record;
+
+/// What an array may hold: a Number, or a trivially copyable class with at least one member.
+template <class T>
+concept Element = Number<T> || (std::is_class_v<T> && !std::is_const_v<T> &&
+                                !std::is_volatile_v<T> && std::is_trivially_copyable_v<T> &&
+                                !std::is_empty_v<T>);
+
+namespace detail {
+
+template <class T>
+constexpr DType make_dtype() {
+  static_assert(Element<T>, "not a type that an array can hold");
+  if constexpr (Number<T>)
+    return row_of<T>;
+  else
+    return DType::record(sizeof(T), alignof(T));
+}
+
+template <class T>
+struct KernelType {
+  using type = kernels::record<sizeof(T), alignof(T)>;
+};
+template <Number T>
+struct KernelType<T> {
+  using type = typename TypesOf<row_of<T>>::kernel;
+};
+
+}  // namespace detail
+
+/// The DType of `T`, which may be const.
+template <class T>
+inline constexpr DType dtype_of = detail::make_dtype<std::remove_const_t<T>>();
+
+/// What a kernel sees an element `T` as.
+template <Element T>
+using kernel_type_t = typename detail::KernelType<T>::type;
+
+/// The host type of a row. For a Number, `host_type_t<dtype_of<T>.id()>` is its canonical spelling.
+template <TypeId Id>
+using host_type_t = typename detail::TypesOf<Id>::host;
+
+/// Calls `f.template operator()<T>()` with the host type of `type` and returns what it returns.
+/// Throws DTypeError for a record. `T` may be incomplete here: float16 without Eigen's header.
+template <class F>
+constexpr decltype(auto) visit(const DType& type, F&& f) {
+  switch (type.id()) {
+#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
+  case TypeId::id:                                                    \
+    return f.template operator()<host_type>();
+#include <quarry/base/dtype.def>
+#undef QUARRY_DTYPE
+    case TypeId::record:
+      break;
+  }
+  detail::throw_record_has_no_row();
+}
+
+}  // namespace quarry

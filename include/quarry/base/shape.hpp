@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <iosfwd>
+#include <iterator>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace quarry {
+
+inline constexpr std::size_t max_rank = 32;
+
+namespace detail {
+[[noreturn]] void throw_extent_too_large(std::uint64_t value);
+[[noreturn]] void throw_rank_too_large(std::size_t rank);
+[[noreturn]] void throw_mul_overflow(std::int64_t a, std::int64_t b);
+[[noreturn]] void throw_add_overflow(std::int64_t a, std::int64_t b);
+}  // namespace detail
+
+/// One extent or stride as a caller writes it: any integer type but bool. Throws ShapeError for an
+/// unsigned value above INT64_MAX.
+struct Extent {
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  constexpr Extent(I v) : value(std::int64_t(v)) {
+    if (!std::in_range<std::int64_t>(v)) detail::throw_extent_too_large(std::uint64_t(v));
+  }
+
+  std::int64_t value;
+};
+
+/// Up to 32 integers, of which 8 need no heap: extents, byte strides or axes. A longer one throws
+/// ShapeError.
+class Dims {
+ public:
+  using value_type = std::int64_t;
+
+  Dims() noexcept = default;
+  Dims(std::initializer_list<Extent> values) {
+    allocate(values.size());
+    std::int64_t* out = data();
+    for (const Extent e : values) *out++ = e.value;
+  }
+  explicit Dims(std::span<const std::int64_t> values) {
+    allocate(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) data()[i] = values[i];
+  }
+  template <std::input_iterator It, std::sentinel_for<It> End>
+    requires std::integral<std::iter_value_t<It>>
+  Dims(It first, End last) : Dims() {
+    for (; first != last; ++first) push_back(Extent(*first).value);
+  }
+  /// `rank` times `value`.
+  static Dims filled(std::size_t rank, std::int64_t value) {
+    Dims dims;
+    dims.allocate(rank);
+    for (std::int64_t& d : dims) d = value;
+    return dims;
+  }
+
+  Dims(const Dims& other) : size_(other.size_) {
+    if (size_ <= inline_capacity) [[likely]]
+      std::memcpy(&storage_, &other.storage_, sizeof storage_);
+    else
+      copy_heap(other);
+  }
+  Dims(Dims&& other) noexcept : size_(other.size_) {
+    std::memcpy(&storage_, &other.storage_, sizeof storage_);
+    other.size_ = 0;
+  }
+  Dims& operator=(const Dims& other) {
+    if (this != &other) *this = Dims(other);
+    return *this;
+  }
+  Dims& operator=(Dims&& other) noexcept {
+    std::swap(storage_, other.storage_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~Dims() {
+    if (size_ > inline_capacity) [[unlikely]]
+      delete[] storage_.heap;
+  }
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  std::int64_t* data() noexcept { return on_heap() ? storage_.heap : storage_.values; }
+  const std::int64_t* data() const noexcept { return on_heap() ? storage_.heap : storage_.values; }
+  std::int64_t* begin() noexcept { return data(); }
+  std::int64_t* end() noexcept { return data() + size_; }
+  const std::int64_t* begin() const noexcept { return data(); }
+  const std::int64_t* end() const noexcept { return data() + size_; }
+  /// Unchecked.
+  std::int64_t& operator[](std::size_t i) noexcept { return data()[i]; }
+  std::int64_t operator[](std::size_t i) const noexcept { return data()[i]; }
+  std::int64_t& back() noexcept { return data()[size_ - 1]; }
+  std::int64_t back() const noexcept { return data()[size_ - 1]; }
+
+  void push_back(std::int64_t value) { insert(size_, value); }
+  void pop_back() { erase(size_ - 1); }
+  /// Before position `at`, which is at most size().
+  void insert(std::size_t at, std::int64_t value);
+  void erase(std::size_t at);
+  /// Keeps the first `size`, which is at most size().
+  void truncate(std::size_t size);
+  void clear() noexcept { *this = Dims(); }
+
+  friend bool operator==(const Dims& a, const Dims& b) noexcept {
+    return a.size_ == b.size_ && std::memcmp(a.data(), b.data(), a.size_ * 8) == 0;
+  }
+
+ private:
+  static constexpr std::size_t inline_capacity = 8;
+  /// `heap` is the live member when size_ > inline_capacity, and then has room for max_rank.
+  union Storage {
+    std::int64_t values[inline_capacity] = {};
+    std::int64_t* heap;
+  };
+
+  bool on_heap() const noexcept { return size_ > inline_capacity; }
+  void allocate(std::size_t size) {
+    if (size > inline_capacity) [[unlikely]]
+      allocate_heap(size);
+    size_ = size;
+  }
+  void allocate_heap(std::size_t size);
+  void copy_heap(const Dims& other);
+
+  Storage storage_;
+  std::size_t size_ = 0;
+};
+
+using Shape = Dims;
+using Strides = Dims;
+using Axes = Dims;
+
+/// As Python writes a tuple: "()", "(3,)", "(3, 4)".
+std::string to_string(const Dims& dims);
+std::ostream& operator<<(std::ostream& out, const Dims& dims);
+
+/// Throw SizeOverflow.
+constexpr std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) [[unlikely]]
+    detail::throw_mul_overflow(a, b);
+  return product;
+}
+constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
+    detail::throw_add_overflow(a, b);
+  return sum;
+}
+
+/// The product of the extents; 0 if one of them is 0, however large the others. Throws ShapeError
+/// for a negative extent, SizeOverflow if the product does not fit.
+std::int64_t element_count(const Shape& shape);
+/// element_count times `itemsize`, under the same rules.
+std::int64_t byte_count(const Shape& shape, std::size_t itemsize);
+
+}  // namespace quarry
