@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build in BUILD under WORK and builds and runs main.cpp against what was installed, first through
-# find_package, then through pkg-config. Variables: BUILD WORK COMPILER LIBDIR FLAGS PREFIX_PATH.
+# find_package, then through pkg-config. Variables: BUILD WORK COMPILER LIBDIR
+# FLAGS PREFIX_PATH SHARED.
 
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${WORK}/prefix)
@@ -30,7 +31,10 @@ if(NOT PKG_CONFIG)
   return()
 endif()
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
-execute_process(COMMAND ${PKG_CONFIG} --cflags --libs quarry OUTPUT_VARIABLE pc_flags COMMAND_ERROR_IS_FATAL ANY)
+if(NOT SHARED)
+  set(static --static)
+endif()
+execute_process(COMMAND ${PKG_CONFIG} ${static} --cflags --libs quarry OUTPUT_VARIABLE pc_flags COMMAND_ERROR_IS_FATAL ANY)
 separate_arguments(pc_flags UNIX_COMMAND "${pc_flags}")
 run(${COMPILER} -std=c++20 ${flags} ${CMAKE_CURRENT_LIST_DIR}/main.cpp -o ${WORK}/consumer
   ${pc_flags} -Wl,-rpath,${prefix}/${LIBDIR})
