@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+// One stateless type for each row of ops.def. `add_op::apply<L>(a, b)` converts its operands to the
+// loop's type L, which the domain chose on the host, and returns the result.
+
+#include <quarry/kernels/complex.hpp>
+
+namespace quarry::domains {
+struct any;
+struct numeric;
+struct arithmetic;
+struct real;
+struct floating;
+struct inexact;
+struct quotient;
+struct integral;
+struct shift;
+struct logical;
+struct compare;
+struct keep;
+struct predicate;
+struct select;
+}  // namespace quarry::domains
+
+namespace quarry::kernels {
+
+// Integers of mixed sign have no common type in general; their comparison goes by their order
+// against 0.
+template <class Domain, class A, class B>
+inline constexpr bool compares_mixed_signs =
+    is_same<Domain, domains::compare>&& is_integer<A>&& is_integer<B>&& is_signed<A> !=
+    is_signed<B>;
+
+#ifdef __CUDACC_RTC__
+#define QUARRY_OPERATION_NAME(operation)
+#else
+#define QUARRY_OPERATION_NAME(operation) static constexpr const char* name = #operation;
+#endif
+
+template <class Operation, class Domain>
+struct unary {
+  using domain = Domain;
+  template <class L, class A>
+  QUARRY_HD static auto apply(A a) {
+    return Operation::compute(convert<L>(a));
+  }
+};
+
+template <class Operation, class Domain>
+struct binary {
+  using domain = Domain;
+  template <class L, class A, class B>
+  QUARRY_HD static auto apply(A a, B b) {
+    if constexpr (compares_mixed_signs<Domain, A, B>)
+      return Operation::compute(math::order(a, b), 0);
+    else
+      return Operation::compute(convert<L>(a), convert<L>(b));
+  }
+};
+
+template <class Operation, class Domain>
+struct ternary {
+  using domain = Domain;
+  template <class L, class A, class B, class C>
+  QUARRY_HD static auto apply(A a, B b, C c) {
+    if constexpr (is_same<Domain, domains::select>) {
+      return Operation::compute(convert<bool>(a), convert<L>(b), convert<L>(c));
+    } else
+      return Operation::compute(convert<L>(a), convert<L>(b), convert<L>(c));
+  }
+};
+
+#define QUARRY_UNARY(operation, domain_name, ...)                       \
+  struct operation##_op : unary<operation##_op, domains::domain_name> { \
+    QUARRY_OPERATION_NAME(operation)                                    \
+    QUARRY_HD static auto compute(auto x) { return __VA_ARGS__; }       \
+  };
+#define QUARRY_BINARY(operation, domain_name, ...)                        \
+  struct operation##_op : binary<operation##_op, domains::domain_name> {  \
+    QUARRY_OPERATION_NAME(operation)                                      \
+    QUARRY_HD static auto compute(auto x, auto y) { return __VA_ARGS__; } \
+  };
+#define QUARRY_TERNARY(operation, domain_name, ...)                               \
+  struct operation##_op : ternary<operation##_op, domains::domain_name> {         \
+    QUARRY_OPERATION_NAME(operation)                                              \
+    QUARRY_HD static auto compute(auto x, auto y, auto z) { return __VA_ARGS__; } \
+  };
+#include <quarry/kernels/ops.def>
+#undef QUARRY_UNARY
+#undef QUARRY_BINARY
+#undef QUARRY_TERNARY
+#undef QUARRY_OPERATION_NAME
+
+}  // namespace quarry::kernels
