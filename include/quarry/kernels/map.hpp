@@ -181,6 +181,11 @@ __global__ void __launch_bounds__(256)
 
 }  // namespace quarry::kernels
 #else  // the CPU device
+#ifdef __clang__
+#define QUARRY_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define QUARRY_IVDEP _Pragma("GCC ivdep")
+#endif
 namespace quarry::kernels {
 
 template <class... In>

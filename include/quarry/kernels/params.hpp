@@ -14,7 +14,7 @@ template <int K, int S, int R, int Head = 1>
 struct params {
   static constexpr int pointers = Head, scalars = Head + K, shape = scalars + 2 * S;
   static constexpr int strides = shape + R, words = strides + K * R;
-  u64 word[words];
+  u64 word[static_cast<u64>(words)];
 
   template <class T>
   QUARRY_HD T* pointer(int k) const {

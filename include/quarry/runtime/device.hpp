@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quarry {
+
+namespace backend {
+class Device;
+}
+
+/// Bytes of a device's memory.
+struct MemoryInfo {
+  std::size_t free = 0;
+  std::size_t total = 0;
+};
+
+/// A GPU or the CPU: a small value, equal when it names the same device.
+class Device {
+ public:
+  /// The calling thread's current device (see get_current_device).
+  Device();
+  /// The CPU as a device; always there.
+  static Device cpu();
+  /// The `id`-th GPU. Throws BackendUnavailable, with the reason, where CUDA cannot be used, IndexError
+  /// where there are fewer GPUs.
+  static Device cuda(int id = 0);
+  /// "cpu", "cuda" or "cuda:1"; throws LogicError for anything else.
+  static Device parse(const std::string& text);
+
+  bool is_cpu() const;
+  int id() const;  ///< ordinal among the GPUs; 0 for the CPU
+  std::string name() const;
+  std::string uuid() const;  ///< "GPU-..." ; empty for the CPU
+  std::pair<int, int> compute_capability() const;  ///< {0, 0} for the CPU
+  /// By the names of CUdevice_attribute without prefix: MULTIPROCESSOR_COUNT, WARP_SIZE, ...
+  std::map<std::string, std::int64_t> attributes() const;
+  /// Throws LogicError for a name that the device does not have.
+  std::int64_t attribute(const std::string& name) const;
+  MemoryInfo memory_info() const;
+  bool can_access_peer(const Device& other) const;
+  /// Waits for all work of the process on the device.
+  void synchronize() const;
+  /// Destroys the process's context on a GPU: arrays, streams and events on it must not be used any more.
+  /// Throws LogicError while arrays on it are alive.
+  void reset() const;
+
+  backend::Device& backend() const { return *backend_; }
+  explicit Device(backend::Device& backend) : backend_(&backend) {}
+  friend bool operator==(const Device&, const Device&) = default;
+
+ private:
+  backend::Device* backend_;
+};
+
+/// "cpu" or "cuda:0".
+std::string to_string(const Device& device);
+std::ostream& operator<<(std::ostream& out, const Device& device);
+
+/// Whether a GPU can be used in this process. Never throws.
+bool is_available();
+/// Empty when the driver initialised (or is absent), else its error, as "CUDA_ERROR_UNKNOWN (999)".
+std::string cuda_error();
+/// One sentence that says why no GPU can be used; empty when one can.
+std::string why_unavailable();
+/// Prints each GPU and what it can do, and returns whether any can be used.
+bool detect(std::ostream& out);
+bool detect();  ///< to std::cout
+/// CUDA versions {major, minor}; {0, 0} where there is none.
+std::pair<int, int> driver_version();
+std::pair<int, int> nvrtc_version();
+
+/// The GPUs of the process.
+class DeviceList {
+ public:
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  /// Throws IndexError.
+  Device operator[](int id) const;
+  /// The current device; throws LogicError if it is not a GPU.
+  Device current() const;
+
+  class iterator {
+   public:
+    using value_type = Device;
+    using difference_type = std::ptrdiff_t;
+    iterator() = default;
+    explicit iterator(int id) : id_(id) {}
+    Device operator*() const { return Device::cuda(id_); }
+    iterator& operator++() { return ++id_, *this; }
+    iterator operator++(int) { return iterator(id_++); }
+    friend bool operator==(const iterator&, const iterator&) = default;
+
+   private:
+    int id_ = 0;
+  };
+  iterator begin() const { return iterator(0); }
+  iterator end() const { return iterator(static_cast<int>(size())); }
+};
+inline constexpr DeviceList gpus{};
+inline DeviceList list_devices() { return gpus; }
+
+/// The device of operations that name none, per thread. At first the one that QUARRY_DEVICE, then
+/// CUDA_DEVICE, then the file ~/.cuda-device names, else the first GPU that gives a context, else the CPU.
+/// Throws BackendUnavailable if a variable names a device that cannot be used.
+Device get_current_device();
+/// Makes GPU `id` current for the thread and returns it.
+Device select_device(int id);
+void set_current_device(const Device& device);
+
+/// Makes a device current for the scope.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(const Device& device);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+ private:
+  backend::Device* previous_;
+};
+
+/// Calls `f()` with `device` current and returns what it returns.
+template <class F>
+decltype(auto) with_device(const Device& device, F&& f) {
+  const DeviceGuard guard(device);
+  return std::forward<F>(f)();
+}
+
+/// The process's context on a device: on a GPU the primary context, which other CUDA libraries share.
+class Context {
+ public:
+  explicit Context(const Device& device) : device_(device) {}
+  const Device& device() const { return device_; }
+  MemoryInfo get_memory_info() const { return device_.memory_info(); }
+  bool can_access_peer(const Device& other) const { return device_.can_access_peer(other); }
+  void synchronize() const { device_.synchronize(); }
+  void reset() const { device_.reset(); }
+  friend bool operator==(const Context&, const Context&) = default;
+
+ private:
+  Device device_;
+};
+
+/// The context of the current device.
+Context current_context();
+/// The same, made now if it was not there yet, so that its cost and its errors come here.
+Context require_context();
+/// Waits for all work on the current device.
+void synchronize();
+/// Ends the thread's use of devices: waits for the current device, returns cached memory to it, and makes
+/// the default device current again. Arrays stay valid.
+void close();
+
+namespace detail {
+/// Called by close() and by reset(): the memory layer returns what it caches on the device and says how
+/// many bytes are still held by arrays.
+using TrimHook = std::size_t (*)(backend::Device& device);
+void set_trim_hook(TrimHook hook);
+}  // namespace detail
+
+}  // namespace quarry

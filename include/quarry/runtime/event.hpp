@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/runtime/stream.hpp>
+
+namespace quarry {
+
+struct EventOptions {
+  bool timing = true;
+  bool blocking = false;      ///< synchronize() sleeps instead of spinning
+  bool interprocess = false;  ///< can be shared between processes; needs timing = false
+  std::optional<Device> device = std::nullopt;  ///< the current device if none
+};
+
+/// A moment in a stream. Copies are handles of the same event.
+class Event {
+ public:
+  explicit Event(const EventOptions& options = {});
+
+  Device device() const;
+  /// Happens when the work queued in `stream` so far is done; recording again moves it.
+  const Event& record(const Stream& stream) const;
+  const Event& record() const;  ///< in the current stream
+  /// Whether it has happened; true also when never recorded.
+  bool query() const;
+  void synchronize() const;
+  /// Work queued in `stream` from now on starts after the event. Does not wait on the host.
+  void wait(const Stream& stream) const;
+  void wait() const;
+  /// Milliseconds from this event to `end`. Throws LogicError if one was not recorded, has not happened yet,
+  /// or was made without timing.
+  float elapsed_time(const Event& end) const;
+  float time_since(const Event& earlier) const { return earlier.elapsed_time(*this); }
+  float time_till(const Event& later) const { return elapsed_time(later); }
+
+  struct State;
+  State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+inline Event event(bool timing = true) { return Event({.timing = timing}); }
+inline float event_elapsed_time(const Event& start, const Event& end) {
+  return start.elapsed_time(end);
+}
+
+}  // namespace quarry

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/runtime/device.hpp>
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+
+namespace quarry {
+
+class Event;
+namespace detail {
+struct StreamState;
+}
+
+struct StreamOptions {
+  /// Neither waits for the legacy default stream nor makes it wait.
+  bool non_blocking = false;
+  /// Lower is more urgent; clamped to what the device has.
+  int priority = 0;
+  std::optional<Device> device = std::nullopt;  ///< the current device if none
+};
+
+/// An ordered queue of work on one device. Copies are handles of the same queue. Destroying the last handle
+/// lets pending work complete; arrays bound to the stream keep it alive.
+class Stream {
+ public:
+  /// The current device's default stream.
+  Stream();
+
+  Device device() const;
+  bool is_default() const;
+  bool is_external() const;
+  /// CUstream as an integer; 0 for a default stream.
+  std::uintptr_t handle() const;
+  int priority() const;
+
+  /// Waits for the work queued so far. Throws what a callback threw, and errors of the work itself.
+  void synchronize() const;
+  bool is_done() const;
+  /// Work queued from now on starts after `event` has happened. Does not wait on the host.
+  void wait_event(const Event& event) const;
+  /// A new event that happens when the work queued so far is done.
+  Event record() const;
+  /// Calls `f` on a thread of the library or of the driver after the work queued so far; the stream goes on
+  /// when it returns. `f` must not use the device. What it throws comes out of the next synchronize().
+  void add_callback(std::function<void(const Stream&)> f) const;
+  /// Becomes ready, with this stream, when the work queued so far is done.
+  std::future<Stream> async_done() const;
+  /// Synchronises when the scope ends, unless an exception leaves it:  auto guard = s.auto_synchronize();
+  class AutoSynchronize;
+  AutoSynchronize auto_synchronize() const;
+
+  friend bool operator==(const Stream& a, const Stream& b) { return a.state_ == b.state_; }
+
+  detail::StreamState& state() const { return *state_; }
+  const std::shared_ptr<detail::StreamState>& shared() const { return state_; }
+  explicit Stream(std::shared_ptr<detail::StreamState> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<detail::StreamState> state_;
+};
+
+class Stream::AutoSynchronize {
+ public:
+  explicit AutoSynchronize(Stream stream);
+  ~AutoSynchronize() noexcept(false);
+  AutoSynchronize(const AutoSynchronize&) = delete;
+  AutoSynchronize& operator=(const AutoSynchronize&) = delete;
+  const Stream& operator*() const { return stream_; }
+
+ private:
+  Stream stream_;
+  int exceptions_;
+};
+
+/// A new stream.
+Stream stream(const StreamOptions& options = {});
+/// Streams that every device has. On the CPU the three are one and run their work at once.
+Stream default_stream();
+Stream legacy_default_stream();
+Stream per_thread_default_stream();
+/// A stream that another library made (a CUstream) and will destroy.
+Stream external_stream(std::uintptr_t handle);
+/// The default stream of `device`.
+Stream default_stream(const Device& device);
+
+/// Makes `stream` the current one of the thread for the scope: operations that are given no stream go to it
+/// if they run on its device.
+class StreamGuard {
+ public:
+  explicit StreamGuard(Stream stream);
+  ~StreamGuard();
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+
+ private:
+  Stream stream_;
+  const Stream* previous_;
+};
+
+/// The innermost StreamGuard's stream, else the current device's default stream.
+Stream current_stream();
+
+namespace detail {
+/// The innermost StreamGuard's stream if it is on `device`, else nullptr. No ownership.
+const Stream* guarded_stream(const Device& device);
+}  // namespace detail
+
+}  // namespace quarry

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/runtime/device.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "backend/backend.hpp"
+
+namespace quarry {
+namespace {
+
+detail::TrimHook trim_hook = nullptr;
+
+std::size_t trim(backend::Device& device) { return trim_hook ? trim_hook(device) : 0; }
+
+std::optional<std::string> environment(const char* name) {
+  const char* const value = std::getenv(name);
+  if (!value || !*value) return std::nullopt;
+  return value;
+}
+
+/// The first word of ~/.cuda-device, as PyCUDA reads it.
+std::optional<std::string> device_file() {
+  const auto home = environment("HOME");
+  if (!home) return std::nullopt;
+  std::ifstream file(*home + "/.cuda-device");
+  std::string word;
+  return file >> word ? std::optional(word) : std::nullopt;
+}
+
+Device parse_ordinal(const std::string& text, const char* source) {
+  int id = 0;
+  std::size_t used = 0;
+  try {
+    id = std::stoi(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  require<LogicError>(used == text.size() && used > 0, [&] {
+    return fmt::format("{}: \"{}\" is not the number of a GPU", source, text);
+  });
+  return Device::cuda(id);
+}
+
+/// The first GPU that gives a context, else the CPU.
+Device first_usable() {
+  for (const auto& gpu : backend::cuda_devices()) {
+    try {
+      gpu->memory_info();
+      return Device(*gpu);
+    } catch (const Error&) {  // busy or exclusive: the next one may do
+    }
+  }
+  return Device::cpu();
+}
+
+Device find_default() {
+  if (const auto text = environment("QUARRY_DEVICE")) return Device::parse(*text);
+  if (const auto text = environment("CUDA_DEVICE")) return parse_ordinal(*text, "CUDA_DEVICE");
+  if (const auto text = device_file()) return parse_ordinal(*text, "~/.cuda-device");
+  return first_usable();
+}
+
+Device default_device() {
+  static const Device device = find_default();
+  return device;
+}
+
+thread_local backend::Device* current = nullptr;
+
+}  // namespace
+
+Device::Device() : Device(get_current_device()) {}
+Device Device::cpu() { return Device(backend::cpu()); }
+
+Device Device::cuda(int id) {
+  const auto& all = backend::cuda_devices();
+  require<BackendUnavailable>(!all.empty(), [] {
+    return "no GPU can be used: " + backend::cuda_status().why;
+  });
+  require<IndexError>(id >= 0 && static_cast<std::size_t>(id) < all.size(), [&] {
+    return fmt::format("GPU {} of {}", id, all.size());
+  });
+  return Device(*all[static_cast<std::size_t>(id)]);
+}
+
+Device Device::parse(const std::string& text) {
+  if (text == "cpu") return cpu();
+  if (text == "cuda") return cuda(0);
+  if (text.starts_with("cuda:")) return parse_ordinal(text.substr(5), "device");
+  throw LogicError(fmt::format("\"{}\" is not a device; use cpu, cuda or cuda:N", text));
+}
+
+bool Device::is_cpu() const { return backend_->info().is_cpu; }
+int Device::id() const { return backend_->info().id; }
+std::string Device::name() const { return backend_->info().name; }
+std::string Device::uuid() const { return backend_->info().uuid; }
+std::pair<int, int> Device::compute_capability() const {
+  return backend_->info().compute_capability;
+}
+std::map<std::string, std::int64_t> Device::attributes() const { return backend_->attributes(); }
+
+std::int64_t Device::attribute(const std::string& name) const {
+  const auto all = attributes();
+  const auto found = all.find(name);
+  require<LogicError>(found != all.end(), [&] {
+    return fmt::format("{} has no attribute \"{}\"", to_string(*this), name);
+  });
+  return found->second;
+}
+
+MemoryInfo Device::memory_info() const {
+  const auto info = backend_->memory_info();
+  return {info.free, info.total};
+}
+bool Device::can_access_peer(const Device& other) const {
+  return backend_->can_access_peer(*other.backend_);
+}
+void Device::synchronize() const { backend_->synchronize(); }
+
+void Device::reset() const {
+  synchronize();
+  const std::size_t live = trim(*backend_);
+  require<LogicError>(live == 0, [&] {
+    return fmt::format("{} cannot be reset: arrays hold {} bytes on it", to_string(*this), live);
+  });
+  backend_->reset();
+}
+
+std::string to_string(const Device& device) {
+  return device.is_cpu() ? "cpu" : fmt::format("cuda:{}", device.id());
+}
+std::ostream& operator<<(std::ostream& out, const Device& device) {
+  return out << to_string(device);
+}
+
+bool is_available() { return backend::cuda_status().available; }
+std::string cuda_error() { return backend::cuda_status().error; }
+std::string why_unavailable() { return backend::cuda_status().why; }
+std::pair<int, int> driver_version() { return backend::cuda_status().driver_version; }
+std::pair<int, int> nvrtc_version() { return backend::cuda_status().nvrtc_version; }
+
+bool detect(std::ostream& out) {
+  const auto& all = backend::cuda_devices();
+  out << fmt::format("Found {} CUDA devices\n", all.size());
+  for (const auto& gpu : all) {
+    const auto& info = gpu->info();
+    const auto [major, minor] = info.compute_capability;
+    out << fmt::format("id {}    {:<32} [SUPPORTED]\n", info.id, info.name)
+        << fmt::format("      compute capability: {}.{}\n", major, minor)
+        << fmt::format("                    uuid: {}\n", info.uuid);
+    const auto attributes = gpu->attributes();
+    const auto line = [&](const char* label, const char* name) {
+      const auto found = attributes.find(name);
+      if (found != attributes.end()) out << fmt::format("{:>24}: {}\n", label, found->second);
+    };
+    line("pci device id", "PCI_DEVICE_ID");
+    line("pci bus id", "PCI_BUS_ID");
+    line("multiprocessors", "MULTIPROCESSOR_COUNT");
+    line("watchdog", "KERNEL_EXEC_TIMEOUT");
+  }
+  if (all.empty()) out << backend::cuda_status().why << '\n';
+  out << fmt::format("Summary:\n      {}/{} devices are supported\n", all.size(), all.size());
+  return !all.empty();
+}
+bool detect() { return detect(std::cout); }
+
+std::size_t DeviceList::size() const { return backend::cuda_devices().size(); }
+Device DeviceList::operator[](int id) const { return Device::cuda(id); }
+Device DeviceList::current() const {
+  const Device device;
+  require<LogicError>(!device.is_cpu(), "gpus.current: the current device is the CPU");
+  return device;
+}
+
+Device get_current_device() {
+  if (!current) current = &default_device().backend();
+  return Device(*current);
+}
+void set_current_device(const Device& device) { current = &device.backend(); }
+Device select_device(int id) {
+  const Device device = Device::cuda(id);
+  set_current_device(device);
+  return device;
+}
+
+DeviceGuard::DeviceGuard(const Device& device) : previous_(current) {
+  set_current_device(device);
+}
+DeviceGuard::~DeviceGuard() { current = previous_; }
+
+Context current_context() { return Context(get_current_device()); }
+Context require_context() {
+  const Context context = current_context();
+  context.get_memory_info();
+  return context;
+}
+void synchronize() { get_current_device().synchronize(); }
+
+void close() {
+  if (!current) return;
+  current->synchronize();
+  trim(*current);
+  current = nullptr;
+}
+
+void detail::set_trim_hook(TrimHook hook) { trim_hook = hook; }
+
+}  // namespace quarry

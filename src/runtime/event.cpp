@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/runtime/event.hpp>
+
+#include "runtime/stream_state.hpp"
+
+namespace quarry {
+
+struct Event::State {
+  State(backend::Device& on, const backend::EventOptions& options)
+      : device(&on), native(on.create_event(options)) {}
+  ~State() { device->destroy_event(native); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  backend::Device* device;
+  backend::Event native;
+};
+
+namespace {
+
+void require_same_device(const Event& event, const Device& other) {
+  require<LogicError>(event.device() == other, [&] {
+    return "an event of " + to_string(event.device()) + " used on " + to_string(other);
+  });
+}
+
+}  // namespace
+
+Event::Event(const EventOptions& options) {
+  require<LogicError>(!(options.interprocess && options.timing),
+                      "Event: an interprocess event needs timing = false");
+  backend::Device& device = options.device.value_or(Device()).backend();
+  state_ = std::make_shared<State>(
+      device, backend::EventOptions{options.timing, options.blocking, options.interprocess});
+}
+
+Device Event::device() const { return Device(*state_->device); }
+
+const Event& Event::record(const Stream& stream) const {
+  require_same_device(*this, stream.device());
+  state_->device->record(state_->native, stream.state().native);
+  return *this;
+}
+const Event& Event::record() const {
+  const Stream* const guarded = detail::guarded_stream(device());
+  return record(guarded ? *guarded : default_stream(device()));
+}
+
+bool Event::query() const { return state_->device->query(state_->native); }
+void Event::synchronize() const { state_->device->wait(state_->native); }
+
+void Event::wait(const Stream& stream) const {
+  if (stream.device() == device()) {
+    state_->device->wait(stream.state().native, state_->native);
+  } else if (stream.device().is_cpu() || device().is_cpu()) {
+    synchronize();  // no queue reaches across: the host waits for it
+  } else {
+    stream.state().device->wait(stream.state().native, state_->native);
+  }
+}
+void Event::wait() const {
+  const Stream* const guarded = detail::guarded_stream(device());
+  wait(guarded ? *guarded : default_stream(device()));
+}
+
+float Event::elapsed_time(const Event& end) const {
+  require_same_device(end, device());
+  return state_->device->elapsed_ms(state_->native, end.state_->native);
+}
+
+}  // namespace quarry

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/runtime/event.hpp>
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <unordered_map>
+
+#include "runtime/stream_state.hpp"
+
+namespace quarry {
+namespace detail {
+
+StreamState::~StreamState() {
+  if (release) release(*this);
+  if (kind == StreamKind::created) device->destroy_stream(native);
+}
+
+void StreamState::keep(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+}
+
+void StreamState::rethrow() {
+  std::exception_ptr error;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(error, error_);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+namespace {
+
+/// A callback on its way. It holds a stream, whose last handle must not be dropped on the driver's thread:
+/// finished ones are collected here and destroyed by the next caller of the library.
+struct Callback {
+  Stream stream;
+  std::function<void(const Stream&)> f;
+};
+
+struct Finished {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Callback>> list;
+  static Finished& instance() {
+    static Finished* const all = new Finished;  // outlives every thread that may still call back
+    return *all;
+  }
+  void add(std::unique_ptr<Callback> callback) {
+    const std::lock_guard lock(mutex);
+    list.push_back(std::move(callback));
+  }
+  void collect() {
+    std::vector<std::unique_ptr<Callback>> dead;
+    const std::lock_guard lock(mutex);
+    dead.swap(list);
+  }
+};
+
+void run_callback(void* state) {
+  std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
+  try {
+    callback->f(callback->stream);
+  } catch (...) {
+    callback->stream.state().keep(std::current_exception());
+  }
+  Finished::instance().add(std::move(callback));
+}
+
+/// The streams that a device has without anybody making them: one state each, never destroyed.
+Stream fixed_stream(backend::Device& device, backend::Stream native) {
+  static std::mutex mutex;
+  static auto& states = *new std::map<std::pair<backend::Device*, backend::Stream>, Stream>;
+  const std::lock_guard lock(mutex);
+  const auto found = states.find({&device, native});
+  if (found != states.end()) return found->second;
+  const Stream made(std::make_shared<StreamState>(device, native, StreamKind::fixed));
+  return states.emplace(std::pair(&device, native), made).first->second;
+}
+
+thread_local const Stream* innermost = nullptr;
+
+}  // namespace
+
+const Stream* guarded_stream(const Device& device) {
+  return innermost && innermost->state().device == &device.backend() ? innermost : nullptr;
+}
+
+}  // namespace detail
+
+Stream::Stream() : Stream(default_stream()) {}
+
+Device Stream::device() const { return Device(*state_->device); }
+bool Stream::is_default() const { return state_->kind == detail::StreamKind::fixed; }
+bool Stream::is_external() const { return state_->kind == detail::StreamKind::external; }
+std::uintptr_t Stream::handle() const { return reinterpret_cast<std::uintptr_t>(state_->native); }
+int Stream::priority() const { return state_->priority; }
+
+void Stream::synchronize() const {
+  state_->device->synchronize(state_->native);
+  detail::Finished::instance().collect();
+  state_->rethrow();
+}
+
+bool Stream::is_done() const { return state_->device->is_done(state_->native); }
+
+void Stream::wait_event(const Event& event) const { event.wait(*this); }
+
+Event Stream::record() const {
+  const Event event({.device = device()});
+  event.record(*this);
+  return event;
+}
+
+void Stream::add_callback(std::function<void(const Stream&)> f) const {
+  require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
+  detail::Finished::instance().collect();
+  auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, std::move(f)});
+  state_->device->host_call(state_->native, detail::run_callback, callback.get());
+  callback.release();  // now run_callback's
+}
+
+std::future<Stream> Stream::async_done() const {
+  auto promise = std::make_shared<std::promise<Stream>>();
+  auto future = promise->get_future();
+  add_callback([promise](const Stream& s) { promise->set_value(s); });
+  return future;
+}
+
+Stream::AutoSynchronize::AutoSynchronize(Stream stream)
+    : stream_(std::move(stream)), exceptions_(std::uncaught_exceptions()) {}
+Stream::AutoSynchronize::~AutoSynchronize() noexcept(false) {
+  if (std::uncaught_exceptions() == exceptions_) stream_.synchronize();
+}
+Stream::AutoSynchronize Stream::auto_synchronize() const { return AutoSynchronize(*this); }
+
+Stream stream(const StreamOptions& options) {
+  detail::Finished::instance().collect();
+  backend::Device& device = options.device.value_or(Device()).backend();
+  const auto [least, most] = device.priority_range();
+  const int priority = std::max(most, std::min(least, options.priority));
+  const backend::Stream native = device.create_stream({options.non_blocking, priority});
+  return Stream(std::make_shared<detail::StreamState>(device, native, detail::StreamKind::created, priority));
+}
+
+Stream default_stream(const Device& device) {
+  return detail::fixed_stream(device.backend(), nullptr);
+}
+Stream default_stream() { return default_stream(Device()); }
+Stream legacy_default_stream() {
+  backend::Device& device = Device().backend();
+  return detail::fixed_stream(device, device.legacy_stream());
+}
+Stream per_thread_default_stream() {
+  backend::Device& device = Device().backend();
+  return detail::fixed_stream(device, device.per_thread_stream());
+}
+
+Stream external_stream(std::uintptr_t handle) {
+  backend::Device& device = Device().backend();
+  require<LogicError>(!device.info().is_cpu,
+                      "external_stream: the CPU device has no streams made by other libraries");
+  require<LogicError>(handle != 0, "external_stream: 0 is the default stream; use default_stream()");
+  return Stream(std::make_shared<detail::StreamState>(device, reinterpret_cast<void*>(handle),
+                                                      detail::StreamKind::external));
+}
+
+StreamGuard::StreamGuard(Stream stream)
+    : stream_(std::move(stream)), previous_(detail::innermost) {
+  detail::innermost = &stream_;
+}
+StreamGuard::~StreamGuard() { detail::innermost = previous_; }
+
+Stream current_stream() { return detail::innermost ? *detail::innermost : default_stream(); }
+
+}  // namespace quarry
