@@ -72,9 +72,9 @@ def main(root):
         ]
     for path in files(root, "include", "src", "tests", "examples", "bench"):
         if not path.startswith(CUDA_ROOMS):
-            names = (name for _, name in INCLUDE.findall((root / path).read_text()))
+            names = [name for _, name in INCLUDE.findall((root / path).read_text())]
             complaints += [
-                f"{path} includes {name}: a CUDA header" for name in names if CUDA_HEADER.match(name)
+                f"{path} includes {n}: a CUDA header" for n in names if CUDA_HEADER.match(n)
             ]
     circle = cycle(graph)
     if circle:
