@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build in BUILD under WORK and builds and runs main.cpp against what was installed, first through
-# find_package, then through pkg-config. Variables: BUILD WORK COMPILER LIBDIR
-# FLAGS PREFIX_PATH SHARED.
+# find_package, then through pkg-config. Variables: BUILD WORK GENERATOR COMPILER LIBDIR FLAGS PREFIX_PATH SHARED.
 
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${WORK}/prefix)
@@ -20,7 +19,8 @@ endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
-run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build "-DCMAKE_PREFIX_PATH=${prefix};${PREFIX_PATH}"
+set(ENV{CMAKE_PREFIX_PATH} "${prefix}:${PREFIX_PATH}")
+run(${CMAKE_COMMAND} -G "${GENERATOR}" -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build
   -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}")
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer)
