@@ -63,10 +63,13 @@ struct real : detail::Domain<real> {
   }
 };
 
-/// The common type of the floating types that the operands become: float16 for the 8-bit ones.
+/// Floating and complex types; bools and integers become the smallest floating type that holds
+/// them, each for itself.
 struct inexact : detail::Domain<inexact> {
-  static constexpr TypeId resolve(auto... operands) {
-    return detail::common(detail::floated(operands)...);
+  static constexpr TypeId resolve(TypeId a) { return detail::floated(a); }
+  static constexpr TypeId resolve(TypeId a, TypeId b) {
+    const bool exact = detail::is_exact(a) && detail::is_exact(b);
+    return exact ? promote(detail::floated(a), detail::floated(b)) : promote(a, b);
   }
 };
 
