@@ -19,9 +19,7 @@ std::string to_string(const DType& type) {
   return std::string(type.name());
 }
 
-std::string to_string(TypeId id) {
-  return id == TypeId::record ? "record" : to_string(DType(id));
-}
+std::string to_string(TypeId id) { return id == TypeId::record ? "record" : to_string(DType(id)); }
 
 std::ostream& operator<<(std::ostream& out, const DType& type) { return out << to_string(type); }
 

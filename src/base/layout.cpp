@@ -26,8 +26,8 @@ bool is_dense(const Layout& layout, std::size_t itemsize, Order order) {
     const std::int64_t extent = layout.shape[axis];
     if (extent == 0) return true;
     if (extent == 1 || !matches) continue;
-    matches = layout.strides[axis] == expected &&
-              !__builtin_mul_overflow(expected, extent, &expected);
+    matches =
+        layout.strides[axis] == expected && !__builtin_mul_overflow(expected, extent, &expected);
   }
   return matches;
 }
@@ -162,7 +162,7 @@ Layout broadcast_to(const Layout& layout, const Shape& shape) {
 
 ByteBounds byte_bounds(const Layout& layout, std::size_t itemsize) {
   ByteBounds bounds{0, 0};
-  if (has_no_elements(layout.shape)) return bounds;
+  if (element_count(layout.shape) == 0) return bounds;
   for (std::size_t i = 0; i < layout.rank(); ++i) {
     const std::int64_t last = checked_mul(layout.shape[i] - 1, layout.strides[i]);
     std::int64_t& end = last < 0 ? bounds.lowest : bounds.past;
@@ -219,8 +219,9 @@ std::optional<Strides> reshape_strides(const Layout& layout, std::size_t itemsiz
   Layout blocks = c_order ? layout : reversed(layout);
   collapse(blocks.shape, std::array{&blocks.strides});
   if (c_order) return cut(blocks, itemsize, shape);
-  auto strides = cut(blocks, itemsize, Shape(std::make_reverse_iterator(shape.end()),
-                                             std::make_reverse_iterator(shape.begin())));
+  auto strides = cut(
+      blocks, itemsize,
+      Shape(std::make_reverse_iterator(shape.end()), std::make_reverse_iterator(shape.begin())));
   if (strides) std::reverse(strides->begin(), strides->end());
   return strides;
 }

@@ -98,8 +98,7 @@ Wide magnitude(std::int64_t stride) { return stride < 0 ? -Wide(stride) : Wide(s
 
 void add_axes(Equation& equation, const Layout& layout) {
   for (std::size_t i = 0; i < layout.rank(); ++i)
-    if (layout.strides[i] != 0)
-      equation.add(magnitude(layout.strides[i]), layout.shape[i] - 1);
+    if (layout.strides[i] != 0) equation.add(magnitude(layout.strides[i]), layout.shape[i] - 1);
 }
 
 }  // namespace

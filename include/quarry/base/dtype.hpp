@@ -67,8 +67,7 @@ struct TypeRow {
 };
 
 inline constexpr TypeRow type_rows[] = {
-#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
-  {Kind::kind, name, npy_code},
+#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) {Kind::kind, name, npy_code},
 #include <quarry/base/dtype.def>
 #undef QUARRY_DTYPE
 };
@@ -126,10 +125,10 @@ namespace detail {
 template <TypeId Id>
 struct TypesOf;
 #define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
-  template <>                                                         \
-  struct TypesOf<TypeId::id> {                                        \
-    using host = host_type;                                           \
-    using kernel = kernel_type;                                       \
+  template <>                                                          \
+  struct TypesOf<TypeId::id> {                                         \
+    using host = host_type;                                            \
+    using kernel = kernel_type;                                        \
   };
 #include <quarry/base/dtype.def>
 #undef QUARRY_DTYPE
@@ -137,7 +136,7 @@ struct TypesOf;
 template <class T>
 inline constexpr TypeId row_of = TypeId::record;
 #define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
-  template <>                                                         \
+  template <>                                                          \
   inline constexpr TypeId row_of<host_type> = TypeId::id;
 #include <quarry/base/dtype.def>
 #undef QUARRY_DTYPE
@@ -147,23 +146,25 @@ inline constexpr TypeId row_of<char> = std::is_signed_v<char> ? TypeId::int8 : T
 // std::int64_t is one of long and long long; this is the other one.
 using OtherInt64 = std::conditional_t<std::is_same_v<std::int64_t, long>, long long, long>;
 template <>
-inline constexpr TypeId row_of<OtherInt64> =
-    sizeof(OtherInt64) == 8 ? TypeId::int64 : TypeId::int32;
+inline constexpr TypeId row_of<OtherInt64> = sizeof(OtherInt64) == 8 ? TypeId::int64
+                                                                     : TypeId::int32;
 template <>
-inline constexpr TypeId row_of<std::make_unsigned_t<OtherInt64>> =
-    sizeof(OtherInt64) == 8 ? TypeId::uint64 : TypeId::uint32;
+inline constexpr TypeId row_of<std::make_unsigned_t<OtherInt64>> = sizeof(OtherInt64) == 8
+                                                                       ? TypeId::uint64
+                                                                       : TypeId::uint32;
 
 }  // namespace detail
 
 /// A type with a row in dtype.def, or another spelling of one (`char`, `long long`).
 template <class T>
-concept Number = detail::row_of<T> != TypeId::record;
+concept Number = detail::row_of<T>
+!= TypeId::record;
 
 /// What an array may hold: a Number, or a trivially copyable class with at least one member.
 template <class T>
-concept Element = Number<T> || (std::is_class_v<T> && !std::is_const_v<T> &&
-                                !std::is_volatile_v<T> && std::is_trivially_copyable_v<T> &&
-                                !std::is_empty_v<T>);
+concept Element = Number<T> ||
+    (std::is_class_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> &&
+     std::is_trivially_copyable_v<T> && !std::is_empty_v<T>);
 
 namespace detail {
 
@@ -205,7 +206,7 @@ template <class F>
 constexpr decltype(auto) visit(const DType& type, F&& f) {
   switch (type.id()) {
 #define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
-  case TypeId::id:                                                    \
+  case TypeId::id:                                                     \
     return f.template operator()<host_type>();
 #include <quarry/base/dtype.def>
 #undef QUARRY_DTYPE

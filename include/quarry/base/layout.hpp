@@ -47,6 +47,7 @@ struct ByteBounds {
   friend bool operator==(const ByteBounds&, const ByteBounds&) = default;
 };
 /// Throws SizeOverflow if an element's offset does not fit; strides of unit extents do not count.
+/// Throws ShapeError for a negative extent.
 ByteBounds byte_bounds(const Layout& layout, std::size_t itemsize);
 
 /// From the end if negative. Throws ShapeError if there is no such axis.

@@ -12,8 +12,10 @@ constexpr bool is_integer(Kind kind) {
 }
 
 constexpr TypeId signed_of_size(std::size_t size) {
-  return size == 1 ? TypeId::int8 : size == 2 ? TypeId::int16 : size == 4 ? TypeId::int32
-                                                                          : TypeId::int64;
+  return size == 1   ? TypeId::int8
+         : size == 2 ? TypeId::int16
+         : size == 4 ? TypeId::int32
+                     : TypeId::int64;
 }
 
 /// The floating type that NumPy takes for an integer of `size` bytes; 53 bits must do for 64.
@@ -97,8 +99,8 @@ constexpr TypeId promote_weak(TypeId array, Kind scalar) {
 /// A scalar that takes the width of the array it meets: the arithmetic types and std::complex.
 /// Half-precision scalars are as strong as an array.
 template <class T>
-concept WeakScalar =
-    Number<T> && detail::row_of<T> != TypeId::float16 && detail::row_of<T> != TypeId::bfloat16;
+concept WeakScalar = Number<T> && detail::row_of<T>
+!= TypeId::float16&& detail::row_of<T> != TypeId::bfloat16;
 
 template <Number A, Number B>
 using result_type_t = host_type_t<promote(dtype_of<A>.id(), dtype_of<B>.id())>;

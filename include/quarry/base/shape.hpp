@@ -27,8 +27,7 @@ namespace detail {
 /// unsigned value above INT64_MAX.
 struct Extent {
   template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  constexpr Extent(I v) : value(std::int64_t(v)) {
+  requires(!std::same_as<I, bool>) constexpr Extent(I v) : value(std::int64_t(v)) {
     if (!std::in_range<std::int64_t>(v)) detail::throw_extent_too_large(std::uint64_t(v));
   }
 
@@ -52,8 +51,7 @@ class Dims {
     for (std::size_t i = 0; i < values.size(); ++i) data()[i] = values[i];
   }
   template <std::input_iterator It, std::sentinel_for<It> End>
-    requires std::integral<std::iter_value_t<It>>
-  Dims(It first, End last) : Dims() {
+  requires std::integral<std::iter_value_t<It>> Dims(It first, End last) : Dims() {
     for (; first != last; ++first) push_back(Extent(*first).value);
   }
   /// `rank` times `value`.
@@ -112,7 +110,7 @@ class Dims {
   void clear() noexcept { *this = Dims(); }
 
   friend bool operator==(const Dims& a, const Dims& b) noexcept {
-    return a.size_ == b.size_ && std::memcmp(a.data(), b.data(), a.size_ * 8) == 0;
+    return a.size_ == b.size_ && std::memcmp(a.data(), b.data(), a.size_ * sizeof(value_type)) == 0;
   }
 
  private:
