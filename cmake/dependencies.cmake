@@ -17,9 +17,14 @@ function(quarry_dependency package target tag repository)
     set(${name} ${value} CACHE INTERNAL "set by quarry for ${package}")
   endwhile()
   string(TOLOWER ${package} name)
-  FetchContent_Declare(${name} GIT_REPOSITORY https://github.com/${repository}.git GIT_TAG ${tag} GIT_SHALLOW ON)
+  FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${tag} GIT_SHALLOW ON SYSTEM)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
+  set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
+  set(BUILD_SHARED_LIBS OFF)
+  if(package STREQUAL "TBB")  # its scheduler may be in a process only once
+    set(BUILD_SHARED_LIBS ON)
+  endif()
   FetchContent_MakeAvailable(${name})
   if(NOT TARGET ${target})
     message(FATAL_ERROR "${package} ${tag} was fetched, but it has no target ${target}")
@@ -29,14 +34,15 @@ function(quarry_dependency package target tag repository)
   endif()
 endfunction()
 
-quarry_dependency(TBB TBB::tbb v2021.13.0 oneapi-src/oneTBB TBB_TEST OFF TBB_STRICT OFF)
-quarry_dependency(fmt fmt::fmt 9.1.0 fmtlib/fmt FMT_INSTALL ON)
-quarry_dependency(Eigen3 Eigen3::Eigen 3.4.0 eigen-mirror/eigen
+quarry_dependency(TBB TBB::tbb v2021.13.0 https://github.com/oneapi-src/oneTBB.git
+  TBB_TEST OFF TBB_STRICT OFF TBBMALLOC_BUILD OFF)
+quarry_dependency(fmt fmt::fmt 9.1.0 https://github.com/fmtlib/fmt.git FMT_INSTALL ON)
+quarry_dependency(Eigen3 Eigen3::Eigen 3.4.0 https://gitlab.com/libeigen/eigen.git
   EIGEN_BUILD_TESTING OFF EIGEN_BUILD_DOC OFF EIGEN_BUILD_PKGCONFIG OFF BUILD_TESTING OFF)
 
 if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_BENCH)
-  quarry_dependency(xtl xtl 0.8.0 xtensor-stack/xtl)
-  quarry_dependency(xtensor xtensor 0.26.0 xtensor-stack/xtensor)
+  quarry_dependency(xtl xtl 0.8.2 https://github.com/xtensor-stack/xtl.git)
+  quarry_dependency(xtensor xtensor 0.27.1 https://github.com/xtensor-stack/xtensor.git)
 endif()
 
 if(QUARRY_TESTS)
@@ -46,11 +52,11 @@ if(QUARRY_TESTS)
       set(FETCHCONTENT_SOURCE_DIR_GTEST ${prefix}/src/googletest)
     endif()
   endforeach()
-  quarry_dependency(GTest GTest::gtest_main v1.14.0 google/googletest INSTALL_GTEST OFF BUILD_GMOCK OFF)
+  quarry_dependency(GTest GTest::gtest_main v1.14.0 https://github.com/google/googletest.git INSTALL_GTEST OFF BUILD_GMOCK OFF)
 endif()
 
 if(QUARRY_BENCH)
-  quarry_dependency(benchmark benchmark::benchmark_main v1.8.3 google/benchmark
+  quarry_dependency(benchmark benchmark::benchmark_main v1.8.3 https://github.com/google/benchmark.git
     BENCHMARK_ENABLE_TESTING OFF BENCHMARK_ENABLE_INSTALL OFF)
 endif()
 
