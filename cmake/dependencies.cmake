@@ -46,12 +46,6 @@ if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_BENCH)
 endif()
 
 if(QUARRY_TESTS)
-  # Debian and Ubuntu also ship GoogleTest's sources (package googletest); they serve where its libraries are missing.
-  foreach(prefix ${CMAKE_PREFIX_PATH} /usr)
-    if(EXISTS ${prefix}/src/googletest/CMakeLists.txt AND NOT FETCHCONTENT_SOURCE_DIR_GTEST)
-      set(FETCHCONTENT_SOURCE_DIR_GTEST ${prefix}/src/googletest)
-    endif()
-  endforeach()
   quarry_dependency(GTest GTest::gtest_main v1.14.0 https://github.com/google/googletest.git INSTALL_GTEST OFF BUILD_GMOCK OFF)
 endif()
 

@@ -20,6 +20,10 @@ install(FILES ${PROJECT_BINARY_DIR}/quarry-config.cmake ${PROJECT_BINARY_DIR}/qu
   DESTINATION ${package_dir})
 
 # The prefix in quarry.pc is reckoned from the file's own place, so that the installed tree can be moved.
+set(pkgconfig_requires)
+if(NOT BUILD_SHARED_LIBS)
+  set(pkgconfig_requires "tbb fmt")
+endif()
 file(RELATIVE_PATH prefix_from_pkgconfig /prefix/${pkgconfig_dir} /prefix)
 configure_file(cmake/quarry.pc.in quarry.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/quarry.pc DESTINATION ${pkgconfig_dir})
