@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cpu/copy.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cpu/threads.hpp"
+
+namespace quarry::backend::cpu_backend {
+namespace {
+
+constexpr std::int64_t shared_bytes = std::int64_t{4} << 20;  // below this one thread is as fast
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+constexpr std::size_t staged_bytes = std::size_t{64} << 10;  // host sources up to this travel in the task
+
+void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  const auto part = [=](std::int64_t begin, std::int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+  };
+  if (bytes < shared_bytes) return part(0, bytes);
+  parallel(bytes, piece_bytes, part);
+}
+
+/// The rows of `copy` one after another without gaps.
+std::vector<std::byte> packed(const Copy& copy) {
+  std::vector<std::byte> bytes(copy.bytes * copy.rows);
+  Copy pack = copy;
+  pack.to = bytes.data();
+  pack.to_pitch = copy.bytes;
+  copy_now(pack);
+  return bytes;
+}
+
+}  // namespace
+
+void copy_now(const Copy& copy) {
+  if (copy.bytes == 0 || copy.rows == 0 || copy.to == copy.from) return;
+  auto* const to = static_cast<std::byte*>(copy.to);
+  const auto* const from = static_cast<const std::byte*>(copy.from);
+  const auto row_bytes = static_cast<std::int64_t>(copy.bytes), rows = static_cast<std::int64_t>(copy.rows);
+  if (rows == 1 || (copy.to_pitch == copy.bytes && copy.from_pitch == copy.bytes)) {
+    return copy_bytes(to, from, row_bytes * rows);
+  }
+  const std::int64_t grain = row_bytes * rows < shared_bytes ? rows : piece_bytes / row_bytes + 1;
+  parallel(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+      std::memcpy(to + row * copy.to_pitch, from + row * copy.from_pitch, copy.bytes);
+    }
+  });
+}
+
+void copy_in_order(Streams& streams, const Copy& copy, Stream stream, bool blocking) {
+  const bool staged = copy.direction == Direction::host_to_device && Streams::queue(stream) &&
+                      !blocking && copy.bytes * copy.rows <= staged_bytes;
+  if (staged) {
+    streams.run(stream, [copy = Copy(copy), bytes = packed(copy)]() mutable {
+      copy.from = bytes.data();
+      copy.from_pitch = copy.bytes;
+      copy_now(copy);
+    });
+  } else if (blocking || copy.direction != Direction::device_to_device) {
+    streams.run_and_wait(stream, [copy] { copy_now(copy); });
+  } else {
+    streams.run(stream, [copy] { copy_now(copy); });
+  }
+}
+
+void fill_now(void* to, const std::array<std::byte, 16>& pattern, std::size_t size, std::int64_t count) {
+  constexpr std::int64_t block_bytes = 256;  // a multiple of every pattern's size
+  std::array<std::byte, block_bytes> block;
+  for (std::size_t i = 0; i < block.size(); ++i) block[i] = pattern[i % size];
+  auto* const bytes = static_cast<std::byte*>(to);
+  const std::int64_t total = count * static_cast<std::int64_t>(size);
+  const std::int64_t blocks = (total + block_bytes - 1) / block_bytes;
+  const std::int64_t grain = total < shared_bytes ? blocks : piece_bytes / block_bytes;
+  parallel(blocks, grain, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t stop = std::min(end * block_bytes, total);
+    std::int64_t at = begin * block_bytes;
+    for (; at + block_bytes <= stop; at += block_bytes) std::memcpy(bytes + at, block.data(), block_bytes);
+    if (at < stop) std::memcpy(bytes + at, block.data(), static_cast<std::size_t>(stop - at));
+  });
+}
+
+}  // namespace quarry::backend::cpu_backend

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "backend/backend.hpp"
+#include "backend/cpu_layouts.hpp"
+
+namespace quarry::backend {
+namespace {
+
+using namespace kernels;
+using test::Extents;
+
+/// Depends on which value is at which position, as often as it is met.
+struct Digest {
+  u64 hash;
+  i64 positions;
+};
+struct digest_of {
+  template <class Acc>
+  static Acc identity() {
+    return {0, 0};
+  }
+  template <class Acc>
+  static Acc lift(i64 v, i64 i) {
+    const u64 mixed = static_cast<u64>(i + 1) * 0x9e3779b97f4a7c15U;
+    return {(mixed ^ mixed >> 29) * static_cast<u64>(v + 1), i};
+  }
+  static Digest combine(Digest a, Digest b) { return {a.hash + b.hash, a.positions + b.positions}; }
+  template <class Out>
+  static Out finish(Digest a, i64 n) {
+    return static_cast<Out>(a.hash ^ static_cast<u64>(a.positions * 1000003) ^ static_cast<u64>(n) << 50);
+  }
+};
+using Value = op<multiply_op, i64, in<int, 0>, val<i64, 0>>;
+using Program = reduction_of<Value, digest_of, Digest, u64, 1, int>;
+
+ReduceCall call_of(const Extents& kept, const Extents& reduced, bool along, u64* out, const Extents& out_strides,
+                   const int* input, const Extents& strides, i64 scale) {
+  std::vector<u64> words{static_cast<u64>(test::count(kept)), static_cast<u64>(test::count(reduced)), 0,
+                         test::word(out), test::word(input)};
+  const auto add = [&](const auto& values) { words.insert(words.end(), values.begin(), values.end()); };
+  add(test::scalar_words(scale));
+  add(kept), add(reduced), add(out_strides), add(Extents(reduced.size())), add(strides);
+  ReduceCall call{&program_for<Program>::value, static_cast<int>(kept.size()), static_cast<int>(reduced.size()),
+                  test::count(kept), test::count(reduced), 0, along, false, Words(words.size())};
+  std::copy(words.begin(), words.end(), call.words.data());
+  return call;
+}
+
+u64 expected_digest(test::Operand<int>& input, const Extents& at, const Extents& reduced, i64 scale) {
+  Digest all{0, 0};
+  for (i64 i = 0; i < test::count(reduced); ++i) {
+    Extents where = at;
+    const Extents inner = test::coordinates(i, reduced);
+    where.insert(where.end(), inner.begin(), inner.end());
+    all = digest_of::combine(all, digest_of::lift<Digest>(input[where] * scale, i));
+  }
+  return digest_of::finish<u64>(all, test::count(reduced));
+}
+
+void check(const Extents& kept, const Extents& reduced, bool along, std::mt19937& random, Stream stream) {
+  Extents shape = kept;
+  shape.insert(shape.end(), reduced.begin(), reduced.end());
+  auto input = test::random_operand<int>(shape, random, false);
+  auto out = test::random_operand<u64>(kept, random, true);
+  const ReduceCall call = call_of(kept, reduced, along, out.first, out.strides, input.first, input.strides, 3);
+  EXPECT_EQ(cpu().reduce_scratch(call), 0U);
+  cpu().reduce(call, nullptr, stream);
+  cpu().synchronize(stream);
+  for (i64 k = 0; k < test::count(kept); ++k) {
+    const Extents at = test::coordinates(k, kept);
+    ASSERT_EQ(out[at], expected_digest(input, at, reduced, 3))
+        << testing::PrintToString(kept) << testing::PrintToString(reduced) << along << " output " << k;
+  }
+}
+
+TEST(CpuReduce, AnyLayout) {
+  std::mt19937 random(3);
+  const Stream stream = cpu().create_stream({});
+  const std::vector<Extents> groups{{}, {1}, {3}, {17}, {700}, {2, 5}, {80, 9}, {3, 700}, {4, 3, 5}, {2, 3, 2, 3}};
+  for (const Extents& kept : groups) {
+    for (const Extents& reduced : groups) {
+      for (const bool along : {false, true}) check(kept, reduced, along, random, along ? stream : nullptr);
+    }
+  }
+  cpu().destroy_stream(stream);
+}
+
+TEST(CpuReduce, ManyReducedElementsInChunks) {
+  std::mt19937 random(4);
+  for (const Extents& kept : std::vector<Extents>{{}, {1}, {5}, {30}, {2, 9}}) {
+    for (const Extents& reduced : std::vector<Extents>{{40000}, {333, 101}, {7, 5, 1001}, {10007, 3}}) {
+      for (const bool along : {false, true}) check(kept, reduced, along, random, nullptr);
+    }
+  }
+}
+
+template <class M, class Out, class In>
+Out reduce_all(const std::vector<In>& values) {
+  Out out{};
+  ReduceCall call{&program_for<M>::value, 0, 1, 1, static_cast<i64>(values.size()), 0, true, true, Words(8)};
+  const u64 words[] = {1, values.size(), 0, test::word(&out), test::word(values.data()), values.size(), 0, sizeof(In)};
+  std::copy(std::begin(words), std::end(words), call.words.data());
+  cpu().reduce(call, nullptr, nullptr);
+  return out;
+}
+
+TEST(CpuReduce, SumOfFloatsIsAccurateAndRepeatable) {
+  std::mt19937 random(5);
+  std::vector<float> values(1 << 21);
+  double exact = 0;
+  for (float& v : values) exact += v = static_cast<float>(random() % 1000) * 1e-3F;
+  using Sum = reduction_of<in<float, 0>, sum_of, float, float, 0, float>;
+  const float sum = reduce_all<Sum, float>(values);
+  EXPECT_NEAR(sum, exact, exact * 1e-6);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ((reduce_all<Sum, float>(values)), sum);
+}
+
+TEST(CpuReduce, FirstOfEqualExtremes) {
+  std::vector<int> values(200000, 1);
+  using ArgMax = reduction_of<in<int, 0>, argmax_of, located<int>, i64, 0, int>;
+  EXPECT_EQ((reduce_all<ArgMax, i64>(values)), 0);
+  values[150000] = values[60000] = 2;
+  EXPECT_EQ((reduce_all<ArgMax, i64>(values)), 60000);
+}
+
+}  // namespace
+}  // namespace quarry::backend
