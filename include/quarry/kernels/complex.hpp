@@ -76,10 +76,6 @@ QUARRY_HD complex<T> conj(complex<T> z) {
   return {z.re, -z.im};
 }
 template <class T>
-QUARRY_HD bool isnan(complex<T> z) {
-  return z.re != z.re || z.im != z.im;
-}
-template <class T>
 QUARRY_HD bool isinf(complex<T> z) {
   return isinf(z.re) || isinf(z.im);
 }
@@ -159,7 +155,7 @@ template <class T>
 QUARRY_HD complex<T> exp(complex<T> z) {
   if (z.im == 0) return {exp(z.re), z.im};
   if (!isfinite(z.im) && isinf(z.re)) {
-    return z.re < 0 ? complex<T>{0, 0} : complex<T>{z.re, z.im - z.im};
+    return z.re < 0 ? complex<T>{0, copysign(T{}, z.im)} : complex<T>{z.re, z.im - z.im};
   }
   return scaled_exp(z.re, complex<T>{cos(z.im), sin(z.im)});
 }
@@ -220,7 +216,7 @@ QUARRY_HD complex<T> sinh(complex<T> z) {
 }
 template <class T>
 QUARRY_HD complex<T> cosh(complex<T> z) {
-  if (z.im == 0) return {cosh(z.re), z.re * copysign(T{}, z.im)};
+  if (z.im == 0) return {cosh(z.re), copysign(T{}, z.im) * copysign(T(1), z.re)};
   if (z.re == 0) return {cos(z.im), z.re * sin(z.im)};
   if (isinf(z.re) && !isfinite(z.im)) return {limits<T>::highest(), z.im - z.im};
   const complex<T> unit{cos(z.im), sin(z.im)};
@@ -256,18 +252,21 @@ QUARRY_HD complex<T> tan(complex<T> z) {
 
 template <class T>
 QUARRY_HD complex<T> asin(complex<T> z) {
+  if (isinf(z)) return {atan2(z.re, abs(z.im)), copysign(limits<T>::highest(), z.im)};
   const complex<T> below = sqrt(complex<T>{1 - z.re, -z.im}),
                    above = sqrt(complex<T>{1 + z.re, z.im});
   return {atan2(z.re, (below * above).re), asinh((conj(below) * above).im)};
 }
 template <class T>
 QUARRY_HD complex<T> acos(complex<T> z) {
+  if (isinf(z)) return {atan2(abs(z.im), z.re), -copysign(limits<T>::highest(), z.im)};
   const complex<T> below = sqrt(complex<T>{1 - z.re, -z.im}),
                    above = sqrt(complex<T>{1 + z.re, z.im});
   return {2 * atan2(below.re, above.re), asinh((conj(above) * below).im)};
 }
 template <class T>
 QUARRY_HD complex<T> acosh(complex<T> z) {
+  if (isinf(z)) return {limits<T>::highest(), atan2(z.im, z.re)};
   const complex<T> below = sqrt(complex<T>{z.re - 1, z.im}),
                    above = sqrt(complex<T>{z.re + 1, z.im});
   return {asinh((conj(below) * above).re), 2 * atan2(below.im, above.re)};
@@ -280,12 +279,14 @@ template <class T>
 QUARRY_HD complex<T> atanh(complex<T> z) {
   const T x = abs(z.re), y = abs(z.im), large = maximum(x, y);
   const T huge = T(sizeof(T) == 4 ? 0x1p30 : 0x1p60);
-  if (large > huge) {  // 1 / z, and a quarter turn
+  if (large > huge || isinf(y)) {  // 1 / z, and a quarter turn
     const T small = minimum(x, y) / large, re = (x / large) / (1 + small * small) / large;
     const T quarter = T(1.57079632679489661923);
-    return {copysign(isinf(large) ? T{} : re, z.re), copysign(quarter, z.im)};
+    return {copysign(isinf(z) ? T{} : re, z.re), copysign(quarter, z.im)};
   }
-  const T re = T(0.25) * log1p(4 * x / ((1 - x) * (1 - x) + y * y));
+  const bool near_pole = x == 1 && y < T(sizeof(T) == 4 ? 1e-4 : 1e-9);  // where y * y may vanish
+  const T re = near_pole ? T(0.5) * (T(0.693147180559945309417) - log(y))
+                         : T(0.25) * log1p(4 * x / ((1 - x) * (1 - x) + y * y));
   const T im = T(0.5) * atan2(2 * y, (1 - x) * (1 + x) - y * y);
   return {copysign(re, z.re), copysign(im, z.im)};
 }

@@ -77,7 +77,7 @@ QUARRY_MATH_BINARY(float_power, pow)
 
 template <class T>
 QUARRY_HD bool isnan(T x) {
-  if constexpr (is_floating<T>)
+  if constexpr (is_floating<T> || is_complex<T>)
     return x != x;
   else
     return false;
