@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-/// The CUDA driver as one table of functions, loaded at run time: `driver().MemAlloc(&p, n)` is cuMemAlloc.
-/// The table may be the real driver, a fake one, or the shim of shim.hpp over either.
+/// The CUDA driver as one table of functions, loaded at run time: `driver().MemAlloc(&p, n)` is
+/// cuMemAlloc. The table may be the real driver, a fake one, or the shim of shim.hpp over either.
 namespace quarry::backend::cuda {
 
 struct DriverTable {
@@ -40,11 +40,12 @@ using GetProcAddress = CUresult (*)(const char* symbol, void** function, int ver
 
 /// The table of the driver whose entry points `get` finds.
 LoadedDriver load_driver(GetProcAddress get);
-/// The table of the driver library with this soname. The library stays loaded to the end of the process.
+/// The table of the driver library with this soname. The library stays loaded to the end of the
+/// process.
 LoadedDriver load_driver(const char* library = "libcuda.so.1");
 
-/// Installs another table, to be called before the first use of the backend. The table must live to the end
-/// of the process.
+/// Installs another table, to be called before the first use of the backend. The table must live to
+/// the end of the process.
 void use_driver(const DriverTable* table);
 
 namespace detail {

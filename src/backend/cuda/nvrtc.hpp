@@ -27,8 +27,8 @@ std::span<const char* const> nvrtc_libraries();
 /// The table of the first of `libraries` that can be loaded and has every function.
 LoadedNvrtc load_nvrtc(std::span<const char* const> libraries = nvrtc_libraries());
 
-/// Installs another table, to be called before the first use of the backend. The table must live to the end
-/// of the process.
+/// Installs another table, to be called before the first use of the backend. The table must live to
+/// the end of the process.
 void use_nvrtc(const NvrtcTable* table);
 
 /// The installed table; without one the machine's NVRTC, loaded on the first call and kept. Throws

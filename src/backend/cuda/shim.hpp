@@ -9,8 +9,8 @@
 /// A driver table over any other that counts calls, fails chosen ones, and knows every live handle.
 namespace quarry::backend::cuda {
 
-/// The `nth` call from now on (1 is the next) of `function`, or of any function, returns `code` and does not
-/// reach the driver below; a persistent failure fails the calls after it too.
+/// The `nth` call from now on (1 is the next) of `function`, or of any function, returns `code` and
+/// does not reach the driver below; a persistent failure fails the calls after it too.
 struct Fault {
   CUresult code = CUDA_ERROR_UNKNOWN;
   std::optional<DriverFunction> function = std::nullopt;
@@ -18,7 +18,8 @@ struct Fault {
   bool persistent = false;
 };
 
-/// What has been made through the shim and not yet destroyed. The reset of a device destroys all on it.
+/// What has been made through the shim and not yet destroyed. The reset of a device destroys all on
+/// it.
 struct LiveHandles {
   std::size_t contexts = 0, streams = 0, events = 0, modules = 0;
   std::size_t device_blocks = 0, device_bytes = 0;
@@ -28,8 +29,8 @@ struct LiveHandles {
 
 /// All calls are safe from any thread. GetErrorName and GetErrorString are counted but never fail.
 namespace shim {
-/// The shim's table, now over `below`, which must outlive it. There is one shim a process; a second call
-/// only changes what is below.
+/// The shim's table, now over `below`, which must outlive it. There is one shim a process; a second
+/// call only changes what is below.
 const DriverTable& over(const DriverTable& below);
 
 void inject(const Fault& fault);  ///< in addition to those injected before

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/check.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <string_view>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cuda/driver.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+constexpr int max_devices = 256;
+/// The first fatal code of each device.
+std::array<std::atomic<CUresult>, max_devices> first_cause{};
+thread_local int checked_device = 0;
+
+std::string place(const Where& where) {
+  const std::string_view file = where.file_name();
+  const auto slash = file.rfind('/');
+  return fmt::format("{}:{}", file.substr(slash == file.npos ? 0 : slash + 1), where.line());
+}
+
+void remember(CUresult result) noexcept {
+  CUresult none = CUDA_SUCCESS;
+  first_cause[static_cast<std::size_t>(checked_device)].compare_exchange_strong(none, result);
+}
+
+std::string lost_text(int device) {
+  return fmt::format("device {} is lost for the rest of the process; the first cause was {}",
+                     device, error_text(first_cause[static_cast<std::size_t>(device)]));
+}
+
+template <class E>
+[[noreturn]] void raise_as(CUresult result, const Where& where) {
+  throw E(fmt::format("{}, at {}", error_text(result), place(where)));
+}
+
+}  // namespace
+
+std::string error_text(CUresult result) {
+  const char *name = nullptr, *description = nullptr;
+  driver().GetErrorName(result, &name);
+  driver().GetErrorString(result, &description);
+  return fmt::format("{} ({}): {}", name ? name : "CUDA error", static_cast<int>(result),
+                     description ? description : "unknown to this driver");
+}
+
+bool is_fatal(CUresult result) noexcept {
+  switch (result) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void detail::raise(CUresult result, const Where& where) {
+  if (is_fatal(result)) {
+    remember(result);
+    throw DeviceLost(fmt::format("{}, seen at {}", lost_text(checked_device), place(where)));
+  }
+  switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      raise_as<MemoryError>(result, where);
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_NO_DEVICE:
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
+    case CUDA_ERROR_STUB_LIBRARY:
+    case CUDA_ERROR_SYSTEM_NOT_READY:
+    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+    case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+      raise_as<BackendUnavailable>(result, where);
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+    case CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING:
+    case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+      raise_as<LaunchError>(result, where);
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_DEVICE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_NOT_FOUND:
+    case CUDA_ERROR_NOT_READY:
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_NOT_PERMITTED:
+      raise_as<LogicError>(result, where);
+    default:
+      raise_as<RuntimeError>(result, where);
+  }
+}
+
+void detail::raise_launch(CUresult result, const Where& where) {
+  if (result == CUDA_ERROR_INVALID_VALUE) raise_as<LaunchError>(result, where);
+  raise(result, where);
+}
+
+void note(CUresult result) noexcept {
+  if (is_fatal(result)) remember(result);
+}
+
+void set_checked_device(int device) noexcept { checked_device = device % max_devices; }
+
+bool is_lost(int device) noexcept {
+  return first_cause[static_cast<std::size_t>(device)].load(std::memory_order_relaxed) !=
+         CUDA_SUCCESS;
+}
+
+void require_alive(int device) {
+  if (is_lost(device)) [[unlikely]]
+    throw DeviceLost(lost_text(device));
+}
+
+}  // namespace quarry::backend::cuda

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cuda.h>
+
+#include <source_location>
+#include <string>
+
+/// What becomes of the driver's result codes. The device that a code speaks of is the one this
+/// thread has bound last (context.hpp).
+namespace quarry::backend::cuda {
+
+using Where = std::source_location;
+
+/// "CUDA_ERROR_NAME (code): description".
+std::string error_text(CUresult result);
+
+namespace detail {
+[[noreturn]] void raise(CUresult result, const Where& where);
+[[noreturn]] void raise_launch(CUresult result, const Where& where);
+}  // namespace detail
+
+/// Throws the exception that the code stands for, with the caller's file and line.
+inline void check(CUresult result, const Where& where = Where::current()) {
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    detail::raise(result, where);
+}
+
+/// The same for a kernel launch: a rejected configuration is a LaunchError.
+inline void check_launch(CUresult result, const Where& where = Where::current()) {
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    detail::raise_launch(result, where);
+}
+
+/// Remembers a fatal code and drops any other: for functions that must not throw.
+void note(CUresult result) noexcept;
+
+/// Whether the code says that the device's context is lost for good.
+bool is_fatal(CUresult result) noexcept;
+
+/// The device of later codes on this thread.
+void set_checked_device(int device) noexcept;
+/// Throws DeviceLost, with the first cause, if a fatal code has been seen on the device.
+void require_alive(int device);
+bool is_lost(int device) noexcept;
+
+}  // namespace quarry::backend::cuda

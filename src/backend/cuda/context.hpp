@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+/// A device's primary context, which the whole process shares with the CUDA runtime and every
+/// library on it.
+namespace quarry::backend::cuda {
+
+class Context {
+ public:
+  /// Takes no context yet: the first `bind` does.
+  Context(CUdevice device, int id) : device_(device), id_(id) {}
+
+  /// Makes the context current on this thread if it is not. Throws DeviceLost after a fatal error,
+  /// BackendUnavailable when the device gives no context.
+  void bind();
+  /// The same for functions that must not throw: false when the device is lost, has no context, or
+  /// the process is about to end, where the driver may be gone and there is nothing left to
+  /// release.
+  bool try_bind() noexcept;
+
+  /// Destroys all that the process holds on the device; the next `bind` starts anew.
+  void reset();
+  /// Counts resets: what was made in an earlier generation is gone.
+  std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+ private:
+  bool is_current() const noexcept;
+  CUcontext retained();
+
+  CUdevice device_;
+  int id_;
+  std::atomic<CUcontext> handle_ = nullptr;
+  std::atomic<std::uint32_t> generation_ = 0;
+  std::mutex mutex_;  // of the first use and of reset
+};
+
+}  // namespace quarry::backend::cuda

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cuda/check.hpp"
+#include "backend/cuda/driver.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+CUdevice handle_of(int id) {
+  CUdevice device = 0;
+  check(driver().DeviceGet(&device, id));
+  return device;
+}
+
+std::string name_of(CUdevice device) {
+  std::array<char, 256> name{};
+  check(driver().DeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device));
+  return name.data();
+}
+
+/// As nvidia-smi prints it; empty when the driver cannot tell.
+std::string uuid_of(CUdevice device) {
+  CUuuid id{};
+  if (!driver().DeviceGetUuid || driver().DeviceGetUuid(&id, device) != CUDA_SUCCESS) return {};
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(id.bytes[i]));
+  }
+  return text;
+}
+
+CUstream native(Stream stream) { return static_cast<CUstream>(stream); }
+CUevent native_event(Event event) { return static_cast<CUevent>(event); }
+CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+bool is_ready(CUresult result) {
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(result);
+  return true;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int id) : device_(handle_of(id)), context_(device_, id) {
+  set_checked_device(id);
+  info_.id = id;
+  info_.name = name_of(device_);
+  info_.uuid = uuid_of(device_);
+  info_.compute_capability = {attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                              attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)};
+  multiprocessors_ = std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1);
+}
+
+int CudaDevice::attribute(CUdevice_attribute name) const {
+  int value = 0;
+  check(driver().DeviceGetAttribute(&value, name, device_));
+  return value;
+}
+
+std::map<std::string, std::int64_t> CudaDevice::attributes() const {
+  struct Row {
+    const char* name;
+    CUdevice_attribute id;
+  };
+  static constexpr Row rows[] = {
+#define QUARRY_ATTRIBUTE(name) {#name, CU_DEVICE_ATTRIBUTE_##name},
+#include "backend/cuda/attributes.def"
+#undef QUARRY_ATTRIBUTE
+  };
+  std::map<std::string, std::int64_t> values;
+  for (const Row& row : rows) {
+    int value = 0;
+    // an older driver does not know them all
+    if (driver().DeviceGetAttribute(&value, row.id, device_) == CUDA_SUCCESS) {
+      values.emplace(row.name, value);
+    }
+  }
+  return values;
+}
+
+MemoryInfo CudaDevice::memory_info() {
+  context_.bind();
+  MemoryInfo info;
+  check(driver().MemGetInfo(&info.free, &info.total));
+  return info;
+}
+
+bool CudaDevice::can_access_peer(const Device& other) const {
+  const auto* peer = dynamic_cast<const CudaDevice*>(&other);
+  if (!peer || peer == this) return peer == this;
+  int can = 0;
+  check(driver().DeviceCanAccessPeer(&can, device_, peer->device_));
+  return can != 0;
+}
+
+void CudaDevice::synchronize() {
+  context_.bind();
+  check(driver().CtxSynchronize());
+}
+
+void CudaDevice::reset() { context_.reset(); }
+
+void* CudaDevice::allocate(std::size_t bytes) {
+  context_.bind();
+  CUdeviceptr memory = 0;
+  const CUresult result = driver().MemAlloc(&memory, std::max<std::size_t>(bytes, 1));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return nullptr;
+  check(result);
+  return reinterpret_cast<void*>(memory);
+}
+
+void CudaDevice::free(void* memory, std::size_t) noexcept {
+  if (memory && context_.try_bind()) note(driver().MemFree(address(memory)));
+}
+
+Stream CudaDevice::create_stream(const StreamOptions& options) {
+  context_.bind();
+  const auto [least, most] = priority_range();
+  CUstream stream = nullptr;
+  check(driver().StreamCreateWithPriority(
+      &stream, options.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT,
+      std::clamp(options.priority, most, least)));
+  return stream;
+}
+
+void CudaDevice::destroy_stream(Stream stream) noexcept {
+  if (context_.try_bind()) note(driver().StreamDestroy(native(stream)));
+}
+
+std::pair<int, int> CudaDevice::priority_range() const {
+  context_.bind();
+  int least = 0, most = 0;
+  check(driver().CtxGetStreamPriorityRange(&least, &most));
+  return {least, most};
+}
+
+void CudaDevice::synchronize(Stream stream) {
+  context_.bind();
+  check(driver().StreamSynchronize(native(stream)));
+}
+
+bool CudaDevice::is_done(Stream stream) {
+  context_.bind();
+  return is_ready(driver().StreamQuery(native(stream)));
+}
+
+void CudaDevice::host_call(Stream stream, HostFunction f, void* state) {
+  context_.bind();
+  check(driver().LaunchHostFunc(native(stream), f, state));
+}
+
+Event CudaDevice::create_event(const EventOptions& options) {
+  context_.bind();
+  unsigned flags = CU_EVENT_DEFAULT;
+  if (options.blocking) flags |= CU_EVENT_BLOCKING_SYNC;
+  if (!options.timing) flags |= CU_EVENT_DISABLE_TIMING;
+  if (options.interprocess) flags |= CU_EVENT_INTERPROCESS;
+  CUevent event = nullptr;
+  check(driver().EventCreate(&event, flags));
+  return event;
+}
+
+void CudaDevice::destroy_event(Event event) noexcept {
+  if (context_.try_bind()) note(driver().EventDestroy(native_event(event)));
+}
+
+void CudaDevice::record(Event event, Stream stream) {
+  context_.bind();
+  check(driver().EventRecord(native_event(event), native(stream)));
+}
+
+bool CudaDevice::query(Event event) {
+  context_.bind();
+  return is_ready(driver().EventQuery(native_event(event)));
+}
+
+void CudaDevice::wait(Event event) {
+  context_.bind();
+  check(driver().EventSynchronize(native_event(event)));
+}
+
+void CudaDevice::wait(Stream stream, Event event) {
+  context_.bind();
+  check(driver().StreamWaitEvent(native(stream), native_event(event), CU_EVENT_WAIT_DEFAULT));
+}
+
+float CudaDevice::elapsed_ms(Event start, Event end) {
+  context_.bind();
+  float ms = 0;
+  check(driver().EventElapsedTime(&ms, native_event(start), native_event(end)));
+  return ms;
+}
+
+}  // namespace quarry::backend::cuda

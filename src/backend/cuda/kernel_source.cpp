@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/kernel_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "backend/cuda/digest.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_whole(std::string_view name, std::size_t begin, std::size_t end) {
+  const char before = begin > 0 ? name[begin - 1] : ' ',
+             after = end < name.size() ? name[end] : ' ';
+  return !is_name_character(before) && before != ':' && !is_name_character(after) && after != ':' &&
+         after != '<';
+}
+
+std::vector<kernels::user_function> users_of(const kernels::program& program) {
+  std::vector<kernels::user_function> users;
+  program.users(&users, [](void* state, const kernels::user_function& user) {
+    auto& found = *static_cast<std::vector<kernels::user_function>*>(state);
+    const auto same = [&](const auto& other) { return other.type_name == user.type_name; };
+    if (std::ranges::none_of(found, same)) found.push_back(user);
+  });
+  return users;
+}
+
+std::string instantiation(std::string_view name, const Variant& v) {
+  const int rank = v.rank, reduced_rank = v.reduced_rank;
+  const char* const index = v.wide_index ? "long" : "int";
+  switch (v.kind) {
+    case Variant::Kind::map_flat:
+      return fmt::format("map_flat<{}, {}>", name, int{v.width});
+    case Variant::Kind::map_strided:
+      return fmt::format("map_strided<{}, {}, {}, {}>", name, rank, index, int{v.rows});
+    case Variant::Kind::reduce:
+      return fmt::format("reduce<{}, {}, {}, {}, {}>", name, rank, reduced_rank, index,
+                         int{v.along_reduced});
+    case Variant::Kind::reduce_finish:
+      return fmt::format("reduce_finish<{}>", name);
+  }
+  return {};
+}
+
+const char* header_of(Variant::Kind kind) {
+  const bool is_map = kind == Variant::Kind::map_flat || kind == Variant::Kind::map_strided;
+  return is_map ? "quarry/kernels/map.hpp" : "quarry/kernels/reduce.hpp";
+}
+
+}  // namespace
+
+std::string user_identifier(std::string_view source) {
+  return "quarry_user_" + Digest().add(source).hex();
+}
+
+std::string renamed(std::string name, std::string_view from, std::string_view to) {
+  for (auto at = name.find(from); at != name.npos; at = name.find(from, at)) {
+    if (is_whole(name, at, at + from.size())) {
+      name.replace(at, from.size(), to);
+      at += to.size();
+    } else {
+      at += 1;
+    }
+  }
+  return name;
+}
+
+KernelSource kernel_source(const kernels::program& program, const Variant& variant) {
+  std::string name(program.name);
+  std::vector<std::string> definitions;
+  for (const auto& [type_name, source] : users_of(program)) {
+    const std::string identifier = user_identifier(source);
+    name = renamed(std::move(name), type_name, "quarry::kernels::" + identifier);
+    definitions.push_back(fmt::format("struct {} {{\n{}\n}};\n", identifier, source));
+  }
+  std::ranges::sort(definitions);
+  const auto repeated = std::ranges::unique(definitions);
+  definitions.erase(repeated.begin(), repeated.end());
+
+  KernelSource result;
+  result.text = fmt::format("#include \"{}\"\n", header_of(variant.kind));
+  if (!definitions.empty()) {
+    result.text += fmt::format("namespace quarry::kernels {{\n{}}}\n", fmt::join(definitions, ""));
+  }
+  result.instantiation = "quarry::kernels::" + instantiation(name, variant);
+  return result;
+}
+
+}  // namespace quarry::backend::cuda

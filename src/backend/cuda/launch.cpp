@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cuda/check.hpp"
+#include "backend/cuda/device.hpp"
+#include "backend/cuda/driver.hpp"
+#include "backend/cuda/geometry.hpp"
+
+/// Maps and reductions: which variant, how many blocks, and the launch. The places of the words are
+/// those of kernels/params.hpp.
+namespace quarry::backend::cuda {
+namespace {
+
+struct Blocks {
+  unsigned grid_x, grid_y, block_x, block_y;
+};
+
+template <class... Parameters>
+void launch(CUfunction function, const Blocks& b, Stream stream, const Parameters*... parameters) {
+  std::array<void*, sizeof...(Parameters)> pointers{
+      const_cast<void*>(static_cast<const void*>(parameters))...};
+  check_launch(driver().LaunchKernel(function, b.grid_x, b.grid_y, 1, b.block_x, b.block_y, 1, 0,
+                                     static_cast<CUstream>(stream), pointers.data(), nullptr));
+}
+
+constexpr std::size_t map_head = 1, reduce_head = 3;
+
+std::span<const std::uint64_t> pointers_of(const kernels::program& program, const Words& words) {
+  return {words.data() + map_head, static_cast<std::size_t>(program.inputs) + 1};
+}
+
+std::int64_t last_extent(const MapCall& call) {
+  const auto& program = *call.program;
+  const int shape = static_cast<int>(map_head) + program.inputs + 1 + 2 * program.scalars;
+  return static_cast<std::int64_t>(call.words[static_cast<std::size_t>(shape + call.rank - 1)]);
+}
+
+ReduceShape shape_of(const ReduceCall& call) {
+  return {.kept = call.kept,
+          .reduced = call.reduced,
+          .span = call.span,
+          .along_reduced = call.along_reduced,
+          .can_split = call.dense_output};
+}
+
+Variant variant_of(const ReduceCall& call, const ReduceGeometry& geometry) {
+  return {.kind = Variant::Kind::reduce,
+          .rank = static_cast<std::uint8_t>(call.kept_rank),
+          .reduced_rank = static_cast<std::uint8_t>(call.reduced_rank),
+          .wide_index = geometry.wide_index,
+          .along_reduced = call.along_reduced};
+}
+
+void finish(const ReduceCall& call, const ReduceGeometry& geometry, const KernelTarget& target,
+            void* scratch, Stream stream) {
+  const CUfunction function = kernel(*call.program, {.kind = Variant::Kind::reduce_finish}, target);
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(call.kept, 2147483647));
+  launch(function, {blocks, 1, finish_threads, 1}, stream, call.words.data() + reduce_head,
+         &scratch, &call.kept, &geometry.splits, &call.reduced);
+}
+
+}  // namespace
+
+void CudaDevice::map(const MapCall& call, Stream stream) {
+  context_.bind();
+  const kernels::program& program = *call.program;
+  if (call.rank == 0) {
+    const int width = vector_width(pointers_of(program, call.words), program.itemsize);
+    const Variant variant{.kind = Variant::Kind::map_flat,
+                          .width = static_cast<std::uint8_t>(width)};
+    const FlatGeometry g = flat_geometry(call.size, width);
+    return launch(kernel(program, variant, target()), {g.grid_x, 1, flat_threads, 1}, stream,
+                  call.words.data());
+  }
+  const std::int64_t columns = last_extent(call);
+  const StridedGeometry g =
+      strided_geometry(columns, call.size / columns, call.span, multiprocessors_);
+  const Variant variant{.kind = Variant::Kind::map_strided,
+                        .rows = static_cast<std::uint8_t>(g.rows_a_thread),
+                        .rank = static_cast<std::uint8_t>(call.rank),
+                        .wide_index = g.wide_index};
+  launch(kernel(program, variant, target()), {g.grid_x, g.grid_y, g.block_x, g.block_y}, stream,
+         call.words.data());
+}
+
+std::size_t CudaDevice::reduce_scratch(const ReduceCall& call) const {
+  const ReduceGeometry g = reduce_geometry(shape_of(call), multiprocessors_);
+  if (g.splits == 1) return 0;
+  return static_cast<std::size_t>(g.splits) * static_cast<std::size_t>(call.kept) *
+         call.program->accumulator_size;
+}
+
+void CudaDevice::reduce(const ReduceCall& call, void* scratch, Stream stream) {
+  context_.bind();
+  const ReduceGeometry g = reduce_geometry(shape_of(call), multiprocessors_);
+  const bool is_split = g.splits > 1;
+  require<LogicError>(!is_split || scratch, "a split reduction needs scratch memory");
+  void* const partial = is_split ? scratch : nullptr;
+  Words words = call.words;
+  words[2] = static_cast<std::uint64_t>(g.chunk);
+  launch(kernel(*call.program, variant_of(call, g), target()),
+         {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y}, stream, words.data(),
+         &partial);
+  if (is_split) finish(call, g, target(), scratch, stream);
+}
+
+}  // namespace quarry::backend::cuda

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/backend.hpp"
+
+/// The CUDA side of backend.hpp in a library built without the CUDA toolkit.
+namespace quarry::backend {
+
+const CudaStatus& cuda_status() {
+  static const CudaStatus status{.available = false,
+                                 .why = "Quarry was built without the CUDA toolkit",
+                                 .error = {},
+                                 .nvrtc_why = "Quarry was built without the CUDA toolkit"};
+  return status;
+}
+
+const std::vector<std::unique_ptr<Device>>& cuda_devices() {
+  static const std::vector<std::unique_ptr<Device>> none;
+  return none;
+}
+
+CacheCounters kernel_cache_counters() { return {}; }
+
+CacheInfo kernel_cache_info() { return {}; }
+
+}  // namespace quarry::backend
