@@ -27,9 +27,10 @@ namespace quarry::kernels {
 // Integers of mixed sign have no common type in general; their comparison goes by their order
 // against 0.
 template <class Domain, class A, class B>
-inline constexpr bool compares_mixed_signs =
-    is_same<Domain, domains::compare>&& is_integer<A>&& is_integer<B>&& is_signed<A> !=
-    is_signed<B>;
+QUARRY_HD constexpr bool compares_mixed_signs() {
+  return is_same<Domain, domains::compare> && is_integer<A> && is_integer<B> &&
+         is_signed<A> != is_signed<B>;
+}
 
 #ifdef __CUDACC_RTC__
 #define QUARRY_OPERATION_NAME(operation)
@@ -51,7 +52,7 @@ struct binary {
   using domain = Domain;
   template <class L, class A, class B>
   QUARRY_HD static auto apply(A a, B b) {
-    if constexpr (compares_mixed_signs<Domain, A, B>)
+    if constexpr (compares_mixed_signs<Domain, A, B>())
       return Operation::compute(math::order(a, b), 0);
     else
       return Operation::compute(convert<L>(a), convert<L>(b));
