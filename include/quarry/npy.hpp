@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NumPy's .npy files. They are not trusted: what one declares is checked before memory is taken.
+#pragma once
+
+#include <quarry/array/ndarray.hpp>
+#include <quarry/base/error.hpp>
+#include <quarry/memory/transfer.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace quarry {
+
+struct SaveOptions {
+  bool sync = false;  ///< return only when the file is on the disk
+};
+
+namespace detail {
+
+struct FreeHostBlock {
+  void operator()(std::byte* block) const noexcept;
+};
+
+struct NpyContents {
+  Layout layout;  ///< strides in elements
+  std::unique_ptr<std::byte, FreeHostBlock> data;
+};
+
+NpyContents load_npy(const std::string& path, DType expected);
+void save_npy(const std::string& path, const HostRef& array, const SaveOptions& options);
+/// Between arrays of one shape and dtype that do not overlap.
+void copy_host(const HostRef& to, const HostRef& from);
+[[noreturn]] void throw_wrong_rank(const Shape& shape, std::size_t rank);
+
+/// What can be given a shape and then filled: xtensor's containers.
+template <class C, class T>
+concept ResizableHostArray =
+    StridedHostArray<C> && std::default_initializable<C> && std::same_as<host_value_t<C>, T> &&
+    requires(C& container, const typename C::shape_type& shape) { container.resize(shape); };
+
+template <class Extents>
+Extents extents_for(const Shape& shape) {
+  Extents extents{};
+  if constexpr (requires { extents.resize(shape.size()); })
+    extents.resize(shape.size());
+  else if (extents.size() != shape.size())
+    throw_wrong_rank(shape, extents.size());
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    extents[i] = static_cast<typename Extents::value_type>(shape[i]);
+  return extents;
+}
+
+}  // namespace detail
+
+/// The array of an .npy file in host memory, in the file's order (C or Fortran). Goes as it is to
+/// to_device(); becomes an xtensor container, by one copy, where such a one is asked for.
+template <Number T>
+class NpyArray {
+ public:
+  using value_type = T;
+
+  explicit NpyArray(detail::NpyContents contents) : contents_(std::move(contents)) {}
+
+  const Shape& shape() const { return contents_.layout.shape; }
+  const Strides& strides() const { return contents_.layout.strides; }  ///< in elements
+  std::int64_t size() const { return element_count(shape()); }
+  T* data() { return reinterpret_cast<T*>(contents_.data.get()); }
+  const T* data() const { return reinterpret_cast<const T*>(contents_.data.get()); }
+
+  /// Throws ShapeError if the container's number of axes is fixed and another one.
+  template <detail::ResizableHostArray<T> Container>
+  operator Container() const {
+    Container result;
+    result.resize(detail::extents_for<typename Container::shape_type>(shape()));
+    detail::copy_host(host_ref(result), host_ref(*this));
+    return result;
+  }
+
+ private:
+  detail::NpyContents contents_;
+};
+
+/// Reads versions 1.0, 2.0 and 3.0 in either byte order; bytes after the data are left alone.
+/// Throws IoError if the file cannot be read, FormatError if it is not an .npy file or is cut short
+/// (and for structured and object arrays), DTypeError if its elements are not T's type, MemoryError
+/// if there is no room.
+///     xt::xarray<float> dem = qy::load_npy<float>("dem.npy");
+template <Number T>
+NpyArray<T> load_npy(const std::string& path) {
+  return NpyArray<T>(detail::load_npy(path, dtype_of<T>));
+}
+
+/// Writes what numpy.save writes, for an xtensor container or view, a span or a vector: beside
+/// `path` first and renamed at the end, so that a failure leaves the old file. Throws IoError, and
+/// DTypeError for bfloat16 and records, which have no code in the format.
+template <HostArray H>
+void save_npy(const std::string& path, const H& array, const SaveOptions& options = {}) {
+  detail::save_npy(path, host_ref(array), options);
+}
+
+/// The same for an array on a device; waits for it and takes host memory for all of it.
+void save_npy(const std::string& path, const DeviceNDArrayBase& array,
+              const SaveOptions& options = {});
+
+}  // namespace quarry

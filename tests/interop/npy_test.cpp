@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/npy.hpp>
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <complex>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#if __has_include(<xtensor/containers/xarray.hpp>)
+#include <xtensor/containers/xarray.hpp>
+#include <xtensor/containers/xtensor.hpp>
+#include <xtensor/views/xview.hpp>
+#else
+#include <xtensor/xarray.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+#endif
+
+namespace quarry {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(StridedHostArray<NpyArray<float>>);
+static_assert(StridedHostArray<const NpyArray<float>>);
+static_assert(std::is_convertible_v<NpyArray<float>, xt::xarray<float>>);
+static_assert(!std::is_convertible_v<NpyArray<float>, xt::xarray<double>>);
+static_assert(!std::is_convertible_v<NpyArray<float>, std::vector<float>>);
+
+class Npy : public testing::Test {
+ protected:
+  Npy() : path_(fs::temp_directory_path() / ("quarry_" + unique() + ".npy")) {}
+  ~Npy() override { fs::remove(path_); }
+
+  static std::string unique() {
+    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+    return test.name() + std::to_string(::getpid());
+  }
+  std::string contents() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string path_;
+};
+
+template <class T>
+xt::xarray<T> counted(const std::vector<std::size_t>& shape) {
+  xt::xarray<T> a(shape);
+  std::iota(a.data(), a.data() + a.size(), T(1));
+  return a;
+}
+
+TEST_F(Npy, XtensorArraysComeBack) {
+  const xt::xarray<float> a = counted<float>({3, 4, 5});
+  save_npy(path_, a);
+  const xt::xarray<float> b = load_npy<float>(path_);
+  EXPECT_EQ(a, b);
+  const xt::xtensor<float, 3> c = load_npy<float>(path_);
+  EXPECT_EQ(a, c);
+}
+
+TEST_F(Npy, NoAxesAndNoElementsComeBack) {
+  for (const std::vector<std::size_t>& shape :
+       {std::vector<std::size_t>{}, std::vector<std::size_t>{2, 0, 3}}) {
+    const xt::xarray<std::int64_t> a = counted<std::int64_t>(shape);
+    save_npy(path_, a);
+    const xt::xarray<std::int64_t> b = load_npy<std::int64_t>(path_);
+    EXPECT_EQ(b.shape(), a.shape());
+    EXPECT_EQ(a, b);
+  }
+}
+
+TEST_F(Npy, FortranOrderIsKeptInTheFileAndInMemory) {
+  xt::xarray<double, xt::layout_type::column_major> a = counted<double>({3, 4});
+  save_npy(path_, a);
+  EXPECT_NE(contents().find("'fortran_order': True"), std::string::npos);
+  const auto loaded = load_npy<double>(path_);
+  EXPECT_EQ(loaded.strides(), Strides({1, 3}));
+  const xt::xarray<double> b = loaded;
+  EXPECT_EQ(a, b);
+}
+
+TEST_F(Npy, StridedViewsAreWrittenInCOrder) {
+  const xt::xarray<float> a = counted<float>({6, 50, 8});
+  const auto v = xt::view(a, xt::range(0, 6, 2), xt::all(), xt::range(1, 7, 3));
+  save_npy(path_, v);
+  const xt::xarray<float> b = load_npy<float>(path_);
+  EXPECT_EQ(v, b);
+}
+
+TEST_F(Npy, RowsBeyondTheBufferAreWritten) {
+  const xt::xarray<std::int32_t> a = counted<std::int32_t>({1500, 2000});
+  const auto v = xt::view(a, xt::all(), xt::range(0, 2000, 2));
+  save_npy(path_, v);
+  const xt::xarray<std::int32_t> b = load_npy<std::int32_t>(path_);
+  EXPECT_EQ(v, b);
+}
+
+TEST_F(Npy, VectorsAndBoolsAndComplex) {
+  save_npy(path_, std::vector<std::uint16_t>{1, 2, 3}, {.sync = true});
+  const auto u = load_npy<std::uint16_t>(path_);
+  EXPECT_EQ(u.shape(), Shape({3}));
+  EXPECT_EQ(u.data()[2], 3);
+  const xt::xarray<bool> flags = {{true, false}, {false, true}};
+  save_npy(path_, flags);
+  const xt::xarray<bool> loaded = load_npy<bool>(path_);
+  EXPECT_EQ(loaded, flags);
+  const xt::xarray<std::complex<float>> z = {std::complex<float>(1, 2), std::complex<float>(3, -4)};
+  save_npy(path_, z);
+  const xt::xarray<std::complex<float>> same = load_npy<std::complex<float>>(path_);
+  EXPECT_EQ(same, z);
+}
+
+TEST_F(Npy, LoadedArraysCanBeSaved) {
+  save_npy(path_, counted<float>({2, 3}));
+  const std::string before = contents();
+  save_npy(path_, load_npy<float>(path_));
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(Npy, AnotherTypeOrRankIsRefused) {
+  save_npy(path_, counted<double>({2, 3}));
+  try {
+    load_npy<float>(path_);
+    FAIL();
+  } catch (const DTypeError& e) {
+    EXPECT_EQ(e.what(), path_ + ": holds float64, not float32");
+  }
+  const auto loaded = load_npy<double>(path_);
+  EXPECT_THROW((xt::xtensor<double, 1>(loaded)), ShapeError);
+}
+
+TEST_F(Npy, RecordsHaveNoCode) {
+  struct Pair {
+    int a, b;
+  };
+  EXPECT_THROW(save_npy(path_, std::vector<Pair>(3)), DTypeError);
+  EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(Npy, ArrayLargerThanItsFileIsRefused) {
+  save_npy(path_, std::vector<float>(3));
+  std::string text = contents();
+  const std::string_view larger = "(1000000000000,), }";
+  text.replace(text.find("(3,)"), larger.size(), larger);
+  std::ofstream(path_, std::ios::binary) << text;
+  try {
+    load_npy<float>(path_);
+    FAIL();
+  } catch (const FormatError& e) {
+    const std::string why = "needs 4000000000000 bytes of data and the file has 12";
+    EXPECT_NE(std::string(e.what()).find(why), std::string::npos);
+  }
+}
+
+TEST_F(Npy, DeviceArraysAreSavedInTheirOrder) {
+  const xt::xarray<float> host = counted<float>({3, 4});
+  const DeviceNDArray<float> a(Shape{3, 4});
+  a.copy_to_device(host);
+  save_npy(path_, a);
+  const xt::xarray<float> b = load_npy<float>(path_);
+  EXPECT_EQ(b, host);
+  save_npy(path_, a.transpose());
+  const auto transposed = load_npy<float>(path_);
+  EXPECT_EQ(transposed.shape(), Shape({4, 3}));
+  EXPECT_EQ(transposed.strides(), Strides({1, 4}));
+}
+
+}  // namespace
+}  // namespace quarry
