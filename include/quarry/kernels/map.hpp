@@ -38,7 +38,7 @@ struct flat_context {
   int lane;
   template <class T, int K>
   __device__ T input() const {
-    return loaded_at<K>(in).v[lane];
+    return load<T>(&loaded_at<K>(in).v[lane]);
   }
   template <class T, int S>
   __device__ T scalar() const {
@@ -53,7 +53,7 @@ struct element_context {
   i64 i;
   template <class T, int K>
   __device__ T input() const {
-    return p.template pointer<const T>(K + 1)[i];
+    return load<T>(p.template pointer<const T>(K + 1) + i);
   }
   template <class T, int S>
   __device__ T scalar() const {
@@ -108,7 +108,7 @@ struct strided_context {
   i64 linear;
   template <class T, int J>
   __device__ T input() const {
-    return *reinterpret_cast<const T*>(p.template pointer<const char>(J + 1) + offset[J + 1]);
+    return load<T>(p.template pointer<const char>(J + 1) + offset[J + 1]);
   }
   template <class T, int S>
   __device__ T scalar() const {
@@ -195,7 +195,7 @@ struct dense_context {
   i64 i, first;
   template <class T, int K>
   T input() const {
-    return reinterpret_cast<const T*>(pointer[K + 1])[i];
+    return load<T>(reinterpret_cast<const T*>(pointer[K + 1]) + i);
   }
   template <class T, int S>
   T scalar() const {
@@ -211,7 +211,7 @@ struct run_context {
   i64 i, first;
   template <class T, int K>
   T input() const {
-    return *reinterpret_cast<const T*>(pointer[K + 1] + i * stride[K + 1]);
+    return load<T>(pointer[K + 1] + i * stride[K + 1]);
   }
   template <class T, int S>
   T scalar() const {

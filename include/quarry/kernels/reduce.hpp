@@ -16,7 +16,7 @@ struct reduce_context {
   i64 linear;
   template <class T, int J>
   __device__ T input() const {
-    return *reinterpret_cast<const T*>(p.template pointer<const char>(J + 1) + offset[J + 1]);
+    return load<T>(p.template pointer<const char>(J + 1) + offset[J + 1]);
   }
   template <class T, int S>
   __device__ T scalar() const {
@@ -186,7 +186,7 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
     i64 i, at;
     template <class T, int K>
     T input() const {
-      return *reinterpret_cast<const T*>(pointer[K + 1] + i * stride[K + 1]);
+      return load<T>(pointer[K + 1] + i * stride[K + 1]);
     }
     template <class T, int J>
     T scalar() const {

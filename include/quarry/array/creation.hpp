@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/ndarray.hpp>
+
+#include <initializer_list>
+
+/// Arrays from nothing and from host memory. The element type is given (zeros<float>({3, 4})) or taken from
+/// the value. All take {.stream = s, .device = d, .order = Order::f}.
+namespace quarry {
+
+/// Uninitialised memory.
+template <Element T>
+DeviceNDArray<T> device_array(const Shape& shape, const ArrayOptions& options = {}) {
+  return DeviceNDArray<T>(shape, options);
+}
+template <Element T>
+DeviceNDArray<T> empty(const Shape& shape, const ArrayOptions& options = {}) {
+  return DeviceNDArray<T>(shape, options);
+}
+
+namespace detail {
+/// Dense strides that keep the order of `like`'s axes, as NumPy's order='K'.
+Layout layout_like(const Layout& like, std::size_t itemsize);
+/// Options for an array on `like`'s device, in its stream.
+ArrayOptions options_like(const DeviceNDArrayBase& like, const ArrayOptions& options);
+}  // namespace detail
+
+/// Uninitialised, with the shape, the order of axes, the device and the stream of `like`.
+template <class T>
+DeviceNDArray<std::remove_const_t<T>> device_array_like(const DeviceNDArray<T>& like,
+                                                        const ArrayOptions& options = {}) {
+  using V = std::remove_const_t<T>;
+  DeviceNDArray<V> dense(like.shape(), detail::options_like(like, options));
+  return DeviceNDArray<V>(detail::layout_like(like.layout(), sizeof(V)), dense.device_pointer(),
+                          dense.buffer());
+}
+
+template <Element T>
+DeviceNDArray<T> full(const Shape& shape, const T& value, const ArrayOptions& options = {}) {
+  DeviceNDArray<T> result(shape, options);
+  result.fill(value);
+  return result;
+}
+template <Element T>
+DeviceNDArray<T> zeros(const Shape& shape, const ArrayOptions& options = {}) {
+  return full<T>(shape, T{}, options);
+}
+template <Number T>
+DeviceNDArray<T> ones(const Shape& shape, const ArrayOptions& options = {}) {
+  return full<T>(shape, T(1), options);
+}
+template <class T>
+auto zeros_like(const DeviceNDArray<T>& like) {
+  auto result = device_array_like(like);
+  result.fill(std::remove_const_t<T>{});
+  return result;
+}
+
+/// A copy of a host array with the same shape and order of axes; returns when the copy is done, or with a
+/// stream in the options when it is queued (the host memory may then be reused).
+template <HostArray H>
+DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions& options = {}) {
+  using T = host_value_t<const H>;
+  const HostRef from = host_ref(host);
+  DeviceNDArray<T> dense(from.layout.shape, options);
+  DeviceNDArray<T> result(detail::layout_like(from.layout, sizeof(T)), dense.device_pointer(),
+                          dense.buffer());
+  upload(result.ref(), from, detail::stream_for(result), !options.stream);
+  return result;
+}
+template <HostArray H>
+auto to_device(const H& host, const Stream& stream) {
+  return to_device(host, ArrayOptions{.stream = stream});
+}
+template <Element T>
+DeviceNDArray<T> to_device(std::initializer_list<T> values, const ArrayOptions& options = {}) {
+  return to_device(std::span<const T>(values.begin(), values.size()), options);
+}
+/// An array that is on a device stays where it is, as in Numba.
+template <class T>
+DeviceNDArray<T> to_device(const DeviceNDArray<T>& array) {
+  return array;
+}
+/// The array on `device`: itself if it is there, else a copy.
+template <class T>
+DeviceNDArray<std::remove_const_t<T>> to_device(const DeviceNDArray<T>& array, const Device& device) {
+  using V = std::remove_const_t<T>;
+  DeviceNDArray<V> result = DeviceNDArray<V>(array.layout(), array.device_pointer(), array.buffer());
+  if (array.device() == device) return result;
+  result = DeviceNDArray<V>(array.shape(), {.device = device});
+  result.copy_to_device(array);
+  return result;
+}
+
+}  // namespace quarry

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/view.hpp>
+#include <quarry/base/dtype.hpp>
+#include <quarry/base/error.hpp>
+#include <quarry/memory/transfer.hpp>
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace quarry {
+
+template <class T>
+class DeviceNDArray;
+
+/// Base of every lazy expression, so that argument-dependent lookup finds the operators of this namespace.
+struct LazyExpression {};
+/// A lazy expression (see expr/node.hpp): has a value_type and a shape, and can evaluate itself into an array.
+template <class E>
+concept Expression = requires { typename std::remove_cvref_t<E>::quarry_expression; };
+
+/// What copy_to_host() makes; <quarry/xtensor.hpp> specialises it for xtensor.
+template <class T, class = void>
+struct HostArrayOf {
+  static std::vector<T> make(const Shape&) {
+    static_assert(sizeof(T) == 0,
+                  "copy_to_host() without a destination needs #include <quarry/xtensor.hpp>");
+    return {};
+  }
+};
+
+/// Where a new array goes. Without a stream the current one of the device is taken.
+struct ArrayOptions {
+  std::optional<Stream> stream = std::nullopt;
+  std::optional<Device> device = std::nullopt;
+  Order order = Order::c;
+};
+
+/// What every array has whatever its element type. A handle: copying it shares the memory.
+class DeviceNDArrayBase {
+ public:
+  const Shape& shape() const { return layout_.shape; }
+  const Strides& strides() const { return layout_.strides; }  ///< in bytes
+  const Layout& layout() const { return layout_; }
+  DType dtype() const { return dtype_; }
+  std::int64_t size() const { return element_count(layout_.shape); }
+  /// Bytes of the elements; a view may span more.
+  std::size_t nbytes() const { return static_cast<std::size_t>(size()) * dtype_.itemsize(); }
+  std::size_t ndim() const { return layout_.rank(); }
+  /// The extent of axis 0. Throws IndexError for a 0-d array.
+  std::int64_t len() const;
+  bool empty() const { return size() == 0; }
+  Device device() const { return buffer_->device(); }
+  /// The stream the array is bound to: operations that are given none go there.
+  const Stream& stream() const { return bound_ ? *bound_ : buffer_->stream(); }
+  bool is_c_contiguous() const { return quarry::is_c_contiguous(layout_, dtype_.itemsize()); }
+  bool is_f_contiguous() const { return quarry::is_f_contiguous(layout_, dtype_.itemsize()); }
+  /// Address of element 0 on the device.
+  std::byte* device_pointer() const { return data_; }
+  const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
+  DeviceRef ref() const { return {data_, dtype_, layout_, buffer_.get()}; }
+
+ protected:
+  DeviceNDArrayBase(DType dtype, Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
+      : layout_(std::move(layout)), data_(data), dtype_(dtype), buffer_(std::move(buffer)) {}
+  /// Uninitialised memory.
+  DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);
+
+  Layout layout_;
+  std::byte* data_;
+  DType dtype_;
+  std::shared_ptr<Buffer> buffer_;
+  std::shared_ptr<const Stream> bound_;
+};
+
+namespace detail {
+
+/// The stream of an operation on `array`: the given one, else the scope's (StreamGuard), else the array's.
+/// Throws LogicError if it is a stream of another device.
+const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given = nullptr);
+/// Memory and layout of an array like `array` in C order (or the order of its axes for `keep_order`).
+struct ReshapedLayout {
+  Layout layout;
+  bool copied;
+};
+ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, Order order);
+void print(std::ostream& out, const DeviceNDArrayBase& array);
+[[noreturn]] void throw_not_scalar(const Shape& shape);
+[[noreturn]] void throw_wrong_dtype(DType want, DType have);
+std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section);
+
+}  // namespace detail
+
+/// An array on a device, as numpy.ndarray: `=` on a name rebinds it, `=` on a view (`a(...) = e`) writes
+/// through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream order and do not
+/// wait, but for copies to and from the host that are given no stream.
+template <class T>
+class DeviceNDArray : public DeviceNDArrayBase {
+  static_assert(Element<std::remove_const_t<T>>, "not a type that an array can hold");
+
+ public:
+  using value_type = std::remove_const_t<T>;
+  using quarry_array = void;
+  static constexpr bool read_only = std::is_const_v<T>;
+
+  /// Shape (0,).
+  DeviceNDArray() : DeviceNDArray(Shape{0}) {}
+  /// Uninitialised.
+  explicit DeviceNDArray(const Shape& shape, const ArrayOptions& options = {})
+      : DeviceNDArrayBase(dtype_of<value_type>, shape, options) {}
+  /// A view of memory that `buffer` keeps alive.
+  DeviceNDArray(Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
+      : DeviceNDArrayBase(dtype_of<value_type>, std::move(layout), data, std::move(buffer)) {}
+  DeviceNDArray(const DeviceNDArray&) = default;
+  DeviceNDArray(DeviceNDArray&&) noexcept = default;
+  /// A read-only view of the same memory.
+  DeviceNDArray(const DeviceNDArray<value_type>& other)
+    requires read_only
+      : DeviceNDArrayBase(other) {}
+  /// The same memory. Throws DTypeError if `base` does not hold T.
+  explicit DeviceNDArray(const DeviceNDArrayBase& base) : DeviceNDArrayBase(base) {
+    if (!(base.dtype() == dtype_of<value_type>)) {
+      detail::throw_wrong_dtype(dtype_of<value_type>, base.dtype());
+    }
+  }
+  /// Evaluates in one kernel.
+  template <Expression E>
+  DeviceNDArray(const E& e)
+    requires(!read_only)
+      : DeviceNDArray(e.template evaluate<value_type>()) {}
+
+  // A named array is rebound ...
+  DeviceNDArray& operator=(const DeviceNDArray&) & = default;
+  DeviceNDArray& operator=(DeviceNDArray&&) & noexcept = default;
+  template <Expression E>
+  DeviceNDArray& operator=(const E& e) &
+    requires(!read_only)
+  {
+    return *this = e.template evaluate<value_type>();
+  }
+  // ... and a view is written through.
+  void operator=(const DeviceNDArray& other) && { assign(other); }
+  void operator=(DeviceNDArray&& other) && { assign(other); }
+  template <class U>
+    requires(!std::is_same_v<std::remove_const_t<U>, value_type> || !std::is_same_v<U, T>)
+  void operator=(const DeviceNDArray<U>& other) && {
+    assign(other);
+  }
+  template <Expression E>
+  void operator=(const E& e) && {
+    assign(e);
+  }
+  template <class S>
+    requires(std::is_convertible_v<S, value_type> && !Expression<S> &&
+             !std::is_base_of_v<DeviceNDArrayBase, S>)
+  void operator=(const S& value) && {
+    fill(static_cast<value_type>(value));
+  }
+
+  /// Writes an array (which broadcasts), or an expression, into the elements of this one; converts as NumPy's
+  /// same-kind casting allows. Overlap is as if through a temporary.
+  void assign(const DeviceNDArray<value_type>& other) const
+    requires(!read_only)
+  {
+    copy_elements(ref(), other.ref(), detail::stream_for(*this));
+  }
+  template <class E>
+  void assign(const E& e) const
+    requires(!read_only)
+  {
+    assign_expression(*this, e);  // found by ADL: expr/evaluate.hpp
+  }
+  void fill(const value_type& value) const
+    requires(!read_only)
+  {
+    fill_elements(ref(), &value, detail::stream_for(*this));
+  }
+
+  /// A view: integers drop an axis, ranges keep it; see view.hpp.
+  template <std::convertible_to<Index>... I>
+  DeviceNDArray operator()(const I&... entries) const {
+    const Index list[sizeof...(I) + 1] = {Index(entries)..., Index(newaxis)};
+    return view(index(layout_, {list, sizeof...(I)}));
+  }
+  DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }
+
+  /// The element of an array of one element; waits for it. Throws ShapeError if there are more or none.
+  value_type item() const {
+    if (size() != 1) detail::throw_not_scalar(shape());
+    value_type value{};
+    download({reinterpret_cast<std::byte*>(&value), dtype_, {shape(), Strides::filled(ndim(), 0)}},
+             ref(), detail::stream_for(*this), true);
+    return value;
+  }
+
+  /// An array of its own with the same elements, in C order.
+  DeviceNDArray<value_type> copy() const {
+    DeviceNDArray<value_type> result(shape(), {.stream = detail::stream_for(*this)});
+    result.assign(DeviceNDArray<value_type>(layout_, data_, buffer_));
+    return result;
+  }
+  /// The elements converted as NumPy's astype does; always an array of its own.
+  template <Number U>
+  DeviceNDArray<U> astype() const {
+    return convert_elements<U>(*this);  // found by ADL: expr/evaluate.hpp
+  }
+
+  /// The same elements in another shape (one extent may be -1): a view where NumPy gives a view, else a copy.
+  DeviceNDArray reshape(const Shape& to, Order order = Order::c) const {
+    const auto plan = detail::plan_reshape(*this, to, order);
+    if (!plan.copied) return view({plan.layout, 0});
+    DeviceNDArray<value_type> result(plan.layout.shape,
+                                     {.stream = detail::stream_for(*this), .order = order});
+    const Layout as_before{shape(), dense_strides(shape(), dtype_.itemsize(), order)};
+    DeviceNDArray<value_type>(as_before, result.device_pointer(), result.buffer())
+        .assign(DeviceNDArray<value_type>(layout_, data_, buffer_));
+    return result;
+  }
+  DeviceNDArray ravel(Order order = Order::c) const { return reshape(Shape{-1}, order); }
+  /// As ravel, but always an array of its own.
+  DeviceNDArray<value_type> flatten(Order order = Order::c) const {
+    const auto flat = ravel(order);
+    if (flat.buffer() == buffer_) return flat.copy();
+    return DeviceNDArray<value_type>(flat.layout(), flat.device_pointer(), flat.buffer());
+  }
+  DeviceNDArray transpose() const { return view({quarry::transpose(layout_), 0}); }
+  DeviceNDArray transpose(std::initializer_list<std::int64_t> axes) const {
+    return view({quarry::transpose(layout_, {axes.begin(), axes.size()}), 0});
+  }
+  DeviceNDArray squeeze() const { return view({quarry::squeeze(layout_), 0}); }
+  DeviceNDArray squeeze(std::initializer_list<std::int64_t> axes) const {
+    return view({quarry::squeeze(layout_, {axes.begin(), axes.size()}), 0});
+  }
+  /// A read-only view that repeats the elements; see NumPy's broadcast_to.
+  DeviceNDArray<const value_type> broadcast_to(const Shape& to) const {
+    return DeviceNDArray<const value_type>(quarry::broadcast_to(layout_, to), data_, buffer_);
+  }
+  /// Views of `section` elements of a 1-d array; the last may be smaller.
+  std::vector<DeviceNDArray> split(std::int64_t section) const {
+    std::vector<DeviceNDArray> parts;
+    for (const std::int64_t at : detail::split_points(layout_, section)) {
+      parts.push_back((*this)(range(at, at + section)));
+    }
+    return parts;
+  }
+
+  /// The same memory, bound to another stream of its device.
+  DeviceNDArray bind(const Stream& stream) const {
+    DeviceNDArray result = *this;
+    result.bound_ = std::make_shared<const Stream>(stream);
+    return result;
+  }
+
+  /// A new host array (an xtensor array: include <quarry/xtensor.hpp>); waits for it.
+  auto copy_to_host() const {
+    auto host = HostArrayOf<value_type>::make(shape());
+    copy_to_host(host);
+    return host;
+  }
+  /// Into a host array of the same shape and type: an xtensor container or view, a span, a vector. Without a
+  /// stream it waits; with one it does not, and `host` must live until the stream is there.
+  template <WritableHostArray H>
+  void copy_to_host(H&& host) const {
+    download(like_this(host), ref(), detail::stream_for(*this), true);
+  }
+  template <WritableHostArray H>
+  void copy_to_host(H&& host, const Stream& stream) const {
+    download(like_this(host), ref(), detail::stream_for(*this, &stream), false);
+  }
+  auto copy_to_host(const Stream& stream) const {
+    auto host = HostArrayOf<value_type>::make(shape());
+    download(host_ref(host), ref(), detail::stream_for(*this, &stream), true);
+    return host;
+  }
+  /// From host memory of the same shape and type. Without a stream it waits; with one the host memory may be
+  /// reused on return all the same.
+  template <HostArray H>
+  void copy_to_device(const H& host) const
+    requires(!read_only)
+  {
+    upload(ref(), like_this(host), detail::stream_for(*this), true);
+  }
+  template <HostArray H>
+  void copy_to_device(const H& host, const Stream& stream) const
+    requires(!read_only)
+  {
+    upload(ref(), like_this(host), detail::stream_for(*this, &stream), false);
+  }
+  /// From an array of the same shape on any device; queued.
+  void copy_to_device(const DeviceNDArray<const value_type>& other) const
+    requires(!read_only)
+  {
+    copy_from(other, detail::stream_for(*this));
+  }
+  void copy_to_device(const DeviceNDArray<const value_type>& other, const Stream& stream) const
+    requires(!read_only)
+  {
+    copy_from(other, detail::stream_for(*this, &stream));
+  }
+
+ private:
+  DeviceNDArray view(const View& v) const {
+    DeviceNDArray result(v.layout, data_ + v.offset, buffer_);
+    result.bound_ = bound_;
+    return result;
+  }
+  template <class H>
+  static HostRef like_this(H& host) {
+    static_assert(dtype_of<host_value_t<H>> == dtype_of<value_type>,
+                  "the host array has another element type; convert one of them first");
+    return host_ref(host);
+  }
+  void copy_from(const DeviceNDArray<const value_type>& other, const Stream& stream) const {
+    require<ShapeError>(other.shape() == shape(), [&] {
+      return "cannot copy shape " + to_string(other.shape()) + " into shape " + to_string(shape());
+    });
+    copy_elements(ref(), other.ref(), stream);
+  }
+};
+
+/// Prints as NumPy does, large arrays with their corners only; waits for the elements it needs.
+inline std::ostream& operator<<(std::ostream& out, const DeviceNDArrayBase& array) {
+  return detail::print(out, array), out;
+}
+
+}  // namespace quarry

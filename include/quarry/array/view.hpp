@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/base/layout.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+/// What stands between the parentheses of an index: integers, ranges with any step, `all`, `newaxis`,
+/// `ellipsis`. All of it gives views; nothing is copied and nothing is launched.
+namespace quarry {
+
+/// "Not given" in a range, as an empty side of Python's colon:  range(2, _) is 2:  and range(_, -2) is :-2.
+struct Unbounded {};
+inline constexpr Unbounded _{};
+
+struct All {};
+inline constexpr All all{};
+struct NewAxis {};
+inline constexpr NewAxis newaxis{};
+struct Ellipsis {};
+inline constexpr Ellipsis ellipsis{};
+
+/// One bound of a range.
+struct Bound {
+  constexpr Bound(Unbounded) {}
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  constexpr Bound(I v) : value(Extent(v).value), given(true) {}
+  std::int64_t value = 0;
+  bool given = false;
+};
+
+/// start:stop:step of NumPy: negative values count from the end, values outside are cut off.
+struct Range {
+  Bound start, stop, step;
+};
+constexpr Range range(Bound start, Bound stop, Bound step = 1) { return {start, stop, step}; }
+constexpr Range range(Bound stop) { return {_, stop, 1}; }
+
+/// One entry of an index.
+struct Index {
+  enum class Kind : char { integer, range, newaxis, ellipsis };
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  constexpr Index(I i) : kind(Kind::integer), range{i, i, 1} {}
+  constexpr Index(const Range& r) : kind(Kind::range), range(r) {}
+  constexpr Index(All) : kind(Kind::range), range{_, _, 1} {}
+  constexpr Index(NewAxis) : kind(Kind::newaxis), range{_, _, 1} {}
+  constexpr Index(Ellipsis) : kind(Kind::ellipsis), range{_, _, 1} {}
+  Kind kind;
+  Range range;
+};
+
+/// A layout and how far its element 0 lies from that of the array it was taken from.
+struct View {
+  Layout layout;
+  std::int64_t offset = 0;
+};
+
+/// The view that an index selects. Axes without an entry are taken whole. Throws IndexError with the value
+/// and the extent for an integer outside its axis, too many entries, a second ellipsis, or a step of 0.
+View index(const Layout& layout, std::span<const Index> entries);
+
+/// NumPy's transpose: axis d of the result is axis axes[d]; without axes they are reversed.
+Layout transpose(const Layout& layout);
+Layout transpose(const Layout& layout, std::span<const std::int64_t> axes);
+/// Without the axes of extent 1, or without the given ones, which must have extent 1.
+Layout squeeze(const Layout& layout);
+Layout squeeze(const Layout& layout, std::span<const std::int64_t> axes);
+
+}  // namespace quarry

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/expr/operand.hpp>
+
+/// Evaluation: one kernel for a whole tree.
+namespace quarry {
+namespace expr {
+
+/// Whether NumPy's casting='same_kind' lets values of `from` go into an array of `to`.
+constexpr bool same_kind(DType from, DType to) {
+  if (from == to) return true;
+  if (from.is_record() || to.is_record()) return false;
+  if (from.kind() == Kind::signed_integer && to.kind() == Kind::unsigned_integer) return false;
+  const auto rank = [](Kind k) { return k == Kind::unsigned_integer ? Kind::signed_integer : k; };
+  return rank(from.kind()) <= rank(to.kind());
+}
+
+template <class X>
+inline constexpr bool has_position = false;
+template <class K>
+inline constexpr bool has_position<Position<K>> = true;
+template <class Op, class... A>
+inline constexpr bool has_position<Node<Op, A...>> = (has_position<A> || ...);
+
+/// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. Overlap of `out` with an
+/// array that is not the same element for element is as if through a temporary. Queued in the stream of
+/// `out`; throws ShapeError, AliasError for an `out` whose elements share memory, LogicError for arrays on
+/// another device.
+void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
+                   const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
+                   bool positions);
+/// The stream for a new result: the scope's, else that of the first array, else the current one.
+Stream result_stream(const DeviceNDArrayBase* const* arrays, int count);
+
+template <class E, class Out, int S, class Arrays>
+struct MapProgram;
+template <class E, class Out, int S, class... In>
+struct MapProgram<E, Out, S, List<In...>> {
+  static kernels::program& value() {
+    return kernels::program_for<kernels::map_of<E, Out, S, In...>>::value;
+  }
+};
+
+template <class T, class X>
+void evaluate_tree(const DeviceNDArrayBase& out, const X& tree) {
+  using L = Lowered<X>;
+  const Arguments<X> arguments(tree);
+  evaluate_into(
+      MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>::value(),
+      out, arguments.array, arguments.scalar, has_position<X>);
+}
+
+template <class T, class X>
+DeviceNDArray<T> evaluate_as(const X& tree) {
+  static_assert(same_kind(dtype_of<host_of_t<typename X::kernel_type>>, dtype_of<T>),
+                "this conversion can lose the kind of the values; use astype");
+  using L = Lowered<X>;
+  const Arguments<X> arguments(tree);
+  DeviceNDArray<T> out(tree.shape(), {.stream = result_stream(arguments.array, L::next_array)});
+  evaluate_into(
+      MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>::value(),
+      out, arguments.array, arguments.scalar, has_position<X>);
+  return out;
+}
+
+}  // namespace expr
+
+/// Writes `e`, which broadcasts, through `out`. See DeviceNDArray::assign.
+template <class T, class E>
+void assign_expression(const DeviceNDArray<T>& out, const E& e) {
+  const auto tree = expr::as_tree(e);
+  using X = decltype(tree);
+  static_assert(expr::same_kind(dtype_of<expr::host_of_t<typename X::kernel_type>>, dtype_of<T>),
+                "this conversion can lose the kind of the values; use astype");
+  expr::evaluate_tree<T>(out, tree);
+}
+
+/// The elements of an array or expression as U; always an array of its own.
+template <Number U, expr::Operand E>
+DeviceNDArray<U> convert_elements(const E& e) {
+  return expr::evaluate_as<U>(
+      expr::Node<expr::Convert<kernel_type_t<U>>, decltype(expr::as_tree(e))>(expr::as_tree(e)));
+}
+
+/// Evaluates an expression into a new array; an array is returned as it is.
+template <Expression E>
+auto eval(const E& e) {
+  return e.template evaluate<typename E::value_type>();
+}
+template <class T>
+DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
+  return array;
+}
+
+/// The operand converted to U, as part of an expression.
+template <Number U, expr::Operand E>
+auto astype(const E& e) {
+  return expr::Node<expr::Convert<kernel_type_t<U>>, decltype(expr::as_tree(e))>(expr::as_tree(e));
+}
+
+/// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is no number.
+template <Number T>
+DeviceNDArray<T> arange(T start, T stop, T step = T(1), const ArrayOptions& options = {});
+template <Number T>
+DeviceNDArray<T> arange(T stop, const ArrayOptions& options = {}) {
+  return arange<T>(T(0), stop, T(1), options);
+}
+
+/// `count` evenly spaced values from start to stop, both included unless endpoint is false.
+struct LinspaceOptions {
+  bool endpoint = true;
+  ArrayOptions array = {};
+};
+
+namespace expr {
+/// The number of elements of an arange; throws as it does.
+std::int64_t arange_length(double start, double stop, double step);
+std::int64_t arange_length(std::int64_t start, std::int64_t stop, std::int64_t step);
+std::int64_t linspace_count(std::int64_t count);
+
+template <class X>
+DeviceNDArray<host_of_t<typename X::kernel_type>> generate(std::int64_t n, const X& tree,
+                                                           const ArrayOptions& options) {
+  using T = host_of_t<typename X::kernel_type>;
+  DeviceNDArray<T> out(Shape{n}, options);
+  evaluate_tree<T>(out, tree);
+  return out;
+}
+}  // namespace expr
+
+template <Number T>
+DeviceNDArray<T> arange(T start, T stop, T step, const ArrayOptions& options) {
+  using namespace expr;
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+  const std::int64_t n = arange_length(Wide(start), Wide(stop), Wide(step));
+  using Times = Node<Apply<kernels::multiply_op, T>, Position<T>, Constant<T>>;
+  using Plus = Node<Apply<kernels::add_op, T>, Constant<T>, Times>;
+  return generate(n, Plus(Constant<T>{start}, Times({}, Constant<T>{step})), options);
+}
+
+template <Number T>
+  requires std::is_floating_point_v<T>
+DeviceNDArray<T> linspace(T start, T stop, std::int64_t count = 50,
+                          const LinspaceOptions& options = {}) {
+  using namespace expr;
+  const std::int64_t intervals = linspace_count(count) - (options.endpoint ? 1 : 0);
+  const double step = intervals > 0 ? (double(stop) - double(start)) / double(intervals) : 0;
+  using Times = Node<Apply<kernels::multiply_op, double>, Position<double>, Constant<double>>;
+  using Plus = Node<Apply<kernels::add_op, double>, Constant<double>, Times>;
+  using Narrow = Node<Convert<T>, Plus>;
+  const Plus points(Constant<double>{double(start)}, Times({}, Constant<double>{step}));
+  const auto result = generate(count, Narrow(points), options.array);
+  if (options.endpoint && count > 1) result(-1) = stop;  // exact, whatever the step was rounded to
+  return result;
+}
+
+}  // namespace quarry

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/ndarray.hpp>
+#include <quarry/expr/domain.hpp>
+#include <quarry/kernels/program.hpp>
+
+#include <tuple>
+
+/// Lazy expressions. A tree of nodes holds handles of its arrays and the values of its scalars; the type of
+/// the tree is the kernel. Leaves are numbered at compile time, from left to right.
+namespace quarry::expr {
+
+/// An array in an expression.
+template <class T>
+struct Leaf {
+  using kernel_type = kernel_type_t<std::remove_const_t<T>>;
+  DeviceNDArray<T> array;
+  const Shape& shape() const { return array.shape(); }
+};
+
+/// A scalar in an expression, converted to the type in which it is used.
+template <class K>
+struct Constant {
+  using kernel_type = K;
+  K value;
+  Shape shape() const { return {}; }
+};
+
+/// The C-order position of the element.
+template <class K>
+struct Position {
+  using kernel_type = K;
+  Shape shape() const { return {}; }
+};
+
+/// What a node does, as a pattern for the device type and for the result.
+template <class F, class L>
+struct Apply {
+  template <class... D>
+  using device = kernels::op<F, L, D...>;
+  template <class... K>
+  using result = decltype(F::template apply<L>(std::declval<K>()...));
+};
+template <class F>
+struct Call {
+  template <class... D>
+  using device = kernels::call<F, D...>;
+  template <class... K>
+  using result = std::remove_cvref_t<decltype(F{}(std::declval<K>()...))>;
+};
+template <class T>
+struct Convert {
+  template <class D>
+  using device = kernels::cast<T, D>;
+  template <class K>
+  using result = T;
+};
+
+namespace detail {
+
+template <class K>
+struct HostOf {
+  using type = host_type_t<quarry::detail::row_of<K>>;
+};
+#define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
+  template <>                                                         \
+  struct HostOf<kernel_type> {                                        \
+    using type = host_type;                                           \
+  };
+#include <quarry/base/dtype.def>
+#undef QUARRY_DTYPE
+
+inline Shape broadcast(const Shape& a) { return a; }
+template <class... S>
+Shape broadcast(const Shape& a, const Shape& b, const S&... rest) {
+  if (a == b || b.empty()) return broadcast(a, rest...);
+  return broadcast(broadcast_shapes(a, b), rest...);
+}
+
+}  // namespace detail
+
+/// The host type of a kernel's element type.
+template <class K>
+using host_of_t = typename detail::HostOf<K>::type;
+
+template <class Op, class... A>
+class Node;
+
+/// Anything that can stand in an expression tree.
+template <class X>
+inline constexpr bool is_tree = false;
+template <class T>
+inline constexpr bool is_tree<Leaf<T>> = true;
+template <class K>
+inline constexpr bool is_tree<Constant<K>> = true;
+template <class K>
+inline constexpr bool is_tree<Position<K>> = true;
+template <class Op, class... A>
+inline constexpr bool is_tree<Node<Op, A...>> = true;
+
+/// Types in a row.
+template <class... T>
+struct List {};
+template <class... L>
+struct Concat {
+  using type = List<>;
+};
+template <class... A>
+struct Concat<List<A...>> {
+  using type = List<A...>;
+};
+template <class... A, class... B, class... Rest>
+struct Concat<List<A...>, List<B...>, Rest...> : Concat<List<A..., B...>, Rest...> {};
+
+/// Numbers the leaves: the device type of tree X whose first array is number I and first scalar number S,
+/// the element types of its arrays, and the next numbers.
+template <int I, int S, class X>
+struct Lower;
+template <int I, int S, class T>
+struct Lower<I, S, Leaf<T>> {
+  using type = kernels::in<typename Leaf<T>::kernel_type, I>;
+  using arrays = List<typename Leaf<T>::kernel_type>;
+  static constexpr int next_array = I + 1, next_scalar = S;
+};
+template <int I, int S, class K>
+struct Lower<I, S, Constant<K>> {
+  using type = kernels::val<K, S>;
+  using arrays = List<>;
+  static constexpr int next_array = I, next_scalar = S + 1;
+};
+template <int I, int S, class K>
+struct Lower<I, S, Position<K>> {
+  using type = kernels::iota<K>;
+  using arrays = List<>;
+  static constexpr int next_array = I, next_scalar = S;
+};
+template <int I, int S, class Op, class Done, class Arrays, class... Rest>
+struct LowerArguments;
+template <int I, int S, class Op, class... D, class Arrays>
+struct LowerArguments<I, S, Op, List<D...>, Arrays> {
+  using type = typename Op::template device<D...>;
+  using arrays = Arrays;
+  static constexpr int next_array = I, next_scalar = S;
+};
+template <int I, int S, class Op, class... D, class Arrays, class X, class... Rest>
+struct LowerArguments<I, S, Op, List<D...>, Arrays, X, Rest...>
+    : LowerArguments<Lower<I, S, X>::next_array, Lower<I, S, X>::next_scalar, Op,
+                     List<D..., typename Lower<I, S, X>::type>,
+                     typename Concat<Arrays, typename Lower<I, S, X>::arrays>::type, Rest...> {};
+template <int I, int S, class Op, class... A>
+struct Lower<I, S, Node<Op, A...>> : LowerArguments<I, S, Op, List<>, List<>, A...> {};
+
+/// The whole of a tree: its device type and how many arrays and scalars it has.
+template <class X>
+using Lowered = Lower<0, 0, X>;
+
+/// Addresses of a tree's arrays and values of its scalars, in the order of their numbers.
+template <class X>
+class Arguments {
+ public:
+  static constexpr int arrays = Lowered<X>::next_array, scalars = Lowered<X>::next_scalar;
+
+  explicit Arguments(const X& tree) { collect(tree); }
+
+  const DeviceNDArrayBase* array[std::size_t{arrays > 0 ? arrays : 1}];
+  kernels::u64 scalar[std::size_t{scalars > 0 ? scalars : 1}][2];
+
+ private:
+  template <class T>
+  void collect(const Leaf<T>& leaf) {
+    array[array_count_++] = &leaf.array;
+  }
+  template <class K>
+  void collect(const Constant<K>& constant) {
+    static_assert(sizeof(K) <= 16);
+    kernels::u64* const to = scalar[scalar_count_++];
+    to[0] = to[1] = 0;
+    __builtin_memcpy(to, &constant.value, sizeof(K));
+  }
+  template <class K>
+  void collect(const Position<K>&) {}
+  template <class Op, class... A>
+  void collect(const Node<Op, A...>& node) {
+    std::apply([this](const A&... a) { (collect(a), ...); }, node.arguments());
+  }
+
+  int array_count_ = 0, scalar_count_ = 0;
+};
+
+/// The result in T of evaluating `tree`, and evaluation into existing elements: expr/evaluate.hpp.
+template <class T, class X>
+DeviceNDArray<T> evaluate_as(const X& tree);
+
+/// An operation on its arguments; nothing has run. Throws ShapeError where they do not broadcast together.
+template <class Op, class... A>
+class Node : LazyExpression {
+ public:
+  using quarry_expression = void;
+  using kernel_type = typename Op::template result<typename A::kernel_type...>;
+  using value_type = host_of_t<kernel_type>;
+
+  explicit Node(A... arguments)
+      : arguments_(std::move(arguments)...),
+        shape_(std::apply([](const A&... a) { return detail::broadcast(a.shape()...); },
+                          arguments_)) {}
+
+  const Shape& shape() const { return shape_; }
+  std::size_t ndim() const { return shape_.size(); }
+  std::int64_t size() const { return element_count(shape_); }
+  DType dtype() const { return dtype_of<value_type>; }
+  const std::tuple<A...>& arguments() const { return arguments_; }
+
+  template <class T>
+  DeviceNDArray<T> evaluate() const {
+    return evaluate_as<T>(*this);
+  }
+  /// Evaluates and brings the result to the host; see DeviceNDArray.
+  auto copy_to_host() const { return evaluate<value_type>().copy_to_host(); }
+  auto item() const { return evaluate<value_type>().item(); }
+
+ private:
+  std::tuple<A...> arguments_;
+  Shape shape_;
+};
+
+}  // namespace quarry::expr

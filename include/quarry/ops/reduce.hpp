@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/expr/evaluate.hpp>
+
+#include <initializer_list>
+
+/// Reductions over all axes or any of them, of an array or of a whole expression, which is then computed in
+/// the same kernel and never stored. They run at once, in the stream of their input, and give an array.
+namespace quarry {
+
+/// The axes of a reduction: all of them, one, or a list. Negative ones count from the end.
+class ReduceAxes {
+ public:
+  ReduceAxes() = default;
+  template <std::integral I>
+  ReduceAxes(I axis) : axes_{axis}, all_(false) {}
+  ReduceAxes(std::initializer_list<Extent> axes) : axes_(axes), all_(axes.size() == 0) {}
+  bool all() const { return all_; }
+  const Axes& list() const { return axes_; }
+
+ private:
+  Axes axes_;
+  bool all_ = true;
+};
+
+struct ReduceOptions {
+  bool keepdims = false;  ///< reduced axes stay, with extent 1
+};
+
+namespace expr {
+
+/// Which axes go, and the shapes of the result without and with them.
+struct ReducePlan {
+  ReducePlan(const Shape& shape, const ReduceAxes& axes, const ReduceOptions& options);
+  Shape input, kept, result;
+  bool reduced[max_rank];
+  std::int64_t count = 1;  ///< elements that go into one output
+};
+
+/// Runs the reduction; `out` is dense with shape plan.kept and has elements.
+void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
+                 const ReducePlan& plan, const DeviceNDArrayBase* const* arrays,
+                 const kernels::u64 (*scalars)[2], bool positions);
+[[noreturn]] void throw_empty_reduction(const char* name, const Shape& shape);
+
+template <class E, class R, class Acc, class Out, int S, class Arrays>
+struct ReduceProgram;
+template <class E, class R, class Acc, class Out, int S, class... In>
+struct ReduceProgram<E, R, Acc, Out, S, List<In...>> {
+  static kernels::program& value() {
+    return kernels::program_for<kernels::reduction_of<E, R, Acc, Out, S, In...>>::value;
+  }
+};
+
+/// Reduction R with accumulator Acc and results of T. `positions`: it returns positions, so the order of the
+/// reduced axes matters. Without elements the result is R's identity, unless it `needs_elements`.
+template <class R, class Acc, class T, class X>
+DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const ReduceOptions& options,
+                             bool positions, const char* needs_elements) {
+  using L = Lowered<X>;
+  using K = kernel_type_t<T>;
+  const ReducePlan plan(tree.shape(), axes, options);
+  const Arguments<X> arguments(tree);
+  DeviceNDArray<T> out(plan.kept, {.stream = result_stream(arguments.array, L::next_array)});
+  if (out.size() > 0 && plan.count == 0) {
+    if (needs_elements) throw_empty_reduction(needs_elements, tree.shape());
+    const K value = R::template finish<K>(R::template identity<Acc>(), 0);
+    fill_elements(out.ref(), &value, out.stream());
+  } else if (out.size() > 0) {
+    reduce_into(ReduceProgram<typename L::type, R, Acc, K, L::next_scalar,
+                              typename L::arrays>::value(),
+                out, plan, arguments.array, arguments.scalar, positions);
+  }
+  return options.keepdims ? out.reshape(plan.result) : out;
+}
+
+template <class X>
+using element_t = typename std::remove_cvref_t<X>::value_type;
+
+/// NumPy's type of a sum: bools and integers get the widest integer of their sign.
+consteval TypeId sum_type(TypeId t) {
+  switch (DType(t).kind()) {
+    case Kind::boolean:
+    case Kind::signed_integer: return TypeId::int64;
+    case Kind::unsigned_integer: return TypeId::uint64;
+    default: return t;
+  }
+}
+/// Half precision adds up in float32.
+consteval TypeId accumulator_type(TypeId t) {
+  return t == TypeId::float16 || t == TypeId::bfloat16 ? TypeId::float32 : t;
+}
+consteval TypeId mean_type(TypeId t) {
+  const Kind kind = DType(t).kind();
+  return kind == Kind::floating || kind == Kind::complex ? t : TypeId::float64;
+}
+
+template <class R, TypeId Result, class X>
+auto accumulate(const X& x, const ReduceAxes& axes, const ReduceOptions& options,
+                const char* needs_elements) {
+  using Acc = kernel_type_t<host_type_t<accumulator_type(Result)>>;
+  return reduce_tree<R, Acc, host_type_t<Result>>(as_tree(x), axes, options, false, needs_elements);
+}
+template <class R, class X>
+auto find(const X& x, const ReduceAxes& axes, const ReduceOptions& options, const char* name) {
+  using Acc = kernels::located<kernel_type_t<element_t<X>>>;
+  return reduce_tree<R, Acc, std::int64_t>(as_tree(x), axes, options, true, name);
+}
+
+template <class X>
+inline constexpr TypeId id_of = dtype_of<element_t<X>>.id();
+
+}  // namespace expr
+
+template <expr::Operand X>
+auto sum(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  return expr::accumulate<kernels::sum_of, expr::sum_type(expr::id_of<X>)>(x, axes, options, nullptr);
+}
+template <expr::Operand X>
+auto prod(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  return expr::accumulate<kernels::prod_of, expr::sum_type(expr::id_of<X>)>(x, axes, options, nullptr);
+}
+/// The sum over the number of elements; NaN without elements. Integers give float64.
+template <expr::Operand X>
+auto mean(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  return expr::accumulate<kernels::mean_of, expr::mean_type(expr::id_of<X>)>(x, axes, options, nullptr);
+}
+/// NaN if there is one. Throws ShapeError without elements.
+template <expr::Operand X>
+auto min(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  using K = kernel_type_t<expr::element_t<X>>;
+  return expr::reduce_tree<kernels::min_of, K, expr::element_t<X>>(expr::as_tree(x), axes, options,
+                                                                  false, "min");
+}
+template <expr::Operand X>
+auto max(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  using K = kernel_type_t<expr::element_t<X>>;
+  return expr::reduce_tree<kernels::max_of, K, expr::element_t<X>>(expr::as_tree(x), axes, options,
+                                                                  false, "max");
+}
+template <expr::Operand X>
+auto any(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  return expr::reduce_tree<kernels::any_of, bool, bool>(expr::as_tree(x), axes, options, false, nullptr);
+}
+/// NumPy's all; that name is the index of a whole axis here.
+template <expr::Operand X>
+auto all_of(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  return expr::reduce_tree<kernels::all_of, bool, bool>(expr::as_tree(x), axes, options, false, nullptr);
+}
+/// The C-order position, among the reduced elements, of the first smallest one, or of the first NaN.
+template <expr::Operand X>
+auto argmin(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  return expr::find<kernels::argmin_of>(x, axes, options, "argmin");
+}
+template <expr::Operand X>
+auto argmax(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
+  return expr::find<kernels::argmax_of>(x, axes, options, "argmax");
+}
+
+}  // namespace quarry

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/array/ndarray.hpp>
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "array/format.hpp"
+
+namespace quarry {
+namespace {
+
+Stream choose_stream(const ArrayOptions& options) {
+  if (options.stream) {
+    require<LogicError>(!options.device || *options.device == options.stream->device(), [&] {
+      return fmt::format("an array on {} with a stream of {}", to_string(*options.device),
+                         to_string(options.stream->device()));
+    });
+    return *options.stream;
+  }
+  const Device device = options.device.value_or(Device());
+  const Stream* const guarded = detail::guarded_stream(device);
+  return guarded ? *guarded : default_stream(device);
+}
+
+/// Shape and strides, all checked before any memory is taken.
+Layout dense_layout(const Shape& shape, DType dtype, Order order) {
+  byte_count(shape, dtype.itemsize());
+  return {shape, dense_strides(shape, dtype.itemsize(), order)};
+}
+
+}  // namespace
+
+DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options)
+    : layout_(dense_layout(shape, dtype, options.order)), data_(nullptr), dtype_(dtype) {
+  const auto bytes = static_cast<std::size_t>(byte_count(shape, dtype.itemsize()));
+  buffer_ = Buffer::allocate(bytes, choose_stream(options));
+  data_ = buffer_->data();
+}
+
+std::int64_t DeviceNDArrayBase::len() const {
+  require<IndexError>(ndim() > 0, "len() of a 0-d array");
+  return layout_.shape[0];
+}
+
+namespace detail {
+
+const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given) {
+  if (given) {
+    require<LogicError>(given->device() == array.device(), [&] {
+      return fmt::format("a stream of {} for an array on {}", to_string(given->device()),
+                         to_string(array.device()));
+    });
+    return *given;
+  }
+  const Stream* const guarded = guarded_stream(array.device());
+  return guarded ? *guarded : array.stream();
+}
+
+ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, Order order) {
+  const Shape to = infer_shape(shape, array.size());
+  const std::size_t itemsize = array.dtype().itemsize();
+  if (const auto strides = reshape_strides(array.layout(), itemsize, to, order)) {
+    return {{to, *strides}, false};
+  }
+  return {{to, dense_strides(to, itemsize, order)}, true};
+}
+
+void throw_not_scalar(const Shape& shape) {
+  throw ShapeError(
+      fmt::format("item() of an array of shape {}; it must have one element", to_string(shape)));
+}
+void throw_wrong_dtype(DType want, DType have) {
+  throw DTypeError(fmt::format("an array of {} taken for one of {}", to_string(have),
+                               to_string(want)));
+}
+
+std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section) {
+  require<ShapeError>(layout.rank() == 1, [&] {
+    return fmt::format("split of an array of shape {}; it must have one axis",
+                       to_string(layout.shape));
+  });
+  require<ShapeError>(section > 0, [&] { return fmt::format("split: section size {}", section); });
+  std::vector<std::int64_t> points;
+  for (std::int64_t at = 0; at < layout.shape[0]; at += std::min(section, layout.shape[0] - at)) {
+    points.push_back(at);
+  }
+  return points;
+}
+
+namespace {
+
+/// The elements that printing shows of one axis, as ranges of it.
+std::vector<Range> shown(const Corner& corner, std::int64_t extent) {
+  std::vector<Range> ranges{range(0, corner.leading)};
+  if (corner.trailing > 0) ranges.push_back(range(extent - corner.trailing, extent));
+  return ranges;
+}
+
+/// Copies the corners of `from` to the same places of `to`, axis by axis.
+void download_corners(const HostRef& to, const DeviceRef& from, const std::vector<Corner>& all,
+                      std::size_t axis, const Stream& stream) {
+  if (axis == all.size()) return download(to, from, stream, true);
+  const std::int64_t extent = from.layout.shape[axis];
+  const std::int64_t packed = all[axis].leading + all[axis].trailing;
+  std::vector<Index> entries(axis + 1, Index(quarry::all));
+  for (const Range& part : shown(all[axis], extent)) {
+    const bool tail = part.start.value != 0;
+    entries[axis] = part;
+    const View source = index(from.layout, entries);
+    entries[axis] = tail ? range(packed - all[axis].trailing, packed) : range(0, all[axis].leading);
+    const View target = index(to.layout, entries);
+    download_corners({to.data + target.offset, to.dtype, target.layout},
+                     {from.data + source.offset, from.dtype, source.layout, from.buffer}, all,
+                     axis + 1, stream);
+  }
+}
+
+}  // namespace
+
+void print(std::ostream& out, const DeviceNDArrayBase& array) {
+  const PrintOptions options;
+  const std::vector<Corner> all = corners(array.shape(), options);
+  const Shape part = shape_of(all);
+  const std::size_t itemsize = array.dtype().itemsize();
+  const Layout layout{part, c_strides(part, itemsize)};
+  std::vector<std::byte> memory(static_cast<std::size_t>(byte_count(part, itemsize)));
+  const Stream& stream = stream_for(array);
+  if (!memory.empty()) {
+    download_corners({memory.data(), array.dtype(), layout}, array.ref(), all, 0, stream);
+  }
+  out << format_corners(array.dtype(), memory.data(), layout, array.shape(), options);
+}
+
+}  // namespace detail
+}  // namespace quarry

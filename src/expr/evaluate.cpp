@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/overlap.hpp>
+#include <quarry/expr/evaluate.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "runtime/launch.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry::expr {
+namespace {
+
+void require_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
+  if (in.buffer() == out.buffer()) return;
+  require<LogicError>(in.stream().state().device == out.stream().state().device, [&] {
+    return fmt::format("arrays of two devices in one expression: {} and {}", to_string(in.device()),
+                       to_string(out.device()));
+  });
+}
+
+void require_broadcast(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
+  if (in.shape() == out.shape() || in.ndim() == 0) return;
+  require<ShapeError>(broadcast_shapes(in.shape(), out.shape()) == out.shape(), [&] {
+    return fmt::format("cannot write shape {} into shape {}", to_string(in.shape()),
+                       to_string(out.shape()));
+  });
+}
+
+/// Whether writing `out` element by element could change an element of `in` that is still to be read.
+bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
+  if (in.buffer() != out.buffer() || !out.buffer()->data()) return false;
+  if (in.device_pointer() == out.device_pointer() && in.dtype() == out.dtype() &&
+      in.layout() == out.layout()) {
+    return false;
+  }
+  return overlap(out.device_pointer(), out.layout(), out.dtype().itemsize(), in.device_pointer(),
+                 in.layout(), in.dtype().itemsize()) != Overlap::disjoint;
+}
+
+/// Operands in the order of the kernel, without the heap for the usual number of them.
+class Operands {
+ public:
+  Operands(std::byte* out, const Layout& layout, const DeviceNDArrayBase* const* arrays, int count)
+      : size_(static_cast<std::size_t>(count) + 1) {
+    if (size_ > inline_size) heap_.resize(size_);
+    runtime::Operand* const all = heap_.empty() ? inline_ : heap_.data();
+    all[0] = {out, &layout};
+    for (std::size_t k = 1; k < size_; ++k) {
+      all[k] = {arrays[k - 1]->device_pointer(), &arrays[k - 1]->layout()};
+    }
+  }
+  operator std::span<const runtime::Operand>() const {
+    return {heap_.empty() ? inline_ : heap_.data(), size_};
+  }
+
+ private:
+  static constexpr std::size_t inline_size = 8;
+  std::size_t size_;
+  runtime::Operand inline_[inline_size];
+  std::vector<runtime::Operand> heap_;
+};
+
+void evaluate_through_temporary(const kernels::program& program, const DeviceNDArrayBase& out,
+                                const DeviceNDArrayBase* const* arrays,
+                                const kernels::u64 (*scalars)[2], const Stream& stream,
+                                bool positions) {
+  const std::size_t itemsize = out.dtype().itemsize();
+  const auto buffer = Buffer::allocate(out.nbytes(), stream);
+  const Layout layout{out.shape(), c_strides(out.shape(), itemsize)};
+  runtime::launch_map(program, Operands(buffer->data(), layout, arrays, program.inputs), scalars,
+                      stream, positions);
+  copy_elements(out.ref(), {buffer->data(), out.dtype(), layout, buffer.get()}, stream);
+}
+
+}  // namespace
+
+void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
+                   const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
+                   bool positions) {
+  const Stream& stream = quarry::detail::stream_for(out);
+  bool through_temporary = false;
+  for (int k = 0; k < program.inputs; ++k) {
+    require_device(out, *arrays[k]);
+    require_broadcast(out, *arrays[k]);
+    through_temporary = through_temporary || conflicts(out, *arrays[k]);
+  }
+  if (!out.is_c_contiguous()) {
+    require<AliasError>(!overlaps_itself(out.layout(), out.dtype().itemsize()), [&] {
+      return fmt::format("cannot write to an array of shape {} and strides {}: its elements share memory",
+                         to_string(out.shape()), to_string(out.strides()));
+    });
+  }
+  out.buffer()->used_on(stream);
+  for (int k = 0; k < program.inputs; ++k) arrays[k]->buffer()->used_on(stream);
+  if (through_temporary) {
+    return evaluate_through_temporary(program, out, arrays, scalars, stream, positions);
+  }
+  runtime::launch_map(program,
+                      Operands(out.device_pointer(), out.layout(), arrays, program.inputs), scalars,
+                      stream, positions);
+}
+
+Stream result_stream(const DeviceNDArrayBase* const* arrays, int count) {
+  return count > 0 ? quarry::detail::stream_for(*arrays[0]) : current_stream();
+}
+
+void throw_scalar_out_of_range(std::int64_t value, TypeId type) {
+  throw DTypeError(fmt::format("{} does not fit in {}", value, to_string(type)));
+}
+void throw_scalar_out_of_range(std::uint64_t value, TypeId type) {
+  throw DTypeError(fmt::format("{} does not fit in {}", value, to_string(type)));
+}
+
+std::int64_t arange_length(double start, double stop, double step) {
+  const double length = std::ceil((stop - start) / step);
+  require<ShapeError>(step != 0 && std::isfinite(length) && length < 0x1p63, [&] {
+    return fmt::format("arange from {} to {} in steps of {} has no length", start, stop, step);
+  });
+  return length > 0 ? static_cast<std::int64_t>(length) : 0;
+}
+
+std::int64_t arange_length(std::int64_t start, std::int64_t stop, std::int64_t step) {
+  require<ShapeError>(step != 0, [&] {
+    return fmt::format("arange from {} to {} in steps of 0 has no length", start, stop);
+  });
+  if (step > 0 ? stop <= start : stop >= start) return 0;
+  const auto a = static_cast<std::uint64_t>(start), b = static_cast<std::uint64_t>(stop);
+  const std::uint64_t distance = step > 0 ? b - a : a - b;
+  const auto s = static_cast<std::uint64_t>(step);
+  const std::uint64_t length = (distance - 1) / (step > 0 ? s : 0 - s) + 1;
+  require<SizeOverflow>(length <= std::uint64_t{1} << 62, [&] {
+    return fmt::format("arange from {} to {} in steps of {} has {} elements", start, stop, step,
+                       length);
+  });
+  return static_cast<std::int64_t>(length);
+}
+
+std::int64_t linspace_count(std::int64_t count) {
+  require<ShapeError>(count >= 0, [&] { return fmt::format("linspace of {} values", count); });
+  return count;
+}
+
+}  // namespace quarry::expr
