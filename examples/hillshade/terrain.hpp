@@ -15,8 +15,8 @@ struct Scene {
   float altitude = 45;  ///< degrees above the horizon
 };
 
-/// What the terrain looks like at every cell that has eight neighbours: two rows and columns fewer
-/// than the heights have. Slope and aspect are NaN where a height that they are computed from is.
+/// What the terrain looks like at every cell that has eight neighbours: two rows and two columns
+/// fewer than the heights have. A cell is NaN where a height that it is computed from is.
 template <class Array>
 struct Relief {
   Array slope;   ///< radians, 0 where it is level
@@ -47,6 +47,6 @@ inline Relief<quarry::DeviceNDArray<float>> relief(const quarry::DeviceNDArray<f
   const float level = std::cos(scene.altitude * radians);
   auto facing = qy::cos(aspect - scene.azimuth * radians);
   qy::DeviceNDArray<float> shade =
-      255.f * qy::maximum(up * qy::cos(slope) + level * qy::sin(slope) * facing, 0.f);
+      255.f * qy::maximum(0.f, up * qy::cos(slope) + level * qy::sin(slope) * facing);
   return {slope, aspect, shade};
 }

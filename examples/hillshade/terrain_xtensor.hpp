@@ -12,7 +12,8 @@
 #include <xtensor/xview.hpp>
 #endif
 
-/// The same on the host with xtensor alone, line by line.
+/// The same on the host with xtensor alone, line by line. xt::maximum, unlike NumPy's, keeps a NaN
+/// only as its second argument.
 inline Relief<xt::xtensor<float, 2>> relief(const xt::xtensor<float, 2>& z, const Scene& scene) {
   using namespace xt::placeholders;
   auto north = xt::range(_, -2), west = north;  // not const: xt::view would not take them
@@ -33,6 +34,6 @@ inline Relief<xt::xtensor<float, 2>> relief(const xt::xtensor<float, 2>& z, cons
   const float level = std::cos(scene.altitude * radians);
   auto facing = xt::cos(aspect - scene.azimuth * radians);
   xt::xtensor<float, 2> shade =
-      255.f * xt::maximum(up * xt::cos(slope) + level * xt::sin(slope) * facing, 0.f);
+      255.f * xt::maximum(0.f, up * xt::cos(slope) + level * xt::sin(slope) * facing);
   return {std::move(slope), std::move(aspect), std::move(shade)};
 }
