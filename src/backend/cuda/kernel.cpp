@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <mutex>
@@ -108,7 +109,28 @@ void publish(const kernels::program& program, LoadedKernel* entry) {
   } while (!program.compiled.compare_exchange_weak(head, entry, std::memory_order_release));
 }
 
+struct KnownPrograms {
+  std::mutex mutex;
+  std::vector<const kernels::program*> programs;
+};
+
+KnownPrograms& known() {
+  static auto& all = *new KnownPrograms;
+  return all;
+}
+
+void remember(const kernels::program& program) {
+  const std::lock_guard lock(known().mutex);
+  auto& programs = known().programs;
+  if (std::ranges::find(programs, &program) == programs.end()) programs.push_back(&program);
+}
+
 }  // namespace
+
+std::vector<const kernels::program*> known_programs() {
+  const std::lock_guard lock(known().mutex);
+  return known().programs;
+}
 
 std::atomic<std::int64_t> detail::memory_hits = 0;
 
@@ -119,6 +141,7 @@ CUfunction detail::make_kernel(const kernels::program& program, const Variant& v
   if (const CUfunction other_thread = find_kernel(program, variant_key, target))
     return other_thread;
 
+  remember(program);
   const KernelSource source = kernel_source(program, variant);
   const Architecture architecture =
       architecture_for(target.compute_capability, supported_architectures());

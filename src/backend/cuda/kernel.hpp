@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <quarry/kernels/program.hpp>
 
@@ -58,5 +59,8 @@ inline CUfunction kernel(const kernels::program& program, const Variant& variant
   }
   return detail::make_kernel(program, variant, target);
 }
+
+/// Every program of which a kernel has been asked for, in that order.
+std::vector<const kernels::program*> known_programs();
 
 }  // namespace quarry::backend::cuda

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scheduler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace quarry::fake {
+namespace {
+
+thread_local bool is_in_host_function = false;
+constexpr std::size_t longest_backlog = 1024;  // a real driver blocks as well when its queues are full
+
+}  // namespace
+
+bool Scheduler::in_host_function() { return is_in_host_function; }
+
+void Scheduler::set(const Behaviour& behaviour) {
+  const Lock lock(mutex_);
+  if (behaviour.seed != behaviour_.seed) random_.seed(behaviour.seed);
+  behaviour_ = behaviour;
+  if (behaviour_.background) start_worker();
+  work_to_do_.notify_all();
+}
+
+Behaviour Scheduler::behaviour() const {
+  const Lock lock(mutex_);
+  return behaviour_;
+}
+
+std::shared_ptr<Queue> Scheduler::make(int device, StreamKind kind) {
+  const Lock lock(mutex_);
+  const auto index = static_cast<std::size_t>(device);
+  if (index >= sticky_.size()) sticky_.resize(index + 1, CUDA_SUCCESS);
+  return queues_.emplace_back(std::make_shared<Queue>(device, kind));
+}
+
+void Scheduler::destroy(Queue& queue) {
+  const Lock lock(mutex_);
+  queue.is_destroyed = true;
+  std::erase_if(queues_, [](const auto& q) { return q->is_destroyed && q->waiting.empty(); });
+}
+
+void Scheduler::add(Queue& queue, Operation operation) {
+  Lock lock(mutex_);
+  operation.ticket = next_ticket_++;
+  queue.waiting.push_back(std::move(operation));
+  if (behaviour_.background) {
+    work_to_do_.notify_all();
+  } else {
+    std::uniform_real_distribution<double> chance;
+    if (chance(random_) < behaviour_.eagerness) step(lock);
+  }
+  while (pending_locked() > longest_backlog) {
+    if (behaviour_.background || !step(lock)) changed_.wait(lock);
+  }
+}
+
+/// The legacy default stream waits for all earlier work in the blocking streams of its device, and they for
+/// earlier work in it.
+bool Scheduler::may_run(const Queue& queue) const {
+  if (queue.waiting.empty() || queue.is_running) return false;
+  const Operation& first = queue.waiting.front();
+  if (first.wait_for && !first.wait_for->is_done) return false;
+  if (queue.kind == StreamKind::non_blocking) return true;
+  return std::none_of(queues_.begin(), queues_.end(), [&](const auto& other) {
+    const bool is_ordered = other->device == queue.device && other->kind != StreamKind::non_blocking &&
+                            (other->kind == StreamKind::legacy) != (queue.kind == StreamKind::legacy);
+    return is_ordered && !other->waiting.empty() && other->waiting.front().ticket < first.ticket;
+  });
+}
+
+Queue* Scheduler::pick() {
+  std::vector<Queue*> ready;
+  for (const auto& queue : queues_) {
+    if (may_run(*queue)) ready.push_back(queue.get());
+  }
+  if (ready.empty()) return nullptr;
+  return ready[static_cast<std::size_t>(random_() % ready.size())];
+}
+
+/// Runs one operation or hands it to the worker; false when none may run now.
+bool Scheduler::step(Lock& lock) {
+  Queue* const queue = pick();
+  if (!queue) return false;
+  queue->is_running = true;
+  const auto owner = std::find_if(queues_.begin(), queues_.end(),
+                                  [&](const auto& q) { return q.get() == queue; });
+  const std::shared_ptr<Queue> kept = *owner;
+  if (kept->waiting.front().host_function) {
+    start_worker();
+    host_functions_.push_back(kept);
+    work_to_do_.notify_all();
+  } else {
+    run(lock, *kept);
+  }
+  return true;
+}
+
+void Scheduler::run(Lock& lock, Queue& queue) {
+  Operation& operation = queue.waiting.front();  // stays in place while others are added behind it
+  const bool is_lost = sticky_[static_cast<std::size_t>(queue.device)] != CUDA_SUCCESS;
+  const int delay = behaviour_.delay_us;
+  lock.unlock();
+  if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+  CUresult result = CUDA_SUCCESS;
+  if (operation.host_function) {
+    is_in_host_function = true;
+    operation.host_function(operation.state);
+    is_in_host_function = false;
+  } else if (operation.work && !is_lost) {
+    result = operation.work();
+  }
+  lock.lock();
+  complete(queue, result);
+}
+
+void Scheduler::complete(Queue& queue, CUresult result) {
+  CUresult& sticky = sticky_[static_cast<std::size_t>(queue.device)];
+  if (result != CUDA_SUCCESS && sticky == CUDA_SUCCESS) sticky = result;
+  Operation done = std::move(queue.waiting.front());
+  queue.waiting.pop_front();
+  queue.is_running = false;
+  now_ms_ += done.cost_ms;
+  ++operations_;
+  if (done.mark) {
+    done.mark->is_done = true;
+    done.mark->time_ms = now_ms_;
+  }
+  if (queue.is_destroyed && queue.waiting.empty()) {
+    std::erase_if(queues_, [&](const auto& q) { return q.get() == &queue; });
+  }
+  changed_.notify_all();
+  work_to_do_.notify_all();
+}
+
+void Scheduler::start_worker() {
+  if (has_worker_) return;
+  has_worker_ = true;
+  std::thread([this] { work(); }).detach();
+}
+
+/// The thread that runs host functions, and everything in the background mode. It never ends.
+void Scheduler::work() {
+  Lock lock(mutex_);
+  while (true) {
+    if (!host_functions_.empty()) {
+      const std::shared_ptr<Queue> queue = host_functions_.front();
+      host_functions_.pop_front();
+      run(lock, *queue);
+    } else if (!behaviour_.background || !step(lock)) {
+      work_to_do_.wait(lock);
+    }
+  }
+}
+
+template <class Done>
+void Scheduler::until(Lock& lock, Done done) {
+  while (!done()) {
+    if (behaviour_.background || !step(lock)) changed_.wait(lock);
+  }
+}
+
+void Scheduler::finish(Queue& queue) {
+  Lock lock(mutex_);
+  const std::uint64_t last = next_ticket_;
+  until(lock, [&] { return queue.waiting.empty() || queue.waiting.front().ticket >= last; });
+}
+
+void Scheduler::finish(const Mark& mark) {
+  Lock lock(mutex_);
+  until(lock, [&] { return mark.is_done; });
+}
+
+void Scheduler::finish_device(int device) {
+  Lock lock(mutex_);
+  const std::uint64_t last = next_ticket_;
+  until(lock, [&] {
+    return std::all_of(queues_.begin(), queues_.end(), [&](const auto& q) {
+      return q->device != device || q->waiting.empty() || q->waiting.front().ticket >= last;
+    });
+  });
+}
+
+void Scheduler::finish_all() {
+  Lock lock(mutex_);
+  until(lock, [&] { return pending_locked() == 0; });
+}
+
+void Scheduler::poll_step(Lock& lock) {
+  if (behaviour_.polls_run_work && !behaviour_.background) step(lock);
+}
+
+bool Scheduler::poll(Queue& queue) {
+  Lock lock(mutex_);
+  const bool is_empty = queue.waiting.empty();
+  if (!is_empty) poll_step(lock);
+  return is_empty;
+}
+
+bool Scheduler::poll(const Mark& mark) {
+  Lock lock(mutex_);
+  const bool is_done = mark.is_done;
+  if (!is_done) poll_step(lock);
+  return is_done;
+}
+
+bool Scheduler::poll_blocking(int device) {
+  Lock lock(mutex_);
+  const bool is_done = std::all_of(queues_.begin(), queues_.end(), [&](const auto& q) {
+    return q->device != device || q->kind == StreamKind::non_blocking || q->waiting.empty();
+  });
+  if (!is_done) poll_step(lock);
+  return is_done;
+}
+
+bool Scheduler::is_done(const Mark& mark) {
+  const Lock lock(mutex_);
+  return mark.is_done;
+}
+
+void Scheduler::drop(int device) {
+  Lock lock(mutex_);
+  const auto of_device = [&](const auto& q) { return q->device == device; };
+  changed_.wait(lock, [&] {
+    return std::none_of(queues_.begin(), queues_.end(),
+                        [&](const auto& q) { return of_device(q) && q->is_running; });
+  });
+  for (const auto& queue : queues_) {
+    if (!of_device(queue)) continue;
+    for (const Operation& operation : queue->waiting) {
+      if (operation.mark) operation.mark->is_done = true;
+    }
+    queue->waiting.clear();
+  }
+  std::erase_if(queues_, of_device);
+  changed_.notify_all();
+}
+
+CUresult Scheduler::sticky(int device) const {
+  const Lock lock(mutex_);
+  const auto index = static_cast<std::size_t>(device);
+  return index < sticky_.size() ? sticky_[index] : CUDA_SUCCESS;
+}
+
+void Scheduler::clear_sticky(int device) {
+  const Lock lock(mutex_);
+  if (static_cast<std::size_t>(device) < sticky_.size()) {
+    sticky_[static_cast<std::size_t>(device)] = CUDA_SUCCESS;
+  }
+}
+
+std::size_t Scheduler::pending_locked() const {
+  std::size_t count = 0;
+  for (const auto& queue : queues_) count += queue->waiting.size();
+  return count;
+}
+
+std::size_t Scheduler::pending() const {
+  const Lock lock(mutex_);
+  return pending_locked();
+}
+
+std::int64_t Scheduler::operations() const {
+  const Lock lock(mutex_);
+  return operations_;
+}
+
+}  // namespace quarry::fake

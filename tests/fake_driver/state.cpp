@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "state.hpp"
+
+#include <cstdlib>
+
+namespace quarry::fake {
+
+State& state() {
+  static State& all = *new State;
+  return all;
+}
+
+void add_fault(const std::string& text) {
+  const Guard lock(state().fault_mutex);
+  state().faults.push_back(text);
+}
+
+Context*& current_context() {
+  thread_local Context* current = nullptr;
+  return current;
+}
+
+int current_device() { return current_context()->device; }
+
+CUresult enter() {
+  if (Scheduler::in_host_function()) {
+    add_fault("a host function called the driver");
+    return CUDA_ERROR_NOT_PERMITTED;
+  }
+  const Context* const context = current_context();
+  {
+    const Guard lock(state().mutex);
+    if (!state().is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!context->is_active) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  }
+  return state().scheduler.sticky(context->device);
+}
+
+std::shared_ptr<Queue> find_stream(CUstream stream) {
+  State& s = state();
+  if (!stream || stream == CU_STREAM_LEGACY) return current_context()->legacy;
+  if (stream == CU_STREAM_PER_THREAD) {
+    auto& queue = s.per_thread[{current_device(), std::this_thread::get_id()}];
+    if (!queue) queue = s.scheduler.make(current_device(), StreamKind::blocking);
+    return queue;
+  }
+  const auto found = s.streams.find(stream);
+  return found == s.streams.end() ? nullptr : found->second;
+}
+
+CUresult enqueue(CUstream stream, Operation operation) {
+  std::shared_ptr<Queue> queue;
+  {
+    const Guard lock(state().mutex);
+    queue = find_stream(stream);
+  }
+  if (!queue) return CUDA_ERROR_INVALID_HANDLE;
+  if (queue->device != current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  state().scheduler.add(*queue, std::move(operation));
+  return CUDA_SUCCESS;
+}
+
+void set_machine(const Machine& machine) {
+  State& s = state();
+  for (int device = 0; device < s.memory.devices(); ++device) {
+    s.scheduler.drop(device);
+    s.scheduler.clear_sticky(device);
+  }
+  const Guard lock(s.mutex);
+  std::vector<std::size_t> capacities;
+  for (auto& context : s.contexts) static_cast<void>(context.release());  // other threads may hold it
+  s.contexts.clear();
+  for (const DeviceOptions& device : machine.devices) {
+    s.contexts.push_back(std::make_unique<Context>(Context{static_cast<int>(capacities.size()), false, {}}));
+    capacities.push_back(device.memory);
+  }
+  s.machine = machine;
+  s.is_initialized = false;
+  s.streams.clear();
+  s.per_thread.clear();
+  s.events.clear();
+  s.modules.clear();
+  s.memory.set_devices(capacities);
+  current_context() = nullptr;
+}
+
+void set_behaviour(const Behaviour& behaviour) { state().scheduler.set(behaviour); }
+Behaviour behaviour() { return state().scheduler.behaviour(); }
+
+void set_memory(int device, std::size_t bytes) { state().memory.set_capacity(device, bytes); }
+
+Statistics statistics() {
+  const Guard lock(state().mutex);
+  Statistics result = state().statistics;
+  result.operations = state().scheduler.operations();
+  return result;
+}
+
+void reset_statistics() {
+  const Guard lock(state().mutex);
+  state().statistics = {};
+}
+
+Live live() {
+  State& s = state();
+  const Guard lock(s.mutex);
+  const Memory::Usage host = s.memory.host_usage();
+  Live live{.streams = s.streams.size(), .events = s.events.size(), .modules = s.modules.size(),
+            .device_blocks = 0, .device_bytes = 0, .host_blocks = host.blocks,
+            .host_bytes = host.bytes};
+  for (int device = 0; device < s.memory.devices(); ++device) {
+    const Memory::Usage used = s.memory.usage(device);
+    live.device_blocks += used.blocks;
+    live.device_bytes += used.bytes;
+  }
+  return live;
+}
+
+std::string last_kernel() {
+  const Guard lock(state().mutex);
+  return state().last_kernel;
+}
+
+std::size_t pending() { return state().scheduler.pending(); }
+void run_pending() { state().scheduler.finish_all(); }
+
+std::vector<std::string> take_faults() {
+  const Guard lock(state().fault_mutex);
+  return std::exchange(state().faults, {});
+}
+
+}  // namespace quarry::fake

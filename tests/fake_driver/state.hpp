@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cuda.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_driver.hpp"
+#include "memory.hpp"
+#include "scheduler.hpp"
+
+/// All that the fake driver knows.
+namespace quarry::fake {
+
+struct Event {
+  int device;
+  bool has_timing;
+  std::shared_ptr<Mark> latest;  ///< null before the first cuEventRecord
+};
+
+/// A kernel in a loaded module: its address is the CUfunction.
+struct Function {
+  int device;
+  std::string expression;
+};
+
+struct Module {
+  int device;
+  std::map<std::string, Function> functions;  ///< by mangled name
+};
+
+struct Context {
+  int device;
+  bool is_active = false;
+  std::shared_ptr<Queue> legacy;
+};
+
+struct State {
+  std::mutex mutex;  ///< of all below but `memory` and `scheduler`, which have their own
+  Machine machine;
+  bool is_initialized = false;
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::map<const void*, std::shared_ptr<Queue>> streams;
+  std::map<std::pair<int, std::thread::id>, std::shared_ptr<Queue>> per_thread;
+  std::map<const void*, std::unique_ptr<Event>> events;
+  std::map<const void*, std::unique_ptr<Module>> modules;
+  std::string last_kernel;
+  Statistics statistics;
+
+  Memory memory;
+  Scheduler scheduler;
+
+  std::mutex fault_mutex;
+  std::vector<std::string> faults;
+};
+
+/// Never destroyed: threads may use it to the end of the process.
+State& state();
+using Guard = std::lock_guard<std::mutex>;
+
+void add_fault(const std::string& text);
+
+/// The context that this thread has made current, or nullptr.
+Context*& current_context();
+/// What every call but the device queries begins with: it fails in a host function, before cuInit, without
+/// a live current context, and once the device has a sticky error.
+CUresult enter();
+int current_device();
+
+/// The queue behind a handle, or nullptr. With the state's lock held.
+std::shared_ptr<Queue> find_stream(CUstream stream);
+
+/// Queues work on the stream; `cost_ms` is what it takes in virtual time.
+CUresult enqueue(CUstream stream, Operation operation);
+
+}  // namespace quarry::fake
