@@ -118,15 +118,13 @@ void copy_host(const HostRef& to, const HostRef& from) {
 
 }  // namespace detail
 
-void save_npy(const std::string& path, const DeviceNDArrayBase& array,
-              const SaveOptions& options) {
+void save_npy(const std::string& path, const DeviceNDArrayBase& array, const SaveOptions& options) {
   const std::size_t itemsize = array.dtype().itemsize();
   const bool fortran = array.is_f_contiguous() && !array.is_c_contiguous();
   const Order order = fortran ? Order::f : Order::c;
   const Block block = allocate(array.nbytes(), path);
-  const HostRef host{block.get(),
-                     array.dtype(),
-                     {array.shape(), dense_strides(array.shape(), itemsize, order)}};
+  const HostRef host{
+      block.get(), array.dtype(), {array.shape(), dense_strides(array.shape(), itemsize, order)}};
   download(host, array.ref(), detail::stream_for(array), true);
   detail::save_npy(path, host, options);
 }

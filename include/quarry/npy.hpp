@@ -37,9 +37,11 @@ void copy_host(const HostRef& to, const HostRef& from);
 
 /// What can be given a shape and then filled: xtensor's containers.
 template <class C, class T>
-concept ResizableHostArray =
-    StridedHostArray<C> && std::default_initializable<C> && std::same_as<host_value_t<C>, T> &&
-    requires(C& container, const typename C::shape_type& shape) { container.resize(shape); };
+concept ResizableHostArray = StridedHostArray<C> && std::default_initializable<C> &&
+    std::same_as<host_value_t<C>, T> &&
+    requires(C& container, const typename C::shape_type& shape) {
+  container.resize(shape);
+};
 
 template <class Extents>
 Extents extents_for(const Shape& shape) {

@@ -114,7 +114,7 @@ Decimal scientific_text(const Digits& d, const std::string& sign) {
 Decimal positional(double value, TypeId type, int precision, Sign sign) {
   const double magnitude = std::abs(value);
   const Digits d = shortest(magnitude, type);
-  Decimal text = d.digits == "0" ? Decimal{"0", "", ""}
+  Decimal text = d.digits == "0"                 ? Decimal{"0", "", ""}
                  : d.fraction_size() > precision ? rounded_positional(magnitude, precision)
                                                  : from_digits(d);
   drop_trailing_zeros(text.fraction);

@@ -140,8 +140,8 @@ std::string format_corners(DType type, const std::byte* data, const Layout& layo
                            const Shape& full, const PrintOptions& options) {
   std::vector<Corner> parts = corners(full, options);
   require<ShapeError>(layout.shape == shape_of(parts), [&] {
-    return "the corners of shape " + to_string(full) + " have shape " +
-           to_string(shape_of(parts)) + ", not " + to_string(layout.shape);
+    return "the corners of shape " + to_string(full) + " have shape " + to_string(shape_of(parts)) +
+           ", not " + to_string(layout.shape);
   });
   if (is_empty(full)) return "[]";
   if (full.empty()) return format_scalar(type, data);

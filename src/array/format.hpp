@@ -13,11 +13,11 @@ namespace quarry {
 
 /// How arrays print; the names and defaults of numpy.set_printoptions.
 struct PrintOptions {
-  int precision = 8;             ///< digits after the point, at most
-  std::int64_t threshold = 1000; ///< more elements than this are summarised
-  std::int64_t edgeitems = 3;    ///< shown at each end of a summarised axis, 1 at least
+  int precision = 8;              ///< digits after the point, at most
+  std::int64_t threshold = 1000;  ///< more elements than this are summarised
+  std::int64_t edgeitems = 3;     ///< shown at each end of a summarised axis, 1 at least
   int linewidth = 75;
-  bool suppress = false;         ///< no exponents merely because numbers are small
+  bool suppress = false;  ///< no exponents merely because numbers are small
 };
 
 /// The elements of one axis that are shown: this many at its start and at its end. An axis shown

@@ -103,11 +103,10 @@ class FloatColumn {
   void equalise_fractions() {
     const int digits = int(longest(&Decimal::fraction));
     for (std::size_t i = 0; i < values_.size(); ++i)
-      if (std::isfinite(values_[i]))
-        parts_[i] = scientific_fixed(values_[i], type_, digits, sign_);
+      if (std::isfinite(values_[i])) parts_[i] = scientific_fixed(values_[i], type_, digits, sign_);
   }
 
-  std::size_t longest(std::string Decimal::* part) const {
+  std::size_t longest(std::string Decimal::*part) const {
     std::size_t size = 0;
     for (const Decimal& d : parts_) size = std::max(size, (d.*part).size());
     return size;

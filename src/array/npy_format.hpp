@@ -16,7 +16,7 @@ namespace quarry::npy {
 struct Header {
   DType dtype;
   bool fortran_order;
-  bool swap_bytes;          ///< the elements of the file are big-endian
+  bool swap_bytes;  ///< the elements of the file are big-endian
   Shape shape;
   std::size_t data_offset;  ///< from the start of the file, in bytes
   std::size_t data_size;    ///< in bytes; the file has them all

@@ -187,9 +187,10 @@ INSTANTIATE_TEST_SUITE_P(
                     with_shape("(\xd9\xa3,)"), with_shape("(007,)"), with_shape("(1)"),
                     with_shape("1"), with_shape("[1]"), with_shape("(,)"), with_shape("(1,,)"),
                     with_shape("(1, 2"), with_shape("((1,),)"), with_shape("(True,)"),
-                    with_shape("None"), with_shape("(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
-                                                   "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
-                                                   "1, 1, 1)")));
+                    with_shape("None"),
+                    with_shape("(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+                               "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+                               "1, 1, 1)")));
 
 INSTANTIATE_TEST_SUITE_P(
     Types, NpyHostile,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/array/creation.hpp>
 #include <quarry/npy.hpp>
 
 #include <gtest/gtest.h>
@@ -19,9 +20,11 @@
 #if __has_include(<xtensor/containers/xarray.hpp>)
 #include <xtensor/containers/xarray.hpp>
 #include <xtensor/containers/xtensor.hpp>
+#include <xtensor/generators/xbuilder.hpp>
 #include <xtensor/views/xview.hpp>
 #else
 #include <xtensor/xarray.hpp>
+#include <xtensor/xbuilder.hpp>
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 #endif
@@ -175,6 +178,15 @@ TEST_F(Npy, DeviceArraysAreSavedInTheirOrder) {
   const auto transposed = load_npy<float>(path_);
   EXPECT_EQ(transposed.shape(), Shape({4, 3}));
   EXPECT_EQ(transposed.strides(), Strides({1, 4}));
+}
+
+TEST_F(Npy, LoadedArraysGoToTheDeviceAsTheyLie) {
+  const xt::xarray<float, xt::layout_type::column_major> host = counted<float>({3, 4});
+  save_npy(path_, host);
+  const DeviceNDArray<float> a = to_device(load_npy<float>(path_));
+  xt::xarray<float> back = xt::zeros<float>({3, 4});
+  a.copy_to_host(back);
+  EXPECT_EQ(back, host);
 }
 
 }  // namespace
