@@ -18,9 +18,17 @@ namespace {
 /// Contraction to fused multiply-adds is off: a GPU computes the bits that the CPU computes.
 constexpr const char* fused_multiply_add = "-fmad=false";
 
+std::pair<int, int> nvrtc_version() {
+  std::pair<int, int> version;
+  nvrtc().Version(&version.first, &version.second);
+  return version;
+}
+
 std::vector<std::string> options_for(const Architecture& architecture) {
-  return {"-std=c++20", "--gpu-architecture=" + architecture.name, fused_multiply_add,
-          "-no-source-include"};
+  std::vector<std::string> options{"-std=c++20", "--gpu-architecture=" + architecture.name,
+                                   fused_multiply_add, "--no-source-include"};
+  if (nvrtc_version().first >= 13) options.push_back("--minimal");  // a tenth faster
+  return options;
 }
 
 class Program {
@@ -134,11 +142,10 @@ Binary compile_kernel(const KernelSource& source, const Architecture& architectu
 
 std::string kernel_key(const KernelSource& source, const Architecture& architecture) {
   static const std::string headers = headers_digest();
-  std::pair<int, int> version;
-  nvrtc().Version(&version.first, &version.second);
+  const auto [major, minor] = nvrtc_version();
   return fmt::format("library {}\nheaders {}\nnvrtc {}.{}\noptions {}\n{}\n{}", quarry::version,
-                     headers, version.first, version.second,
-                     fmt::join(options_for(architecture), " "), source.instantiation, source.text);
+                     headers, major, minor, fmt::join(options_for(architecture), " "),
+                     source.instantiation, source.text);
 }
 
 }  // namespace quarry::backend::cuda

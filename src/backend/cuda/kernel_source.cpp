@@ -85,7 +85,9 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   definitions.erase(repeated.begin(), repeated.end());
 
   KernelSource result;
-  result.text = fmt::format("#include \"{}\"\n", header_of(variant.kind));
+  // g++ leaves the scope of the namespace away where it spells a type of kernels/
+  result.text = fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n",
+                            header_of(variant.kind));
   if (!definitions.empty()) {
     result.text += fmt::format("namespace quarry::kernels {{\n{}}}\n", fmt::join(definitions, ""));
   }

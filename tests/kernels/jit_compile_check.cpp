@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiles kernels of every shape from the embedded headers, as the CUDA backend does, without a
+// GPU.
+//     jit_compile_check [sm_80 ...]      by default sm_80 sm_90 sm_100
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <quarry/base/error.hpp>
+#include <quarry/kernels/program.hpp>
+
+#include "backend/cuda/jit.hpp"
+
+namespace {
+
+using namespace quarry::kernels;
+using quarry::backend::cuda::Architecture;
+using quarry::backend::cuda::Binary;
+using quarry::backend::cuda::compile_kernel;
+using quarry::backend::cuda::kernel_source;
+using quarry::backend::cuda::Variant;
+
+struct Check {
+  const program* of;
+  Variant variant;
+};
+
+struct axpy {
+  static constexpr const char* quarry_source =
+      "QUARRY_HD auto operator()(auto a, auto x, auto y) const { return a * x + math::sqrt(y); }";
+  QUARRY_HD auto operator()(auto a, auto x, auto y) const { return a * x + math::sqrt(y); }
+};
+
+template <class T>
+using sum_expression = op<add_op, T, in<T, 0>, op<multiply_op, T, in<T, 1>, val<T, 0>>>;
+template <class T>
+using map_program = program_for<map_of<sum_expression<T>, T, 1, T, T>>;
+template <class T, class Reducer, class Acc, class Out>
+using reduce_program = program_for<reduction_of<in<T, 0>, Reducer, Acc, Out, 0, T>>;
+
+constexpr Variant flat(int width) {
+  return {.kind = Variant::Kind::map_flat, .width = static_cast<std::uint8_t>(width)};
+}
+constexpr Variant strided(int rank, int rows, bool wide) {
+  return {.kind = Variant::Kind::map_strided,
+          .rows = static_cast<std::uint8_t>(rows),
+          .rank = static_cast<std::uint8_t>(rank),
+          .wide_index = wide};
+}
+constexpr Variant reduction(int kept, int reduced, bool wide, bool along) {
+  return {.kind = Variant::Kind::reduce,
+          .rank = static_cast<std::uint8_t>(kept),
+          .reduced_rank = static_cast<std::uint8_t>(reduced),
+          .wide_index = wide,
+          .along_reduced = along};
+}
+
+template <class T>
+void add_maps(std::vector<Check>& checks) {
+  const program* of = &map_program<T>::value;
+  checks.push_back({of, flat(1)});
+  if constexpr (sizeof(T) <= 8) checks.push_back({of, flat(16 / static_cast<int>(sizeof(T)))});
+  checks.push_back({of, strided(1, 1, false)});
+  checks.push_back({of, strided(2, 4, false)});
+}
+
+template <class T, class Reducer, class Acc, class Out>
+void add_reductions(std::vector<Check>& checks) {
+  const program* of = &reduce_program<T, Reducer, Acc, Out>::value;
+  checks.push_back({of, reduction(0, 1, false, true)});
+  checks.push_back({of, reduction(1, 1, true, false)});
+  checks.push_back({of, {.kind = Variant::Kind::reduce_finish}});
+}
+
+template <class... T>
+void add_maps_of(std::vector<Check>& checks) {
+  (add_maps<T>(checks), ...);
+}
+
+std::vector<Check> all_checks() {
+  std::vector<Check> checks;
+  add_maps_of<float, double, float16, bfloat16, i8, u16, i32, i64, complex<float>, complex<double>>(
+      checks);
+  using logic = map_of<op<greater_op, double, in<double, 0>, cast<double, in<float, 1>>>, bool, 0,
+                       double, float>;
+  checks.push_back({&program_for<logic>::value, flat(2)});
+  checks.push_back({&program_for<map_of<iota<i64>, i64, 0>>::value, flat(2)});
+  using user =
+      map_of<call<axpy, val<float, 0>, in<float, 0>, in<float, 1>>, float, 1, float, float>;
+  checks.push_back({&program_for<user>::value, flat(4)});
+  checks.push_back({&program_for<user>::value, strided(3, 1, true)});
+  checks.push_back(
+      {&program_for<map_of<in<record<24, 8>, 0>, record<24, 8>, 0, record<24, 8>>>::value,
+       strided(1, 1, false)});
+  add_reductions<float, sum_of, float, float>(checks);
+  add_reductions<float16, mean_of, float, float16>(checks);
+  add_reductions<i32, prod_of, i64, i64>(checks);
+  add_reductions<double, max_of, double, double>(checks);
+  add_reductions<bool, any_of, bool, bool>(checks);
+  add_reductions<float, argmin_of, located<float>, i64>(checks);
+  add_reductions<complex<float>, sum_of, complex<float>, complex<float>>(checks);
+  checks.push_back(
+      {&reduce_program<float, sum_of, float, float>::value, reduction(8, 8, true, true)});
+  return checks;
+}
+
+/// Whether it compiled; prints why not.
+bool compiles(const Check& check, const Architecture& architecture) {
+  const auto source = kernel_source(*check.of, check.variant);
+  try {
+    const Binary binary = compile_kernel(source, architecture);
+    return !binary.code.empty() && !binary.function.empty();
+  } catch (const quarry::Error& e) {
+    std::printf("%s: %s\n%s\n", architecture.name.c_str(), e.what(), source.text.c_str());
+    return false;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> names(argv + 1, argv + argc);
+  if (names.empty()) names = {"sm_80", "sm_90", "sm_100"};
+  int passed = 0, failed = 0;
+  const std::vector<Check> checks = all_checks();
+  for (const std::string& name : names) {
+    const auto start = std::chrono::steady_clock::now();
+    for (const Check& check : checks) ++(compiles(check, {name}) ? passed : failed);
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    std::printf("%s: %zu kernels, %.1f ms each\n", name.c_str(), checks.size(),
+                time.count() / static_cast<double>(checks.size()));
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
