@@ -75,9 +75,11 @@ TEST_P(CpuStreams, CopiesRowsAndNothingBetweenThem) {
       const std::vector<int> from = counting(rows * from_pitch);
       std::vector<int> to(rows * to_pitch, -1), expected = to;
       for (std::size_t r = 0; r < rows; ++r) {
-        for (std::size_t c = 0; c < width; ++c) expected[r * to_pitch + c] = from[r * from_pitch + c];
+        for (std::size_t c = 0; c < width; ++c)
+          expected[r * to_pitch + c] = from[r * from_pitch + c];
       }
-      cpu().copy({direction, to.data(), from.data(), width * 4, rows, to_pitch * 4, from_pitch * 4}, stream, false);
+      cpu().copy({direction, to.data(), from.data(), width * 4, rows, to_pitch * 4, from_pitch * 4},
+                 stream, false);
       cpu().synchronize(stream);
       EXPECT_EQ(to, expected) << rows;
     }
@@ -106,12 +108,13 @@ TEST_P(CpuStreams, FillsWithEveryPatternSize) {
   }
 }
 
-// A small source may be overwritten as soon as the call returns, though the copy has not begun; a large one
-// makes the call wait.
+// A small source may be overwritten as soon as the call returns, though the copy has not begun; a
+// large one makes the call wait.
 TEST(CpuCopy, HostMemoryMayBeReusedOnReturn) {
   const Stream stream = cpu().create_stream({});
   std::atomic<bool> open = false;
-  cpu().host_call(stream, [](void* s) { static_cast<std::atomic<bool>*>(s)->wait(false); }, &open);
+  cpu().host_call(
+      stream, [](void* s) { static_cast<std::atomic<bool>*>(s)->wait(false); }, &open);
   std::vector<int> source = counting(1000), to(1000);
   cpu().copy({Direction::host_to_device, to.data(), source.data(), 4000}, stream, false);
   std::fill(source.begin(), source.end(), 0);
@@ -133,7 +136,8 @@ TEST(CpuCopy, HostMemoryMayBeReusedOnReturn) {
 TEST(CpuCopy, BetweenDeviceMemoryIsAsynchronous) {
   const Stream stream = cpu().create_stream({});
   std::atomic<bool> open = false;
-  cpu().host_call(stream, [](void* s) { static_cast<std::atomic<bool>*>(s)->wait(false); }, &open);
+  cpu().host_call(
+      stream, [](void* s) { static_cast<std::atomic<bool>*>(s)->wait(false); }, &open);
   int from = 5, to = 0;
   cpu().copy({Direction::device_to_device, &to, &from, 4}, stream, false);
   EXPECT_FALSE(cpu().is_done(stream));

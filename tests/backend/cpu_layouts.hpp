@@ -38,8 +38,8 @@ struct Operand {
   }
 };
 
-/// Axes in random order, with gaps and either sign; without `distinct` some strides are 0. Values are small
-/// integers.
+/// Axes in random order, with gaps and either sign; without `distinct` some strides are 0. Values
+/// are small integers.
 template <class T>
 Operand<T> random_operand(const Extents& shape, std::mt19937& random, bool distinct) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

@@ -22,12 +22,13 @@ MapCall call_of(const Extents& shape, const std::vector<std::uint64_t>& pointers
   const auto scalar = test::scalar_words(scale);
   words.insert(words.end(), scalar.begin(), scalar.end());
   const bool flat = strides.empty();
-  for (const auto extent : flat ? Extents{} : shape) words.push_back(static_cast<std::uint64_t>(extent));
+  for (const auto extent : flat ? Extents{} : shape)
+    words.push_back(static_cast<std::uint64_t>(extent));
   for (const Extents& operand : strides) {
     for (const auto stride : operand) words.push_back(static_cast<std::uint64_t>(stride));
   }
-  MapCall call{&program_for<Program>::value, flat ? 0 : static_cast<int>(shape.size()), test::count(shape), 0,
-               Words(words.size())};
+  MapCall call{&program_for<Program>::value, flat ? 0 : static_cast<int>(shape.size()),
+               test::count(shape), 0, Words(words.size())};
   std::copy(words.begin(), words.end(), call.words.data());
   return call;
 }
@@ -43,7 +44,8 @@ void check(const Extents& shape, std::mt19937& random, Stream stream) {
     expected[at] = a[at] + 3.0 * b[at] + static_cast<double>(i);
   }
   cpu().map(call_of(shape, {test::word(out.first), test::word(a.first), test::word(b.first)}, 3.0,
-                    {out.strides, a.strides, b.strides}), stream);
+                    {out.strides, a.strides, b.strides}),
+            stream);
   cpu().synchronize(stream);
   EXPECT_TRUE(out.storage == expected.storage) << testing::PrintToString(shape);
 }
@@ -51,9 +53,21 @@ void check(const Extents& shape, std::mt19937& random, Stream stream) {
 TEST(CpuMap, AnyLayoutOfRanks1To5) {
   std::mt19937 random(1);
   const Stream stream = cpu().create_stream({});
-  for (const Extents& shape : std::vector<Extents>{
-           {1}, {5}, {1000}, {100000}, {7, 3}, {3, 50000}, {50000, 3}, {200, 301}, {4, 5, 6}, {40, 50, 31},
-           {2, 3, 4, 5}, {9, 8, 7, 90}, {3, 1, 4, 1, 5}, {10, 9, 8, 7, 11}, {1, 2, 1, 2, 1, 2, 1, 2, 1, 2}}) {
+  for (const Extents& shape : std::vector<Extents>{{1},
+                                                   {5},
+                                                   {1000},
+                                                   {100000},
+                                                   {7, 3},
+                                                   {3, 50000},
+                                                   {50000, 3},
+                                                   {200, 301},
+                                                   {4, 5, 6},
+                                                   {40, 50, 31},
+                                                   {2, 3, 4, 5},
+                                                   {9, 8, 7, 90},
+                                                   {3, 1, 4, 1, 5},
+                                                   {10, 9, 8, 7, 11},
+                                                   {1, 2, 1, 2, 1, 2, 1, 2, 1, 2}}) {
     for (int repeat = 0; repeat < 4; ++repeat) check(shape, random, repeat % 2 ? stream : nullptr);
   }
   cpu().destroy_stream(stream);
@@ -71,7 +85,9 @@ TEST(CpuMap, Flat) {
       b[i] = static_cast<int>(random() % 100);
       expected[i] = a[i] - 2.0 * b[i] + static_cast<double>(i);
     }
-    cpu().map(call_of({n}, {test::word(out.data()), test::word(a.data()), test::word(b.data())}, -2.0, {}), nullptr);
+    cpu().map(call_of({n}, {test::word(out.data()), test::word(a.data()), test::word(b.data())},
+                      -2.0, {}),
+              nullptr);
     EXPECT_TRUE(out == expected) << n;
   }
 }
@@ -92,8 +108,8 @@ TEST(CpuMap, InPlaceInStreamOrder) {
 // More operands than fit in place.
 TEST(CpuMap, ManyOperands) {
   using Two = op<add_op, double, in<double, 0>, in<double, 8>>;
-  using Last = map_of<op<add_op, double, Two, in<double, 9>>, double, 0, double, double, double, double, double,
-                      double, double, double, double, double>;
+  using Last = map_of<op<add_op, double, Two, in<double, 9>>, double, 0, double, double, double,
+                      double, double, double, double, double, double, double>;
   std::vector<double> x(12, 1.0);
   MapCall call{&program_for<Last>::value, 1, 1, 0, Words(24)};
   call.words[0] = call.words[12] = 1;

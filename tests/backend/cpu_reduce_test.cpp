@@ -31,26 +31,39 @@ struct digest_of {
   static Digest combine(Digest a, Digest b) { return {a.hash + b.hash, a.positions + b.positions}; }
   template <class Out>
   static Out finish(Digest a, i64 n) {
-    return static_cast<Out>(a.hash ^ static_cast<u64>(a.positions * 1000003) ^ static_cast<u64>(n) << 50);
+    return static_cast<Out>(a.hash ^ static_cast<u64>(a.positions * 1000003) ^
+                            static_cast<u64>(n) << 50);
   }
 };
 using Value = op<multiply_op, i64, in<int, 0>, val<i64, 0>>;
 using Program = reduction_of<Value, digest_of, Digest, u64, 1, int>;
 
-ReduceCall call_of(const Extents& kept, const Extents& reduced, bool along, u64* out, const Extents& out_strides,
-                   const int* input, const Extents& strides, i64 scale) {
-  std::vector<u64> words{static_cast<u64>(test::count(kept)), static_cast<u64>(test::count(reduced)), 0,
-                         test::word(out), test::word(input)};
-  const auto add = [&](const auto& values) { words.insert(words.end(), values.begin(), values.end()); };
+ReduceCall call_of(const Extents& kept, const Extents& reduced, bool along, u64* out,
+                   const Extents& out_strides, const int* input, const Extents& strides,
+                   i64 scale) {
+  std::vector<u64> words{static_cast<u64>(test::count(kept)),
+                         static_cast<u64>(test::count(reduced)), 0, test::word(out),
+                         test::word(input)};
+  const auto add = [&](const auto& values) {
+    words.insert(words.end(), values.begin(), values.end());
+  };
   add(test::scalar_words(scale));
   add(kept), add(reduced), add(out_strides), add(Extents(reduced.size())), add(strides);
-  ReduceCall call{&program_for<Program>::value, static_cast<int>(kept.size()), static_cast<int>(reduced.size()),
-                  test::count(kept), test::count(reduced), 0, along, false, Words(words.size())};
+  ReduceCall call{&program_for<Program>::value,
+                  static_cast<int>(kept.size()),
+                  static_cast<int>(reduced.size()),
+                  test::count(kept),
+                  test::count(reduced),
+                  0,
+                  along,
+                  false,
+                  Words(words.size())};
   std::copy(words.begin(), words.end(), call.words.data());
   return call;
 }
 
-u64 expected_digest(test::Operand<int>& input, const Extents& at, const Extents& reduced, i64 scale) {
+u64 expected_digest(test::Operand<int>& input, const Extents& at, const Extents& reduced,
+                    i64 scale) {
   Digest all{0, 0};
   for (i64 i = 0; i < test::count(reduced); ++i) {
     Extents where = at;
@@ -61,29 +74,34 @@ u64 expected_digest(test::Operand<int>& input, const Extents& at, const Extents&
   return digest_of::finish<u64>(all, test::count(reduced));
 }
 
-void check(const Extents& kept, const Extents& reduced, bool along, std::mt19937& random, Stream stream) {
+void check(const Extents& kept, const Extents& reduced, bool along, std::mt19937& random,
+           Stream stream) {
   Extents shape = kept;
   shape.insert(shape.end(), reduced.begin(), reduced.end());
   auto input = test::random_operand<int>(shape, random, false);
   auto out = test::random_operand<u64>(kept, random, true);
-  const ReduceCall call = call_of(kept, reduced, along, out.first, out.strides, input.first, input.strides, 3);
+  const ReduceCall call =
+      call_of(kept, reduced, along, out.first, out.strides, input.first, input.strides, 3);
   EXPECT_EQ(cpu().reduce_scratch(call), 0U);
   cpu().reduce(call, nullptr, stream);
   cpu().synchronize(stream);
   for (i64 k = 0; k < test::count(kept); ++k) {
     const Extents at = test::coordinates(k, kept);
     ASSERT_EQ(out[at], expected_digest(input, at, reduced, 3))
-        << testing::PrintToString(kept) << testing::PrintToString(reduced) << along << " output " << k;
+        << testing::PrintToString(kept) << testing::PrintToString(reduced) << along << " output "
+        << k;
   }
 }
 
 TEST(CpuReduce, AnyLayout) {
   std::mt19937 random(3);
   const Stream stream = cpu().create_stream({});
-  const std::vector<Extents> groups{{}, {1}, {3}, {17}, {700}, {2, 5}, {80, 9}, {3, 700}, {4, 3, 5}, {2, 3, 2, 3}};
+  const std::vector<Extents> groups{{},     {1},     {3},      {17},      {700},
+                                    {2, 5}, {80, 9}, {3, 700}, {4, 3, 5}, {2, 3, 2, 3}};
   for (const Extents& kept : groups) {
     for (const Extents& reduced : groups) {
-      for (const bool along : {false, true}) check(kept, reduced, along, random, along ? stream : nullptr);
+      for (const bool along : {false, true})
+        check(kept, reduced, along, random, along ? stream : nullptr);
     }
   }
   cpu().destroy_stream(stream);
@@ -92,7 +110,8 @@ TEST(CpuReduce, AnyLayout) {
 TEST(CpuReduce, ManyReducedElementsInChunks) {
   std::mt19937 random(4);
   for (const Extents& kept : std::vector<Extents>{{}, {1}, {5}, {30}, {2, 9}}) {
-    for (const Extents& reduced : std::vector<Extents>{{40000}, {333, 101}, {7, 5, 1001}, {10007, 3}}) {
+    for (const Extents& reduced :
+         std::vector<Extents>{{40000}, {333, 101}, {7, 5, 1001}, {10007, 3}}) {
       for (const bool along : {false, true}) check(kept, reduced, along, random, nullptr);
     }
   }
@@ -101,8 +120,11 @@ TEST(CpuReduce, ManyReducedElementsInChunks) {
 template <class M, class Out, class In>
 Out reduce_all(const std::vector<In>& values) {
   Out out{};
-  ReduceCall call{&program_for<M>::value, 0, 1, 1, static_cast<i64>(values.size()), 0, true, true, Words(8)};
-  const u64 words[] = {1, values.size(), 0, test::word(&out), test::word(values.data()), values.size(), 0, sizeof(In)};
+  ReduceCall call{
+      &program_for<M>::value, 0, 1, 1, static_cast<i64>(values.size()), 0, true, true, Words(8)};
+  const u64 words[] = {
+      1, values.size(), 0, test::word(&out), test::word(values.data()), values.size(),
+      0, sizeof(In)};
   std::copy(std::begin(words), std::end(words), call.words.data());
   cpu().reduce(call, nullptr, nullptr);
   return out;

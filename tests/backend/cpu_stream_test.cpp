@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include <quarry/base/error.hpp>
 #include "backend/backend.hpp"
 #include "backend/cpu/stream.hpp"
-#include <quarry/base/error.hpp>
 
 namespace quarry::backend {
 namespace {
@@ -41,16 +41,21 @@ class TestEvent {
 /// Holds a stream until opened.
 class Gate {
  public:
-  explicit Gate(Stream stream) {
-    cpu().host_call(stream, [](void* s) { static_cast<std::atomic<bool>*>(s)->wait(false); }, &open_);
+  explicit Gate(Stream stream) : stream_(stream) {
+    cpu().host_call(
+        stream, [](void* s) { static_cast<std::atomic<bool>*>(s)->wait(false); }, &open_);
   }
-  ~Gate() { open(); }
+  ~Gate() {
+    open();
+    cpu().synchronize(stream_);
+  }
   void open() {
     open_ = true;
     open_.notify_all();
   }
 
  private:
+  Stream stream_;
   std::atomic<bool> open_ = false;
 };
 
@@ -72,7 +77,9 @@ TEST(CpuStream, RunsWorkInOrder) {
     for (int i = 0; i < 1000; ++i) {
       expected.push_back(i);
       steps[static_cast<std::size_t>(i)] = {&seen, i};
-      const auto append = [](void* s) { static_cast<Step*>(s)->seen->push_back(static_cast<Step*>(s)->number); };
+      const auto append = [](void* s) {
+        static_cast<Step*>(s)->seen->push_back(static_cast<Step*>(s)->number);
+      };
       cpu().host_call(stream, append, &steps[static_cast<std::size_t>(i)]);
     }
     cpu().synchronize(stream);
@@ -97,8 +104,9 @@ TEST(CpuStream, IsAsynchronousAndTellsWhenDone) {
 TEST(CpuStream, DefaultStreamRunsAtOnceOnTheCallingThread) {
   for (const Stream stream : {Stream{}, cpu().legacy_stream(), cpu().per_thread_stream()}) {
     std::thread::id thread;
-    cpu().host_call(stream, [](void* id) { *static_cast<std::thread::id*>(id) = std::this_thread::get_id(); },
-                    &thread);
+    cpu().host_call(
+        stream, [](void* id) { *static_cast<std::thread::id*>(id) = std::this_thread::get_id(); },
+        &thread);
     EXPECT_EQ(thread, std::this_thread::get_id());
     EXPECT_TRUE(cpu().is_done(stream));
   }
@@ -114,7 +122,8 @@ TEST(CpuStream, DefaultStreamWaitsForBlockingStreams) {
     std::atomic<int>& ran;
     int& seen;
   } look{ran, seen};
-  cpu().host_call(nullptr, [](void* l) { static_cast<Look*>(l)->seen = static_cast<Look*>(l)->ran; }, &look);
+  cpu().host_call(
+      nullptr, [](void* l) { static_cast<Look*>(l)->seen = static_cast<Look*>(l)->ran; }, &look);
   EXPECT_EQ(seen, 1);
 }
 
@@ -175,7 +184,9 @@ TEST(CpuStream, TakesWorkFromManyThreads) {
 TEST(CpuStream, KeepsAnExceptionForTheNextSynchronize) {
   const auto queue = std::make_shared<cpu_backend::Queue>(false);
   int ran = 0;
-  const auto submit = [&](auto f) { queue->submit(std::make_unique<cpu_backend::TaskOf<decltype(f)>>(f)); };
+  const auto submit = [&](auto f) {
+    queue->submit(std::make_unique<cpu_backend::TaskOf<decltype(f)>>(f));
+  };
   submit([] { throw std::runtime_error("first"); });
   submit([] { throw std::runtime_error("second"); });
   submit([&] { ++ran; });

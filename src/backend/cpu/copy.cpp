@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t shared_bytes = std::int64_t{4} << 20;  // below this one thread is as fast
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
-constexpr std::size_t staged_bytes = std::size_t{64} << 10;  // host sources up to this travel in the task
+constexpr std::size_t staged_bytes = std::size_t{64}
+                                     << 10;  // host sources up to this travel in the task
 
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
   const auto part = [=](std::int64_t begin, std::int64_t end) {
@@ -37,7 +38,8 @@ void copy_now(const Copy& copy) {
   if (copy.bytes == 0 || copy.rows == 0 || copy.to == copy.from) return;
   auto* const to = static_cast<std::byte*>(copy.to);
   const auto* const from = static_cast<const std::byte*>(copy.from);
-  const auto row_bytes = static_cast<std::int64_t>(copy.bytes), rows = static_cast<std::int64_t>(copy.rows);
+  const auto row_bytes = static_cast<std::int64_t>(copy.bytes),
+             rows = static_cast<std::int64_t>(copy.rows);
   if (rows == 1 || (copy.to_pitch == copy.bytes && copy.from_pitch == copy.bytes)) {
     return copy_bytes(to, from, row_bytes * rows);
   }
@@ -65,7 +67,8 @@ void copy_in_order(Streams& streams, const Copy& copy, Stream stream, bool block
   }
 }
 
-void fill_now(void* to, const std::array<std::byte, 16>& pattern, std::size_t size, std::int64_t count) {
+void fill_now(void* to, const std::array<std::byte, 16>& pattern, std::size_t size,
+              std::int64_t count) {
   constexpr std::int64_t block_bytes = 256;  // a multiple of every pattern's size
   std::array<std::byte, block_bytes> block;
   for (std::size_t i = 0; i < block.size(); ++i) block[i] = pattern[i % size];
@@ -76,7 +79,8 @@ void fill_now(void* to, const std::array<std::byte, 16>& pattern, std::size_t si
   parallel(blocks, grain, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t stop = std::min(end * block_bytes, total);
     std::int64_t at = begin * block_bytes;
-    for (; at + block_bytes <= stop; at += block_bytes) std::memcpy(bytes + at, block.data(), block_bytes);
+    for (; at + block_bytes <= stop; at += block_bytes)
+      std::memcpy(bytes + at, block.data(), block_bytes);
     if (at < stop) std::memcpy(bytes + at, block.data(), static_cast<std::size_t>(stop - at));
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -55,7 +56,8 @@ class CpuDevice final : public Device {
   void copy(const Copy& copy, Stream stream, bool blocking) override {
     copy_in_order(streams_, copy, stream, blocking);
   }
-  void fill(void* to, const void* pattern, std::size_t size, std::int64_t count, Stream stream) override;
+  void fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
+            Stream stream) override;
 
   void map(const MapCall& call, Stream stream) override;
   std::size_t reduce_scratch(const ReduceCall&) const override { return 0; }
@@ -65,12 +67,14 @@ class CpuDevice final : public Device {
   static EventState& state(Event event) { return *static_cast<EventState*>(event); }
 
   const DeviceInfo info_ = machine_info();
+  // Linux would promise more than the machine has, and end the process when it is used.
+  const std::size_t memory_bytes_ = std::max(machine_memory().total, page_bytes);
   Streams streams_;
 };
 
 void* CpuDevice::allocate(std::size_t bytes) {
   const std::size_t alignment = bytes < 2 * page_bytes ? small_alignment : page_bytes;
-  if (bytes > PTRDIFF_MAX - alignment) return nullptr;
+  if (bytes > memory_bytes_) return nullptr;
   const std::size_t size = (bytes + (bytes == 0) + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, size);
   if (memory && alignment == page_bytes) madvise(memory, size, MADV_HUGEPAGE);
@@ -97,7 +101,8 @@ void CpuDevice::wait(Stream stream, Event event) {
   if (mark && !mark->is_done()) streams_.run(stream, [mark] { mark->wait(); });
 }
 
-void CpuDevice::fill(void* to, const void* pattern, std::size_t size, std::int64_t count, Stream stream) {
+void CpuDevice::fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
+                     Stream stream) {
   std::array<std::byte, 16> bytes{};
   std::memcpy(bytes.data(), pattern, size);
   streams_.run(stream, [=] { fill_now(to, bytes, size, count); });

@@ -30,7 +30,8 @@ Mark::Clock::time_point Mark::time() {
 }
 
 EventState::EventState(const EventOptions& options) : timing_(options.timing) {
-  require<LogicError>(!options.interprocess, "an event of the CPU cannot be shared with other processes");
+  require<LogicError>(!options.interprocess,
+                      "an event of the CPU cannot be shared with other processes");
 }
 
 std::shared_ptr<Mark> EventState::mark() {
@@ -48,7 +49,8 @@ Mark::Clock::time_point time_of(EventState& event) {
   require<LogicError>(event.timing(), "the event was created without timing");
   const std::shared_ptr<Mark> mark = event.mark();
   require<LogicError>(mark != nullptr, "the event was never recorded");
-  require<LogicError>(mark->is_done(), "the event is not done: wait for it before reading its time");
+  require<LogicError>(mark->is_done(),
+                      "the event is not done: wait for it before reading its time");
   return mark->time();
 }
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace quarry::backend::cpu_backend {
 
-/// One recording of an event. Waits hold the recording they were given, so recording the event anew in
-/// another stream does not let them go early.
+/// One recording of an event. Waits hold the recording they were given, so recording the event anew
+/// in another stream does not let them go early.
 class Mark {
  public:
   using Clock = std::chrono::steady_clock;

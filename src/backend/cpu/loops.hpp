@@ -7,9 +7,9 @@ namespace quarry::backend::cpu_backend {
 
 void map_now(const MapCall& call);
 
-/// The reduced elements are cut into chunks whose size depends on the shape only, and the chunks' accumulators
-/// are combined as a balanced tree in order: the result does not depend on the number of threads. Throws
-/// MemoryError when there is no room for the accumulators.
+/// The reduced elements are cut into chunks whose size depends on the shape only, and the chunks'
+/// accumulators are combined as a balanced tree in order: the result does not depend on the number
+/// of threads. Throws MemoryError when there is no room for the accumulators.
 void reduce_now(const ReduceCall& call);
 
 }  // namespace quarry::backend::cpu_backend

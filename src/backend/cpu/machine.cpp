@@ -19,7 +19,9 @@ std::string value_in(const char* path, std::string_view key) {
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(key)) continue;
     std::size_t at = key.size();
-    while (at < line.size() && (std::isspace(static_cast<unsigned char>(line[at])) || line[at] == ':')) ++at;
+    while (at < line.size() &&
+           (std::isspace(static_cast<unsigned char>(line[at])) || line[at] == ':'))
+      ++at;
     return line.substr(at);
   }
   return {};

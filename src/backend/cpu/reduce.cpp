@@ -2,6 +2,7 @@
 #include <quarry/base/error.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr i64 task_elements = i64{32} << 10;  // a task folds about as many
 constexpr i64 run_chunk = i64{16} << 10, column_chunk = 512, most_chunks = 4096;
-constexpr i64 most_outputs = 512;             // accumulators side by side in a task
+constexpr i64 most_outputs = 512;  // accumulators side by side in a task
 constexpr std::size_t stack_bytes = 16 << 10;
 
 /// Neighbouring outputs along the last kept axis.
@@ -38,7 +39,9 @@ class Reduction {
   void finish(const OutputBlock& to, const std::byte* accumulators) const;
   void run_whole() const;
   void run_in_chunks() const;
-  i64 grain() const { return std::max<i64>(1, task_elements / (outputs_ * std::min(chunk_, call_.reduced))); }
+  i64 grain() const {
+    return std::max<i64>(1, task_elements / (outputs_ * std::min(chunk_, call_.reduced)));
+  }
 
   const ReduceCall& call_;
   const kernels::reduce_loops& loops_;
@@ -49,8 +52,9 @@ class Reduction {
   Steps kept_step_, reduced_step_;
   std::size_t acc_size_;
   bool along_ = false;
-  i64 chunk_ = 1, chunks_ = 1;                           // reduced elements of a chunk, and how many chunks
-  i64 outputs_ = 1, row_blocks_ = 1, blocks_ = 1;  // outputs of a block, blocks of a row and of all rows
+  i64 chunk_ = 1, chunks_ = 1;  // reduced elements of a chunk, and how many chunks
+  i64 outputs_ = 1, row_blocks_ = 1,
+      blocks_ = 1;  // outputs of a block, blocks of a row and of all rows
 };
 
 // Columns want a long last kept axis, runs a long last reduced one.
@@ -61,8 +65,10 @@ bool along_reduced(const ReduceCall& call, i64 kept_run, i64 reduced_run) {
 }
 
 Axes axes_of(const ReduceCall& call, int operands) {
-  const int rank = call.kept_rank + call.reduced_rank, shape = 3 + operands + 2 * call.program->scalars;
-  return {rank, operands, signed_words(call.words, shape), signed_words(call.words, shape + rank), rank};
+  const int rank = call.kept_rank + call.reduced_rank,
+            shape = 3 + operands + 2 * call.program->scalars;
+  return {rank, operands, signed_words(call.words, shape), signed_words(call.words, shape + rank),
+          rank};
 }
 
 Reduction::Reduction(const ReduceCall& call)
@@ -76,9 +82,11 @@ Reduction::Reduction(const ReduceCall& call)
       kept_step_(kept_.last_steps()),
       reduced_step_(reduced_.last_steps()),
       acc_size_(call.program->accumulator_size) {
+  assert(acc_size_ <= stack_bytes);
   const i64 row = kept_.last_extent();
   along_ = along_reduced(call, row, reduced_.last_extent());
-  chunk_ = std::max(along_ ? run_chunk : column_chunk, (call.reduced + most_chunks - 1) / most_chunks);
+  chunk_ =
+      std::max(along_ ? run_chunk : column_chunk, (call.reduced + most_chunks - 1) / most_chunks);
   chunks_ = (call.reduced + chunk_ - 1) / chunk_;
   const i64 fit = static_cast<i64>(stack_bytes / acc_size_);
   const i64 wanted = along_ ? std::max<i64>(1, task_elements / call.reduced) : most_outputs;
@@ -118,17 +126,18 @@ void Reduction::run_in_chunks() const {
       fold(to, i % chunks_, at(i % chunks_, to));
     }
   });
-  parallel(blocks_, std::max<i64>(1, task_elements / (outputs_ * chunks_)), [&](i64 begin, i64 end) {
-    for (i64 b = begin; b < end; ++b) {
-      const OutputBlock to = block(b);
-      for (i64 width = 1; width < chunks_; width *= 2) {
-        for (i64 c = 0; c + width < chunks_; c += 2 * width) {
-          loops_.merge(at(c, to), at(c + width, to), to.count);
-        }
-      }
-      finish(to, at(0, to));
-    }
-  });
+  parallel(blocks_, std::max<i64>(1, task_elements / (outputs_ * chunks_)),
+           [&](i64 begin, i64 end) {
+             for (i64 b = begin; b < end; ++b) {
+               const OutputBlock to = block(b);
+               for (i64 width = 1; width < chunks_; width *= 2) {
+                 for (i64 c = 0; c + width < chunks_; c += 2 * width) {
+                   loops_.merge(at(c, to), at(c + width, to), to.count);
+                 }
+               }
+               finish(to, at(0, to));
+             }
+           });
 }
 
 OutputBlock Reduction::block(i64 index) const {
@@ -149,7 +158,8 @@ void Reduction::fold(const OutputBlock& to, i64 chunk, std::byte* accumulators) 
     fold_columns(to, begin, end, accumulators);
 }
 
-// Calls f(n, pointers, first) on the runs along the last axis that make up the reduced elements [begin, end).
+// Calls f(n, pointers, first) on the runs along the last axis that make up the reduced elements
+// [begin, end).
 template <class F>
 void Reduction::for_runs(const Pointers& base, i64 begin, i64 end, const F& f) const {
   const i64 columns = reduced_.last_extent();
@@ -166,7 +176,8 @@ void Reduction::for_runs(const Pointers& base, i64 begin, i64 end, const F& f) c
   }
 }
 
-void Reduction::fold_along(const OutputBlock& to, i64 begin, i64 end, std::byte* accumulators) const {
+void Reduction::fold_along(const OutputBlock& to, i64 begin, i64 end,
+                           std::byte* accumulators) const {
   Pointers base(operands_);
   for (i64 j = 0; j < to.count; ++j) {
     advance(base, to.at, kept_step_, j, operands_);
@@ -177,7 +188,8 @@ void Reduction::fold_along(const OutputBlock& to, i64 begin, i64 end, std::byte*
   }
 }
 
-void Reduction::fold_columns(const OutputBlock& to, i64 begin, i64 end, std::byte* accumulators) const {
+void Reduction::fold_columns(const OutputBlock& to, i64 begin, i64 end,
+                             std::byte* accumulators) const {
   for_runs(to.at, begin, end, [&](i64 n, Pointers& at, i64 first) {
     for (i64 i = 0; i < n; ++i) {
       loops_.columns(accumulators, to.count, at.data(), kept_step_.data(), scalars_, first + i);

@@ -80,7 +80,8 @@ void Queue::wait() {
 void Queue::synchronize() {
   wait();
   std::unique_lock lock(mutex_);
-  if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+  if (const std::exception_ptr error = std::exchange(error_, nullptr))
+    std::rethrow_exception(error);
 }
 
 bool Queue::is_done() {
@@ -108,7 +109,8 @@ void Streams::destroy(Stream stream) noexcept {
   Queue* const queue = Streams::queue(stream);
   if (!queue) return;
   const std::lock_guard lock(mutex_);
-  const auto at = std::find_if(open_.begin(), open_.end(), [&](auto& q) { return q.get() == queue; });
+  const auto at =
+      std::find_if(open_.begin(), open_.end(), [&](auto& q) { return q.get() == queue; });
   if (at == open_.end()) return;
   queue->close();
   if (!queue->is_done()) closing_.push_back(*at);

@@ -31,8 +31,9 @@ class TaskOf : public Task {
   F f_;
 };
 
-/// A created stream: tasks run in order on a thread of its own, which starts with the first task and ends
-/// when there was none for a while. Where no thread can be started they run on the submitting thread.
+/// A created stream: tasks run in order on a thread of its own, which starts with the first task
+/// and ends when there was none for a while. Where no thread can be started they run on the
+/// submitting thread.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
   explicit Queue(bool blocking) : blocking_(blocking) {}
@@ -67,8 +68,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   static inline std::atomic<std::int64_t> blocking_tasks_ = 0;
 };
 
-/// All streams of the device. Work of the default streams (nullptr, 1 and 2 are one) runs at once on the
-/// calling thread, after what the blocking streams hold; calls from several threads run side by side.
+/// All streams of the device. Work of the default streams (nullptr, 1 and 2 are one) runs at once
+/// on the calling thread, after what the blocking streams hold; calls from several threads run side
+/// by side.
 class Streams {
  public:
   Stream create(const StreamOptions& options);

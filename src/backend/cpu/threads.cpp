@@ -33,8 +33,9 @@ int usable_threads() {
   return count > 1 && can_start_threads() ? count : 1;
 }
 
-// An arena of our own: a thread that waits in it picks up only loops, never a task of the program that might
-// call the device again. It is never destroyed, since streams may still work while the program ends.
+// An arena of our own: a thread that waits in it picks up only loops, never a task of the program
+// that might call the device again. It is never destroyed, since streams may still work while the
+// program ends.
 oneapi::tbb::task_arena& arena() {
   static auto& instance = *new oneapi::tbb::task_arena(thread_count());
   return instance;

@@ -5,15 +5,15 @@
 /// The threads that the CPU device's loops share.
 namespace quarry::backend::cpu_backend {
 
-/// How many threads loops run on: the processors that this process may use, at most QUARRY_NUM_THREADS, and
-/// 1 where no thread can be started.
+/// How many threads loops run on: the processors that this process may use, at most
+/// QUARRY_NUM_THREADS, and 1 where no thread can be started.
 int thread_count();
 
 using RangeFunction = void (*)(const void* state, std::int64_t begin, std::int64_t end);
 void run_ranges(std::int64_t n, std::int64_t grain, RangeFunction f, const void* state);
 
-/// Calls f(begin, end) on disjoint ranges that make up [0, n), on several threads when n > grain. Returns when
-/// all are done, and throws what one of them threw.
+/// Calls f(begin, end) on disjoint ranges that make up [0, n), on several threads when n > grain.
+/// Returns when all are done, and throws what one of them threw.
 template <class F>
 void parallel(std::int64_t n, std::int64_t grain, const F& f) {
   if (n <= grain || thread_count() == 1) return f(std::int64_t{0}, n);
