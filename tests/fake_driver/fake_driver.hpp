@@ -29,7 +29,7 @@ struct Machine {
   CUresult init = CUDA_SUCCESS;
   CUresult context = CUDA_SUCCESS;  ///< of cuDevicePrimaryCtxRetain
   int driver_version = 13000;
-  std::set<std::string> missing;  ///< entry points ("cuDeviceGetUuid") that the driver does not have
+  std::set<std::string> missing = {};  ///< entry points ("cuDeviceGetUuid") that the driver does not have
 };
 
 /// How work is run; may be changed at any time. QUARRY_FAKE_SEED and QUARRY_FAKE_BACKGROUND=1 set it from

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/fake_device.hpp"
+
+#include <functional>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cuda/shim.hpp"
+
+/// Every call of the driver fails once, and then for good: the error is typed, nothing is lost, and the next
+/// operation works.
+namespace quarry::backend {
+namespace {
+
+using namespace kernels;
+namespace shim = cuda::shim;
+
+constexpr int count = 100000;
+using Twice = map_of<op<multiply_op, int, in<int, 0>, val<int, 0>>, int, 1, int>;
+using Total = reduction_of<in<int, 0>, sum_of, i64, i64, 0, int>;
+
+/// Allocates, copies in, doubles, sums in splits, copies out and frees; on a stream of its own.
+i64 workload(Device& gpu, const std::vector<int>& values) {
+  struct Owned {
+    Device& gpu;
+    Stream stream;
+    ~Owned() { gpu.destroy_stream(stream); }
+  } const owned{gpu, gpu.create_stream({})};
+  const OnDevice<int> in(gpu, values), twice(gpu, std::vector<int>(values.size()));
+  const OnDevice<i64> out(gpu, {0});
+  const auto n = static_cast<i64>(values.size());
+  Block map;
+  map.add(n).add(twice.data()).add(in.data()).scalar(2);
+  gpu.map({&program_for<Twice>::value, 0, n, 0, map.words()}, owned.stream);
+  Block block;
+  block.add(i64{1}).add(n).add(i64{0}).add(out.data()).add(twice.data());
+  block.add(n).add(i64{0}).add(i64{4});
+  const ReduceCall call{&program_for<Total>::value, 0, 1, 1, n, 4 * n, true, true, block.words()};
+  const OnDevice<char> scratch(gpu, std::vector<char>(gpu.reduce_scratch(call)));
+  gpu.reduce(call, scratch.data(), owned.stream);
+  return out.values(owned.stream)[0];
+}
+
+class FakeFaults : public OverFake {
+ protected:
+  static std::vector<int> values() {
+    std::vector<int> result(count);
+    std::iota(result.begin(), result.end(), 0);
+    return result;
+  }
+  static constexpr i64 expected = i64{count} * (count - 1);
+
+  /// Runs the workload with the k-th driver call failing, for every k; how many of the runs threw.
+  int sweep(CUresult code, bool is_persistent) {
+    const std::vector<int> input = values();
+    EXPECT_EQ(workload(gpu(), input), expected);
+    shim::reset_counts();
+    workload(gpu(), input);
+    const std::int64_t calls = shim::calls();
+    int thrown = 0;
+    for (std::int64_t k = 1; k <= calls; ++k) {
+      const fake::Live before = fake::live();
+      shim::inject({.code = code, .nth = k, .persistent = is_persistent});
+      thrown += throws([&] { EXPECT_EQ(workload(gpu(), input), expected); });
+      shim::clear_faults();
+      const fake::Live after = fake::live();
+      EXPECT_TRUE(is_persistent || lost(before, after) <= 1) << "call " << k;
+      EXPECT_EQ(workload(gpu(), input), expected) << "after the failure of call " << k;
+    }
+    test::forgive_leaks();
+    return thrown;
+  }
+
+ private:
+  static bool throws(const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const Error&) {
+      return true;
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+    return false;
+  }
+  /// A failed cuMemFree or cuStreamDestroy keeps the one thing that it was to destroy.
+  static std::size_t lost(const fake::Live& before, const fake::Live& after) {
+    return (after.streams - before.streams) + (after.events - before.events) +
+           (after.device_blocks - before.device_blocks);
+  }
+};
+
+TEST_F(FakeFaults, OneCallFails) { EXPECT_GT(sweep(CUDA_ERROR_UNKNOWN, false), 10); }
+TEST_F(FakeFaults, OneCallIsOutOfMemory) { EXPECT_GT(sweep(CUDA_ERROR_OUT_OF_MEMORY, false), 10); }
+TEST_F(FakeFaults, AllCallsFromOneOnFail) { EXPECT_GT(sweep(CUDA_ERROR_UNKNOWN, true), 10); }
+
+TEST_F(FakeFaults, NothingIsLostWhenWhatFailsDestroysNothing) {
+  using enum cuda::DriverFunction;
+  const std::vector<int> input = values();
+  workload(gpu(), input);
+  const fake::Live before = fake::live();
+  for (const auto function : {MemAlloc, MemcpyHtoD, MemcpyDtoHAsync, StreamCreateWithPriority,
+                              StreamSynchronize, LaunchKernel}) {
+    for (std::int64_t k = 1; k <= 3; ++k) {
+      shim::inject({.code = CUDA_ERROR_UNKNOWN, .function = function, .nth = k});
+      try {
+        workload(gpu(), input);
+      } catch (const RuntimeError& e) {
+        EXPECT_NE(std::string(e.what()).find("CUDA_ERROR_UNKNOWN"), std::string::npos);
+      }
+      shim::clear_faults();
+      EXPECT_TRUE(fake::live() == before) << static_cast<int>(function) << " call " << k;
+    }
+  }
+}
+
+TEST_F(FakeFaults, ALaunchThatIsRefusedIsALaunchError) {
+  shim::inject({.code = CUDA_ERROR_INVALID_VALUE, .function = cuda::DriverFunction::LaunchKernel});
+  EXPECT_THROW(workload(gpu(), values()), LaunchError);
+}
+
+}  // namespace
+}  // namespace quarry::backend
