@@ -171,13 +171,13 @@ TEST_F(cuda_device, fills_patterns_of_every_size) {
   const unsigned char pairs[16] = {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2};
   for (const unsigned char* pattern : {bytes, equal, pairs}) {
     for (const std::size_t size : {1u, 2u, 4u, 8u, 16u}) {
-      constexpr std::int64_t count = 1000;
-      void* to = buffer(size * count);
-      gpu_->fill(to, pattern, size, count, nullptr);
-      std::vector<unsigned char> result(size * count);
-      gpu_->copy({Direction::device_to_host, result.data(), to, result.size()}, nullptr, true);
-      for (std::size_t i = 0; i < result.size(); ++i)
-        ASSERT_EQ(result[i], pattern[i % size]) << size;
+      for (const std::size_t count : {1u, 1000u, 5001u}) {
+        void* to = buffer(size * count);
+        gpu_->fill(to, pattern, size, static_cast<std::int64_t>(count), nullptr);
+        std::vector<unsigned char> result(size * count);
+        gpu_->copy({Direction::device_to_host, result.data(), to, result.size()}, nullptr, true);
+        for (std::size_t i = 0; i < result.size(); ++i) ASSERT_EQ(result[i], pattern[i % size]);
+      }
     }
   }
 }

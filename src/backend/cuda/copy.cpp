@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
-#include <cstring>
-
-#include <quarry/base/error.hpp>
+#include <cstddef>
 
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
@@ -85,14 +82,6 @@ Copy joined(Copy c) {
   return c;
 }
 
-/// The shortest period of the pattern: 1, 2, 4 bytes or its size.
-std::size_t period(const unsigned char* pattern, std::size_t size) {
-  for (std::size_t p = 1; p < size && p <= 4; p *= 2) {
-    if (std::memcmp(pattern, pattern + p, size - p) == 0) return p;
-  }
-  return size;
-}
-
 }  // namespace
 
 void CudaDevice::copy(const Copy& copy, Stream stream, bool blocking) {
@@ -103,31 +92,6 @@ void CudaDevice::copy(const Copy& copy, Stream stream, bool blocking) {
   if (blocking && c.rows == 1 && is_legacy(native) && copy_synchronously(c)) return;
   c.rows == 1 ? copy_row(c, native) : copy_rectangle(c, native);
   if (blocking) check(driver().StreamSynchronize(native));
-}
-
-void CudaDevice::fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
-                      Stream stream) {
-  if (count <= 0) return;
-  context_.bind();
-  std::array<unsigned, 4> lanes{};
-  require<LogicError>(size <= sizeof lanes, "a fill pattern has at most 16 bytes");
-  std::memcpy(lanes.data(), pattern, size);
-  const std::size_t n = static_cast<std::size_t>(count);
-  const std::size_t step = period(static_cast<const unsigned char*>(pattern), size);
-  const auto native = static_cast<CUstream>(stream);
-  const CUdeviceptr at = address(to);
-  if (step == 1) {
-    return check(
-        driver().MemsetD8Async(at, static_cast<unsigned char>(lanes[0]), n * size, native));
-  }
-  if (step == 2) {
-    return check(
-        driver().MemsetD16Async(at, static_cast<unsigned short>(lanes[0]), n * size / 2, native));
-  }
-  if (step == 4) return check(driver().MemsetD32Async(at, lanes[0], n * size / 4, native));
-  for (std::size_t lane = 0; lane < size / 4; ++lane) {
-    check(driver().MemsetD2D32Async(at + 4 * lane, size, lanes[lane], 1, n, native));
-  }
 }
 
 }  // namespace quarry::backend::cuda

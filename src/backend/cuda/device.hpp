@@ -7,7 +7,7 @@
 #include "backend/cuda/kernel.hpp"
 
 /// A GPU behind backend.hpp: thin calls of the driver. Memory and streams are in device.cpp, copies
-/// and fills in copy.cpp, kernels in launch.cpp.
+/// in copy.cpp, fills in fill.cpp, kernels in launch.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <cstring>
+
+#include <quarry/base/error.hpp>
+#include <quarry/kernels/program.hpp>
+
+#include "backend/cuda/check.hpp"
+#include "backend/cuda/device.hpp"
+#include "backend/cuda/driver.hpp"
+
+/// Fills: the driver's memset where the pattern repeats within 4 bytes, else a map of a scalar.
+namespace quarry::backend::cuda {
+namespace {
+
+using Lanes = std::array<unsigned, 4>;
+
+/// Below it the driver's slow strided memset is done before a kernel would be compiled.
+constexpr std::int64_t shortest_map = 2048;
+
+/// The shortest period of the pattern: 1, 2, 4 bytes or its size.
+std::size_t period(const unsigned char* pattern, std::size_t size) {
+  for (std::size_t p = 1; p < size && p <= 4; p *= 2) {
+    if (std::memcmp(pattern, pattern + p, size - p) == 0) return p;
+  }
+  return size;
+}
+
+void set(CUdeviceptr to, const Lanes& lanes, std::size_t period, std::size_t bytes,
+         CUstream stream) {
+  switch (period) {
+    case 1:
+      return check(driver().MemsetD8Async(to, static_cast<unsigned char>(lanes[0]), bytes, stream));
+    case 2:
+      return check(
+          driver().MemsetD16Async(to, static_cast<unsigned short>(lanes[0]), bytes / 2, stream));
+    default:
+      return check(driver().MemsetD32Async(to, lanes[0], bytes / 4, stream));
+  }
+}
+
+/// Each 4-byte lane of the elements by itself.
+void set_lanes(CUdeviceptr to, const Lanes& lanes, std::size_t size, std::size_t count,
+               CUstream stream) {
+  for (std::size_t lane = 0; lane < size / 4; ++lane) {
+    check(driver().MemsetD2D32Async(to + 4 * lane, size, lanes[lane], 1, count, stream));
+  }
+}
+
+template <class T>
+const kernels::program& fill_program =
+    kernels::program_for<kernels::map_of<kernels::val<T, 0>, T, 1>>::value;
+
+MapCall fill_call(void* to, const Lanes& pattern, std::size_t size, std::int64_t count) {
+  MapCall call{
+      .program = size == 8 ? &fill_program<kernels::u64> : &fill_program<kernels::complex<double>>,
+      .rank = 0,
+      .size = count,
+      .span = count * static_cast<std::int64_t>(size),
+      .words = Words(4)};
+  call.words[0] = static_cast<std::uint64_t>(count);
+  call.words[1] = reinterpret_cast<std::uint64_t>(to);
+  std::memcpy(call.words.data() + 2, pattern.data(), sizeof pattern);
+  return call;
+}
+
+}  // namespace
+
+void CudaDevice::fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
+                      Stream stream) {
+  if (count <= 0) return;
+  context_.bind();
+  Lanes lanes{};
+  require<LogicError>(size <= sizeof lanes, "a fill pattern has at most 16 bytes");
+  std::memcpy(lanes.data(), pattern, size);
+  const std::size_t step = period(static_cast<const unsigned char*>(pattern), size);
+  const auto n = static_cast<std::size_t>(count);
+  const auto at = reinterpret_cast<CUdeviceptr>(to);
+  if (step <= 4) return set(at, lanes, step, n * size, static_cast<CUstream>(stream));
+  if (count >= shortest_map) return map(fill_call(to, lanes, size, count), stream);
+  set_lanes(at, lanes, size, n, static_cast<CUstream>(stream));
+}
+
+}  // namespace quarry::backend::cuda
