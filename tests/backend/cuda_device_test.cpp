@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -275,6 +276,56 @@ TEST_F(cuda_device, machine_code_that_the_driver_refuses_is_a_compile_error_once
   cuda::shim::clear_faults();
   gpu_->map(call, nullptr);
   EXPECT_EQ(downloaded(out, 64)[5], 2.f);
+}
+
+using negated = map_of<op<subtract_op, float, val<float, 0>, in<float, 0>>, float, 1, float>;
+
+void run_a_map(Device& gpu) {
+  const Values values = counting(64);
+  void *in = gpu.allocate(256), *out = gpu.allocate(256);
+  gpu.copy({Direction::host_to_device, in, values.data(), 256}, nullptr, true);
+  gpu.map({&program_for<negated>::value, 0, 64, 256, words(std::int64_t{64}, out, in, 0.f, zero)},
+          nullptr);
+  Values result(64);
+  gpu.copy({Direction::device_to_host, result.data(), out, 256}, nullptr, true);
+  gpu.free(in, 256);
+  gpu.free(out, 256);
+  EXPECT_EQ(result[5], -5.f);
+}
+
+TEST_F(cuda_device, a_reset_device_starts_anew) {
+  if (cuda::shim::calls() == 0) GTEST_SKIP() << "not over the shim";
+  if (cuda_devices().size() < 2) GTEST_SKIP() << "needs a device of its own";
+  Device& other = *cuda_devices().back();
+  run_a_map(other);
+  const auto before = kernel_cache_counters();
+  other.reset();
+  run_a_map(other);
+  const auto after = kernel_cache_counters();
+  EXPECT_EQ(after.compiled + after.disk_hits, before.compiled + before.disk_hits + 1);
+}
+
+/// In a process of its own: 0 when every call after the fatal one reports its cause.
+int lose_the_device(Device& gpu) {
+  cuda::shim::inject(
+      {.code = CUDA_ERROR_ILLEGAL_ADDRESS, .function = cuda::DriverFunction::StreamSynchronize});
+  int lost = 0;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      gpu.synchronize(gpu.legacy_stream());
+    } catch (const DeviceLost& e) {
+      lost += std::string(e.what()).find("(700)") != std::string::npos;
+    }
+  }
+  const std::int64_t before = cuda::shim::calls();
+  gpu.free(&lost, 4);  // must not reach the driver
+  gpu.destroy_stream(&lost);
+  return lost == 2 && cuda::shim::calls() == before ? 0 : 1;
+}
+
+TEST_F(cuda_device, a_fatal_error_is_remembered_and_destructors_stay_silent) {
+  if (cuda::shim::calls() == 0) GTEST_SKIP() << "not over the shim";
+  EXPECT_EXIT(std::_Exit(lose_the_device(*gpu_)), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(cuda_device, what_is_made_through_the_shim_is_known) {

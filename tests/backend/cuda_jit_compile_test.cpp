@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiles kernels of every shape from the embedded headers, as the CUDA backend does, without a
-// GPU.
-//     jit_compile_check [sm_80 ...]      by default sm_80 sm_90 sm_100
-#include <chrono>
-#include <cstdio>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/program.hpp>
 
 #include "backend/cuda/jit.hpp"
+#include "backend/cuda/nvrtc.hpp"
 
+/// Compiles kernels of every form from the embedded headers, as the backend does, without a GPU.
 namespace {
 
 using namespace quarry::kernels;
-using quarry::backend::cuda::Architecture;
 using quarry::backend::cuda::Binary;
 using quarry::backend::cuda::compile_kernel;
 using quarry::backend::cuda::kernel_source;
@@ -105,32 +105,25 @@ std::vector<Check> all_checks() {
   return checks;
 }
 
-/// Whether it compiled; prints why not.
-bool compiles(const Check& check, const Architecture& architecture) {
-  const auto source = kernel_source(*check.of, check.variant);
-  try {
-    const Binary binary = compile_kernel(source, architecture);
-    return !binary.code.empty() && !binary.function.empty();
-  } catch (const quarry::Error& e) {
-    std::printf("%s: %s\n%s\n", architecture.name.c_str(), e.what(), source.text.c_str());
-    return false;
+class cuda_jit_compile : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(cuda_jit_compile, every_form_of_kernel) {
+  const char* const kind = std::getenv("QUARRY_TEST_DEVICE");
+  if (kind && std::string_view(kind) != "cpu") GTEST_SKIP() << "needs no device: done once";
+  if (!quarry::backend::cuda::load_nvrtc().table) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Check& check : all_checks()) {
+    const auto source = kernel_source(*check.of, check.variant);
+    try {
+      const Binary binary = compile_kernel(source, {GetParam()});
+      EXPECT_FALSE(binary.code.empty() || binary.function.empty()) << source.instantiation;
+    } catch (const quarry::Error& e) {
+      ADD_FAILURE() << e.what() << "\n" << source.text;
+    }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(architectures, cuda_jit_compile,
+                         ::testing::Values("sm_80", "sm_90", "sm_100"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  std::vector<std::string> names(argv + 1, argv + argc);
-  if (names.empty()) names = {"sm_80", "sm_90", "sm_100"};
-  int passed = 0, failed = 0;
-  const std::vector<Check> checks = all_checks();
-  for (const std::string& name : names) {
-    const auto start = std::chrono::steady_clock::now();
-    for (const Check& check : checks) ++(compiles(check, {name}) ? passed : failed);
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    std::printf("%s: %zu kernels, %.1f ms each\n", name.c_str(), checks.size(),
-                time.count() / static_cast<double>(checks.size()));
-  }
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 ? 0 : 1;
-}
