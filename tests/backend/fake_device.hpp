@@ -39,7 +39,9 @@ template <class T>
 class OnDevice {
  public:
   OnDevice(Device& device, const std::vector<T>& values)
-      : device_(device), size_(values.size()), memory_(device.allocate(bytes()), {&device, bytes()}) {
+      : device_(device),
+        size_(values.size()),
+        memory_(device.allocate(bytes()), {&device, bytes()}) {
     if (!memory_) throw std::bad_alloc();
     device.copy({Direction::host_to_device, data(), values.data(), bytes()}, nullptr, true);
   }
@@ -72,7 +74,8 @@ struct DeviceOperand {
   T* first;
 };
 
-/// The words of a parameter block: its head, the pointers, one double as scalar if any, then the rest.
+/// The words of a parameter block: its head, the pointers, one double as scalar if any, then the
+/// rest.
 class Block {
  public:
   Block& add(std::int64_t value) {

@@ -325,7 +325,8 @@ class FakeCompiler : public testing::Test {
     const auto& rtc = nvrtc_table();
     nvrtcProgram program = nullptr;
     const char *name = "quarry/kernels/map.hpp", *text = "#pragma once";
-    if (const nvrtcResult r = rtc.CreateProgram(&program, source, "k.cu", 1, &text, &name)) return r;
+    if (const nvrtcResult r = rtc.CreateProgram(&program, source, "k.cu", 1, &text, &name))
+      return r;
     rtc.AddNameExpression(program, kernel);
     const nvrtcResult result = rtc.CompileProgram(program, 1, &option);
     rtc.DestroyProgram(&program);
@@ -345,8 +346,9 @@ TEST_F(FakeCompiler, WantsWhatTheRealOneWants) {
             NVRTC_ERROR_COMPILATION);
   EXPECT_EQ(compile(map, "quarry::kernels::reduce_finish<M>", "--gpu-architecture=sm_90"),
             NVRTC_ERROR_COMPILATION);
-  EXPECT_EQ(compile(map, "quarry::kernels::map_flat<quarry_user_12, 1>", "--gpu-architecture=sm_90"),
-            NVRTC_ERROR_COMPILATION);
+  EXPECT_EQ(
+      compile(map, "quarry::kernels::map_flat<quarry_user_12, 1>", "--gpu-architecture=sm_90"),
+      NVRTC_ERROR_COMPILATION);
 }
 
 TEST_F(FakeCompiler, FailsWhenToldTo) {

@@ -7,8 +7,8 @@
 
 #include "backend/cuda/shim.hpp"
 
-/// Every call of the driver fails once, and then for good: the error is typed, nothing is lost, and the next
-/// operation works.
+/// Every call of the driver fails once, and then for good: the error is typed, nothing is lost, and
+/// the next operation works.
 namespace quarry::backend {
 namespace {
 

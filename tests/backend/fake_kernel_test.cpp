@@ -60,10 +60,22 @@ class FakeKernels : public OverFake {
       stride *= kept[static_cast<std::size_t>(d)];
     }
     Block block;
-    block.add(outputs).add(elements).add(i64{0}).add(to.data()).add(from.first).add(kept).add(reduced);
+    block.add(outputs)
+        .add(elements)
+        .add(i64{0})
+        .add(to.data())
+        .add(from.first)
+        .add(kept)
+        .add(reduced);
     block.add(dense).add(Extents(reduced.size())).add(input.strides);
-    const ReduceCall call{&program_for<R>::value, static_cast<int>(kept.size()),
-                          static_cast<int>(reduced.size()), outputs, elements, 0, along, true,
+    const ReduceCall call{&program_for<R>::value,
+                          static_cast<int>(kept.size()),
+                          static_cast<int>(reduced.size()),
+                          outputs,
+                          elements,
+                          0,
+                          along,
+                          true,
                           block.words()};
     const std::size_t scratch_bytes = gpu().reduce_scratch(call);
     const OnDevice<char> scratch(gpu(), std::vector<char>(scratch_bytes));
@@ -72,7 +84,8 @@ class FakeKernels : public OverFake {
     for (i64 k = 0; k < outputs; ++k) {
       const Extents at = test::coordinates(k, kept);
       ASSERT_EQ(results[static_cast<std::size_t>(k)], expected(input, at, reduced))
-          << testing::PrintToString(kept) << testing::PrintToString(reduced) << along << " at " << k;
+          << testing::PrintToString(kept) << testing::PrintToString(reduced) << along << " at "
+          << k;
     }
   }
 
@@ -100,9 +113,19 @@ class FakeKernels : public OverFake {
 TEST_F(FakeKernels, MapsOfRanks1To5) {
   std::mt19937 random(1);
   const Stream stream = gpu().create_stream({});
-  for (const Extents& shape : std::vector<Extents>{{1}, {5}, {1000}, {7, 3}, {3, 5000}, {5000, 3},
-                                                   {200, 31}, {4, 5, 6}, {40, 5, 31}, {2, 3, 4, 5},
-                                                   {9, 8, 7, 9}, {3, 1, 4, 1, 5}, {5, 4, 3, 2, 11}}) {
+  for (const Extents& shape : std::vector<Extents>{{1},
+                                                   {5},
+                                                   {1000},
+                                                   {7, 3},
+                                                   {3, 5000},
+                                                   {5000, 3},
+                                                   {200, 31},
+                                                   {4, 5, 6},
+                                                   {40, 5, 31},
+                                                   {2, 3, 4, 5},
+                                                   {9, 8, 7, 9},
+                                                   {3, 1, 4, 1, 5},
+                                                   {5, 4, 3, 2, 11}}) {
     for (int repeat = 0; repeat < 4; ++repeat) {
       behave(static_cast<std::uint64_t>(repeat) + 1);
       check_map(shape, random, repeat % 2 ? stream : nullptr);
@@ -130,10 +153,19 @@ TEST_F(FakeKernels, FlatMapsOfAnyAlignment) {
 
 TEST_F(FakeKernels, ReductionsOfAnyAxes) {
   std::mt19937 random(2);
-  for (const auto& [kept, reduced] : std::vector<std::pair<Extents, Extents>>{
-           {{}, {1}}, {{}, {7}}, {{}, {100000}}, {{}, {300, 301}}, {{3}, {5}}, {{3}, {40000}},
-           {{500}, {3}}, {{4, 5}, {6}}, {{4}, {5, 6}}, {{2, 3}, {4, 5}}, {{2, 3, 2}, {7, 3}},
-           {{2, 2}, {3, 40, 50}}}) {
+  for (const auto& [kept, reduced] :
+       std::vector<std::pair<Extents, Extents>>{{{}, {1}},
+                                                {{}, {7}},
+                                                {{}, {100000}},
+                                                {{}, {300, 301}},
+                                                {{3}, {5}},
+                                                {{3}, {40000}},
+                                                {{500}, {3}},
+                                                {{4, 5}, {6}},
+                                                {{4}, {5, 6}},
+                                                {{2, 3}, {4, 5}},
+                                                {{2, 3, 2}, {7, 3}},
+                                                {{2, 2}, {3, 40, 50}}}) {
     for (const bool along : {false, true}) {
       check_reduce<Total>(kept, reduced, along, random, total);
       check_reduce<Latest>(kept, reduced, along, random, first_maximum);
@@ -154,7 +186,8 @@ class FarApart : public FakeKernels {
     memory_ = static_cast<char*>(gpu().allocate(block_bytes));
     ASSERT_NE(memory_, nullptr);
     for (const int value : {7, 8}) {
-      gpu().copy({Direction::host_to_device, memory_ + middle + (value - 7) * stride, &value, sizeof value},
+      gpu().copy({Direction::host_to_device, memory_ + middle + (value - 7) * stride, &value,
+                  sizeof value},
                  nullptr, true);
     }
   }
@@ -168,8 +201,14 @@ class FarApart : public FakeKernels {
   std::vector<int> doubled(i64 span) {
     const OnDevice<int> out(gpu(), {0, 0});
     Block block;
-    block.add(i64{2}).add(out.data()).add(memory_ + middle).add(Extents{2}).add(Extents{4}).add(Extents{stride});
-    gpu().map({&program_for<map_of<Double, int, 0, int>>::value, 1, 2, span, block.words()}, nullptr);
+    block.add(i64{2})
+        .add(out.data())
+        .add(memory_ + middle)
+        .add(Extents{2})
+        .add(Extents{4})
+        .add(Extents{stride});
+    gpu().map({&program_for<map_of<Double, int, 0, int>>::value, 1, 2, span, block.words()},
+              nullptr);
     return out.values();
   }
 

@@ -39,7 +39,8 @@ TEST_F(FakeStreams, EveryKindOfCopy) {
   const std::vector<int> values{1, 2, 3, 4, 5, 6, 7, 8};
   const OnDevice<int> a(gpu(), values), b(gpu(), std::vector<int>(8));
   const Stream stream = gpu().create_stream({});
-  for (const Stream s : {Stream{nullptr}, stream, gpu().legacy_stream(), gpu().per_thread_stream()}) {
+  for (const Stream s :
+       {Stream{nullptr}, stream, gpu().legacy_stream(), gpu().per_thread_stream()}) {
     gpu().copy({Direction::device_to_device, b.data(), a.data(), 16}, s, false);
     gpu().copy({Direction::device_to_device, b.data() + 4, a.data() + 4, 16}, s, false);
     EXPECT_EQ(b.values(s), values);
@@ -136,8 +137,9 @@ TEST_F(FakeStreams, ThreadsQueueSideBySideInTheBackground) {
 TEST_F(FakeStreams, CallerMistakesAreTypedAndLeaveTheDeviceUsable) {
   const OnDevice<int> memory(gpu(), {1, 2});
   const std::array<int, 4> host{};
-  EXPECT_THROW(gpu().copy({Direction::host_to_device, memory.data(), host.data(), 16}, nullptr, true),
-               LogicError);
+  EXPECT_THROW(
+      gpu().copy({Direction::host_to_device, memory.data(), host.data(), 16}, nullptr, true),
+      LogicError);
   EXPECT_EQ(fake::take_faults().size(), 1U);
   EXPECT_EQ(memory.values(), (std::vector{1, 2}));
 }

@@ -144,7 +144,8 @@ CUresult priority_range(int* least, int* greatest) {
 CUresult stream_create(CUstream* stream, unsigned flags, int) {
   if (const CUresult result = enter()) return result;
   if (flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
-  const auto kind = flags == CU_STREAM_NON_BLOCKING ? StreamKind::non_blocking : StreamKind::blocking;
+  const auto kind =
+      flags == CU_STREAM_NON_BLOCKING ? StreamKind::non_blocking : StreamKind::blocking;
   const Guard lock(state().mutex);
   auto queue = state().scheduler.make(current_device(), kind);
   *stream = reinterpret_cast<CUstream>(queue.get());

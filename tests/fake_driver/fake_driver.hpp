@@ -12,9 +12,10 @@
 #include "backend/cuda/driver.hpp"
 #include "backend/cuda/nvrtc.hpp"
 
-/// A CUDA driver and an NVRTC in plain C++, for tests without a GPU. Device memory has addresses that no
-/// host code can touch; queued work runs later, in an order that the seed picks among the legal ones; a
-/// kernel's arithmetic is that of the CPU loops, its addresses and its grid are those of the launch.
+/// A CUDA driver and an NVRTC in plain C++, for tests without a GPU. Device memory has addresses
+/// that no host code can touch; queued work runs later, in an order that the seed picks among the
+/// legal ones; a kernel's arithmetic is that of the CPU loops, its addresses and its grid are those
+/// of the launch.
 namespace quarry::fake {
 
 struct DeviceOptions {
@@ -29,11 +30,12 @@ struct Machine {
   CUresult init = CUDA_SUCCESS;
   CUresult context = CUDA_SUCCESS;  ///< of cuDevicePrimaryCtxRetain
   int driver_version = 13000;
-  std::set<std::string> missing = {};  ///< entry points ("cuDeviceGetUuid") that the driver does not have
+  /// Entry points ("cuDeviceGetUuid") that the driver does not have.
+  std::set<std::string> missing = {};
 };
 
-/// How work is run; may be changed at any time. QUARRY_FAKE_SEED and QUARRY_FAKE_BACKGROUND=1 set it from
-/// outside.
+/// How work is run; may be changed at any time, which starts the seed's sequence anew.
+/// QUARRY_FAKE_SEED and QUARRY_FAKE_BACKGROUND=1 set it from outside.
 struct Behaviour {
   std::uint64_t seed = 1;
   /// Work runs on a thread of its own as soon as it may; otherwise in the calls that wait or poll.
@@ -64,8 +66,8 @@ struct Live {
   bool operator==(const Live&) const = default;
 };
 
-/// Puts the fake driver, under the shim of backend/cuda/shim.hpp, and the fake NVRTC in place of the real
-/// ones. To be called before the first use of the backend.
+/// Puts the fake driver, under the shim of backend/cuda/shim.hpp, and the fake NVRTC in place of
+/// the real ones. To be called before the first use of the backend.
 void install(const Machine& machine = {});
 bool is_installed();
 
@@ -85,12 +87,12 @@ void set_memory(int device, std::size_t bytes);  ///< the capacity from now on
 Statistics statistics();
 void reset_statistics();
 Live live();
-std::string last_kernel();    ///< the name expression of the latest launch
-std::size_t pending();        ///< operations that have been queued and not run
-void run_pending();           ///< runs them all
+std::string last_kernel();  ///< the name expression of the latest launch
+std::size_t pending();      ///< operations that have been queued and not run
+void run_pending();         ///< runs them all
 
-/// Misuse that was seen (bad addresses, double frees, grids that cover too little), oldest first; taking
-/// them clears the list.
+/// Misuse that was seen (bad addresses, double frees, grids that cover too little), oldest first;
+/// taking them clears the list.
 std::vector<std::string> take_faults();
 
 }  // namespace quarry::fake

@@ -12,7 +12,8 @@ struct Image {
   bool is_ptx = false;
   std::map<std::string, std::string> functions;  ///< mangled name to name expression
 
-  /// As the driver rules: machine code on the same major version and its later minors, PTX on newer GPUs.
+  /// As the driver rules: machine code on the same major version and its later minors, PTX on newer
+  /// GPUs.
   bool runs_on(int device) const {
     return architecture <= device && (is_ptx || architecture / 10 == device / 10);
   }

@@ -14,14 +14,16 @@ struct ErrorText {
 };
 
 constexpr ErrorText errors[] = {
-#define QUARRY_FAKE_ERROR(name, text) {name, #name, text}
+#define QUARRY_FAKE_ERROR(name, text) \
+  { name, #name, text }
     QUARRY_FAKE_ERROR(CUDA_SUCCESS, "no error"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_DEINITIALIZED, "driver shutting down"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_STUB_LIBRARY, "CUDA driver is a stub library"),
-    QUARRY_FAKE_ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA-capable device(s) is/are busy or unavailable"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE,
+                      "CUDA-capable device(s) is/are busy or unavailable"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
@@ -34,7 +36,8 @@ constexpr ErrorText errors[] = {
     QUARRY_FAKE_ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
-    QUARRY_FAKE_ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                      "too many resources requested for launch"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
@@ -59,28 +62,46 @@ int h200(CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: return 1024;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: return 64;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
+      return 64;
     case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
-    case CU_DEVICE_ATTRIBUTE_MAX_PITCH: return 2147483647;
+    case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
+      return 2147483647;
     case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: return 65535;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: return 49152;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return 232448;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return 233472;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
+      return 65535;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+      return 49152;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return 232448;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return 233472;
     case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
     case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: return 65536;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: return 32;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1980000;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: return 3201000;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return 6144;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return 62914560;
-    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: return 512;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return 132;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: return 2048;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: return 32;
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: return 3;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      return 1980000;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      return 3201000;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      return 6144;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      return 62914560;
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:
+      return 512;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return 132;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return 2048;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
+      return 3;
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
@@ -90,8 +111,10 @@ int h200(CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_ECC_ENABLED: return 1;
-    default: return 0;
+    case CU_DEVICE_ATTRIBUTE_ECC_ENABLED:
+      return 1;
+    default:
+      return 0;
   }
 }
 
@@ -113,14 +136,22 @@ CUresult get_attribute(int* value, CUdevice_attribute attribute, CUdevice device
   const Guard lock(state().mutex);
   if (!state().is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
   const auto& devices = state().machine.devices;
-  if (device < 0 || static_cast<std::size_t>(device) >= devices.size()) return CUDA_ERROR_INVALID_DEVICE;
+  if (device < 0 || static_cast<std::size_t>(device) >= devices.size())
+    return CUDA_ERROR_INVALID_DEVICE;
   if (attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
   const auto [major, minor] = devices[static_cast<std::size_t>(device)].compute_capability;
   switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = major; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = minor; break;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = 16 + device; break;
-    default: *value = h200(attribute);
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = major;
+      break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *value = minor;
+      break;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+      *value = 16 + device;
+      break;
+    default:
+      *value = h200(attribute);
   }
   return CUDA_SUCCESS;
 }

@@ -76,7 +76,8 @@ CUresult run_flat(const Launch& launch) {
   const kernels::program& program = *launch.program;
   const std::int64_t n = word(launch, 0);
   const std::int64_t width = launch.variant.width;
-  if (launch.grid_x * launch.block_x * width < n) return illegal(launch, "the grid covers too little");
+  if (launch.grid_x * launch.block_x * width < n)
+    return illegal(launch, "the grid covers too little");
   std::vector<char*> addresses;
   std::vector<std::int64_t> strides;
   for (int k = 0; k <= program.inputs; ++k) {
@@ -110,8 +111,8 @@ bool run_row(const Launch& launch, const Operands& operands, std::int64_t row) {
     operands.advance(offsets, row, 0, inner);
     operands.advance(offsets, column, inner, inner + 1);
     if (!operands.resolve(offsets, addresses)) return false;
-    program.map(step, addresses.data(), strides.data(), launch.words.data() + scalars_at(program, 1),
-                row * columns + column);
+    program.map(step, addresses.data(), strides.data(),
+                launch.words.data() + scalars_at(program, 1), row * columns + column);
   }
   return true;
 }
@@ -119,8 +120,10 @@ bool run_row(const Launch& launch, const Operands& operands, std::int64_t row) {
 CUresult run_strided(const Launch& launch) {
   const Operands operands = operands_of(launch, 1);
   const std::int64_t n = word(launch, 0), columns = operands.extent(launch.variant.rank - 1);
-  if (n <= 0 || columns <= 0 || n % columns != 0) return illegal(launch, "the shape is not the size");
-  if (launch.grid_x * launch.block_x < columns) return illegal(launch, "the grid covers too little");
+  if (n <= 0 || columns <= 0 || n % columns != 0)
+    return illegal(launch, "the shape is not the size");
+  if (launch.grid_x * launch.block_x < columns)
+    return illegal(launch, "the grid covers too little");
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   const std::int64_t rows = n / columns;
   const auto first = static_cast<std::int64_t>(launch.seed % static_cast<std::uint64_t>(rows));
@@ -133,19 +136,19 @@ CUresult run_strided(const Launch& launch) {
 }
 
 struct AlignedFree {
-  void operator()(void* memory) const { ::operator delete(memory, std::align_val_t{64}); }
+  void operator()(void* memory) const { ::operator delete (memory, std::align_val_t{64}); }
 };
 using Accumulator = std::unique_ptr<void, AlignedFree>;
 
 Accumulator new_accumulator(const kernels::program& program) {
-  return Accumulator(::operator new(program.accumulator_size, std::align_val_t{64}));
+  return Accumulator(::operator new (program.accumulator_size, std::align_val_t{64}));
 }
 
 constexpr std::size_t reduce_head = 3;
 
 /// Folds the reduced elements [begin, end) of one output into `accumulator`.
-bool fold(const Launch& launch, const Operands& operands, const Operands::Offsets& base, void* accumulator,
-          std::int64_t begin, std::int64_t end) {
+bool fold(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
+          void* accumulator, std::int64_t begin, std::int64_t end) {
   const kernels::program& program = *launch.program;
   const int first = launch.variant.rank, last = first + launch.variant.reduced_rank;
   const std::int64_t columns = last > first ? operands.extent(last - 1) : 1;
@@ -193,7 +196,9 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
 std::string wrong_geometry(const Launch& launch) {
   const std::int64_t kept = word(launch, 0), reduced = word(launch, 1), chunk = word(launch, 2);
   const std::int64_t a_block = launch.variant.along_reduced ? launch.block_y : launch.block_x;
-  const auto is_power = [](std::int64_t n) { return std::has_single_bit(static_cast<std::uint64_t>(n)); };
+  const auto is_power = [](std::int64_t n) {
+    return std::has_single_bit(static_cast<std::uint64_t>(n));
+  };
   if (!is_power(launch.block_x) || !is_power(launch.block_y)) return "a block is no power of two";
   if (launch.grid_x * a_block < kept) return "the grid covers too few outputs";
   if (chunk <= 0 || launch.grid_y * chunk < reduced) return "the splits cover too little";
@@ -203,7 +208,8 @@ std::string wrong_geometry(const Launch& launch) {
 
 CUresult run_reduce(const Launch& launch) {
   const kernels::program& program = *launch.program;
-  if (const std::string wrong = wrong_geometry(launch); !wrong.empty()) return illegal(launch, wrong);
+  if (const std::string wrong = wrong_geometry(launch); !wrong.empty())
+    return illegal(launch, wrong);
   const std::int64_t kept = word(launch, 0), splits = launch.grid_y;
   const Operands operands = operands_of(launch, reduce_head, launch.partial == 0);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
@@ -228,7 +234,9 @@ CUresult run_finish(const Launch& launch) {
   if (!std::has_single_bit(static_cast<std::uint64_t>(launch.block_x)) || launch.block_x > 128) {
     return illegal(launch, "a block is no power of two up to 128");
   }
-  const auto size = [](std::int64_t n, std::size_t bytes) { return static_cast<std::size_t>(n) * bytes; };
+  const auto size = [](std::int64_t n, std::size_t bytes) {
+    return static_cast<std::size_t>(n) * bytes;
+  };
   std::byte* const out = state().memory.find(launch.words[0], size(kept, out_item), launch.device);
   const std::byte* const partial =
       state().memory.find(launch.words[1], size(splits * kept, item), launch.device);
@@ -253,7 +261,8 @@ std::optional<KernelName> parse_kernel(std::string_view expression) {
   const auto open = expression.find('<');
   if (open == expression.npos) return std::nullopt;
   const std::string_view name = expression.substr(0, open);
-  const auto arguments = template_arguments(expression.substr(open + 1, expression.size() - open - 2));
+  const auto arguments =
+      template_arguments(expression.substr(open + 1, expression.size() - open - 2));
   const std::size_t n = arguments.size();
   const auto is_wide = [&](std::size_t i) { return arguments[i] == "long"; };
   if (name == "map_flat" && n == 2) {
@@ -274,13 +283,15 @@ std::optional<KernelName> parse_kernel(std::string_view expression) {
                        .along_reduced = arguments[4] == "1"},
                       arguments[0]};
   }
-  if (name == "reduce_finish" && n == 1) return KernelName{{.kind = Kind::reduce_finish}, arguments[0]};
+  if (name == "reduce_finish" && n == 1)
+    return KernelName{{.kind = Kind::reduce_finish}, arguments[0]};
   return std::nullopt;
 }
 
 const kernels::program* find_program(const std::string& expression, const KernelName& name) {
   for (const kernels::program* program : backend::cuda::known_programs()) {
-    if (backend::cuda::kernel_source(*program, name.variant).instantiation == expression) return program;
+    if (backend::cuda::kernel_source(*program, name.variant).instantiation == expression)
+      return program;
   }
   return nullptr;
 }
@@ -294,10 +305,14 @@ std::size_t block_words(const kernels::program& program, const Variant& variant)
 
 CUresult run_launch(const Launch& launch) {
   switch (launch.variant.kind) {
-    case Kind::map_flat: return run_flat(launch);
-    case Kind::map_strided: return run_strided(launch);
-    case Kind::reduce: return run_reduce(launch);
-    case Kind::reduce_finish: return run_finish(launch);
+    case Kind::map_flat:
+      return run_flat(launch);
+    case Kind::map_strided:
+      return run_strided(launch);
+    case Kind::reduce:
+      return run_reduce(launch);
+    case Kind::reduce_finish:
+      return run_finish(launch);
   }
   return CUDA_ERROR_INVALID_HANDLE;
 }

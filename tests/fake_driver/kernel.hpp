@@ -12,8 +12,9 @@
 
 #include "backend/cuda/variant.hpp"
 
-/// Quarry's kernels without a GPU: the launch is checked as the hardware would punish it, then the program's
-/// CPU loops compute, row by row, at the addresses and with the index width of the kernel.
+/// Quarry's kernels without a GPU: the launch is checked as the hardware would punish it, then the
+/// program's CPU loops compute, row by row, at the addresses and with the index width of the
+/// kernel.
 namespace quarry::fake {
 
 struct KernelName {

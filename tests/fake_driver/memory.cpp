@@ -20,7 +20,8 @@ std::size_t round_up(std::size_t bytes) { return (bytes + alignment - 1) / align
 /// A range of addresses that nothing is mapped at: host code that follows a device pointer faults.
 CUdeviceptr reserve_addresses() {
   for (std::size_t size = std::size_t{1} << 40; size >= std::size_t{1} << 32; size /= 4) {
-    void* const at = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const at =
+        mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at != MAP_FAILED) return reinterpret_cast<CUdeviceptr>(at);
   }
   return CUdeviceptr{1} << 60;
@@ -65,7 +66,8 @@ CUresult Memory::allocate(int device, std::size_t bytes, CUdeviceptr* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(mutex_);
   Usage& used = used_.at(static_cast<std::size_t>(device));
-  if (bytes > used.capacity || round_up(bytes) > used.capacity - std::min(used.bytes, used.capacity)) {
+  if (bytes > used.capacity ||
+      round_up(bytes) > used.capacity - std::min(used.bytes, used.capacity)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   std::byte* const memory = new_memory(bytes);

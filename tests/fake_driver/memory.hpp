@@ -25,8 +25,8 @@ class Memory {
   CUresult free_host(void* memory);
   void forget(int device);  ///< drops the device's blocks
 
-  /// Where the bytes [address, address + bytes) are kept, or nullptr unless they are in one live block of
-  /// the device (any device for -1) or in page-locked memory.
+  /// Where the bytes [address, address + bytes) are kept, or nullptr unless they are in one live
+  /// block of the device (any device for -1) or in page-locked memory.
   std::byte* find(CUdeviceptr address, std::size_t bytes, int device) const;
   bool is_device(CUdeviceptr address, std::size_t bytes) const;
   bool is_pinned(const void* memory, std::size_t bytes) const;

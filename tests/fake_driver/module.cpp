@@ -14,7 +14,8 @@ namespace {
 using Kind = backend::cuda::Variant::Kind;
 
 /// Writes to the caller's error log, when there is one among the options.
-void write_log(const std::string& text, unsigned count, const CUjit_option* options, void** values) {
+void write_log(const std::string& text, unsigned count, const CUjit_option* options,
+               void** values) {
   char* log = nullptr;
   std::size_t size = 0;
   for (unsigned i = 0; i < count; ++i) {
@@ -81,7 +82,8 @@ CUresult module_load(CUmodule* out, const void* image, unsigned count, CUjit_opt
   }
   const int device = current_device();
   const Guard lock(state().mutex);
-  const auto [major, minor] = state().machine.devices[static_cast<std::size_t>(device)].compute_capability;
+  const auto [major, minor] =
+      state().machine.devices[static_cast<std::size_t>(device)].compute_capability;
   if (!parsed->runs_on(10 * major + minor)) {
     write_log("the image is for another architecture", count, options, values);
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -121,16 +123,19 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
   std::string expression;
   {
     const Guard lock(state().mutex);
-    if (!is_valid(function) || function->device != current_device()) return CUDA_ERROR_INVALID_HANDLE;
+    if (!is_valid(function) || function->device != current_device())
+      return CUDA_ERROR_INVALID_HANDLE;
     expression = function->expression;
   }
   const std::optional<KernelName> name = parse_kernel(expression);
   const kernels::program* const program = name ? find_program(expression, *name) : nullptr;
   if (!program || extra) return CUDA_ERROR_NOT_FOUND;
   const auto block = std::int64_t{block_x} * block_y * block_z;
-  if (const CUresult result = check_configuration(*name, grid_x, grid_y, grid_z, block)) return result;
-  Launch launch{expression, name->variant, program, current_device(), grid_x, grid_y,
-                block_x,    block_y,       {},      0,                0};
+  if (const CUresult result = check_configuration(*name, grid_x, grid_y, grid_z, block))
+    return result;
+  Launch launch{
+      expression, name->variant, program, current_device(), grid_x, grid_y, block_x, block_y, {}, 0,
+      0};
   if (const CUresult result = read_parameters(launch, parameters)) return result;
   launch.seed = count_launch(launch);
   Operation operation;

@@ -30,7 +30,8 @@ constexpr int architectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120,
 Program& program_of(nvrtcProgram handle) { return *reinterpret_cast<Program*>(handle); }
 
 /// The first header that the text, or a header that it includes, wants and nobody passed.
-std::string missing_header(const Program& program, const std::string& text, std::set<std::string>& seen) {
+std::string missing_header(const Program& program, const std::string& text,
+                           std::set<std::string>& seen) {
   static const std::regex include(R"(#\s*include\s*["<](quarry/[^">]+)[">])");
   for (auto it = std::sregex_iterator(text.begin(), text.end(), include);
        it != std::sregex_iterator(); ++it) {
@@ -107,12 +108,18 @@ nvrtcResult archs(int* out) {
 
 const char* error_string(nvrtcResult result) {
   switch (result) {
-    case NVRTC_SUCCESS: return "NVRTC_SUCCESS";
-    case NVRTC_ERROR_INVALID_INPUT: return "NVRTC_ERROR_INVALID_INPUT";
-    case NVRTC_ERROR_INVALID_PROGRAM: return "NVRTC_ERROR_INVALID_PROGRAM";
-    case NVRTC_ERROR_INVALID_OPTION: return "NVRTC_ERROR_INVALID_OPTION";
-    case NVRTC_ERROR_COMPILATION: return "NVRTC_ERROR_COMPILATION";
-    default: return "NVRTC_ERROR unknown";
+    case NVRTC_SUCCESS:
+      return "NVRTC_SUCCESS";
+    case NVRTC_ERROR_INVALID_INPUT:
+      return "NVRTC_ERROR_INVALID_INPUT";
+    case NVRTC_ERROR_INVALID_PROGRAM:
+      return "NVRTC_ERROR_INVALID_PROGRAM";
+    case NVRTC_ERROR_INVALID_OPTION:
+      return "NVRTC_ERROR_INVALID_OPTION";
+    case NVRTC_ERROR_COMPILATION:
+      return "NVRTC_ERROR_COMPILATION";
+    default:
+      return "NVRTC_ERROR unknown";
   }
 }
 

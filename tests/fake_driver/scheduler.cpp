@@ -9,7 +9,8 @@ namespace quarry::fake {
 namespace {
 
 thread_local bool is_in_host_function = false;
-constexpr std::size_t longest_backlog = 1024;  // a real driver blocks as well when its queues are full
+constexpr std::size_t longest_backlog =
+    1024;  // a real driver blocks as well when its queues are full
 
 }  // namespace
 
@@ -17,7 +18,7 @@ bool Scheduler::in_host_function() { return is_in_host_function; }
 
 void Scheduler::set(const Behaviour& behaviour) {
   const Lock lock(mutex_);
-  if (behaviour.seed != behaviour_.seed) random_.seed(behaviour.seed);
+  random_.seed(behaviour.seed);
   behaviour_ = behaviour;
   if (behaviour_.background) start_worker();
   work_to_do_.notify_all();
@@ -56,16 +57,17 @@ void Scheduler::add(Queue& queue, Operation operation) {
   }
 }
 
-/// The legacy default stream waits for all earlier work in the blocking streams of its device, and they for
-/// earlier work in it.
+/// The legacy default stream waits for all earlier work in the blocking streams of its device, and
+/// they for earlier work in it.
 bool Scheduler::may_run(const Queue& queue) const {
   if (queue.waiting.empty() || queue.is_running) return false;
   const Operation& first = queue.waiting.front();
   if (first.wait_for && !first.wait_for->is_done) return false;
   if (queue.kind == StreamKind::non_blocking) return true;
   return std::none_of(queues_.begin(), queues_.end(), [&](const auto& other) {
-    const bool is_ordered = other->device == queue.device && other->kind != StreamKind::non_blocking &&
-                            (other->kind == StreamKind::legacy) != (queue.kind == StreamKind::legacy);
+    const bool is_ordered =
+        other->device == queue.device && other->kind != StreamKind::non_blocking &&
+        (other->kind == StreamKind::legacy) != (queue.kind == StreamKind::legacy);
     return is_ordered && !other->waiting.empty() && other->waiting.front().ticket < first.ticket;
   });
 }
@@ -84,8 +86,8 @@ bool Scheduler::step(Lock& lock) {
   Queue* const queue = pick();
   if (!queue) return false;
   queue->is_running = true;
-  const auto owner = std::find_if(queues_.begin(), queues_.end(),
-                                  [&](const auto& q) { return q.get() == queue; });
+  const auto owner =
+      std::find_if(queues_.begin(), queues_.end(), [&](const auto& q) { return q.get() == queue; });
   const std::shared_ptr<Queue> kept = *owner;
   if (kept->waiting.front().host_function) {
     start_worker();
@@ -173,18 +175,23 @@ void Scheduler::finish(const Mark& mark) {
 }
 
 void Scheduler::finish_device(int device) {
+  finish_where([=](const Queue& queue) { return queue.device == device; });
+}
+
+void Scheduler::finish_all() {
+  finish_where([](const Queue&) { return true; });
+}
+
+/// What other threads add meanwhile is not waited for.
+template <class Chosen>
+void Scheduler::finish_where(Chosen chosen) {
   Lock lock(mutex_);
   const std::uint64_t last = next_ticket_;
   until(lock, [&] {
     return std::all_of(queues_.begin(), queues_.end(), [&](const auto& q) {
-      return q->device != device || q->waiting.empty() || q->waiting.front().ticket >= last;
+      return !chosen(*q) || q->waiting.empty() || q->waiting.front().ticket >= last;
     });
   });
-}
-
-void Scheduler::finish_all() {
-  Lock lock(mutex_);
-  until(lock, [&] { return pending_locked() == 0; });
 }
 
 void Scheduler::poll_step(Lock& lock) {

@@ -13,8 +13,9 @@
 
 #include "fake_driver.hpp"
 
-/// Queues of operations and the orders in which they may run. Every operation has a ticket, its place in the
-/// order in which the program queued it; what an operation waits for always has a smaller one.
+/// Queues of operations and the orders in which they may run. Every operation has a ticket, its
+/// place in the order in which the program queued it; what an operation waits for always has a
+/// smaller one.
 namespace quarry::fake {
 
 /// One call of cuEventRecord.
@@ -24,9 +25,9 @@ struct Mark {
 };
 
 struct Operation {
-  std::function<CUresult()> work;   ///< runs without the scheduler's lock
-  std::shared_ptr<Mark> wait_for;   ///< runs no earlier than this
-  std::shared_ptr<Mark> mark;       ///< set when done
+  std::function<CUresult()> work;  ///< runs without the scheduler's lock
+  std::shared_ptr<Mark> wait_for;  ///< runs no earlier than this
+  std::shared_ptr<Mark> mark;      ///< set when done
   CUhostFn host_function = nullptr;
   void* state = nullptr;
   double cost_ms = 0.001;  ///< in the virtual time that events measure
@@ -84,6 +85,8 @@ class Scheduler {
   void poll_step(Lock& lock);
   template <class Done>
   void until(Lock& lock, Done done);
+  template <class Chosen>
+  void finish_where(Chosen chosen);
   std::size_t pending_locked() const;
 
   mutable std::mutex mutex_;

@@ -69,10 +69,12 @@ void set_machine(const Machine& machine) {
   }
   const Guard lock(s.mutex);
   std::vector<std::size_t> capacities;
-  for (auto& context : s.contexts) static_cast<void>(context.release());  // other threads may hold it
+  for (auto& context : s.contexts)
+    static_cast<void>(context.release());  // other threads may hold it
   s.contexts.clear();
   for (const DeviceOptions& device : machine.devices) {
-    s.contexts.push_back(std::make_unique<Context>(Context{static_cast<int>(capacities.size()), false, {}}));
+    s.contexts.push_back(
+        std::make_unique<Context>(Context{static_cast<int>(capacities.size()), false, {}}));
     capacities.push_back(device.memory);
   }
   s.machine = machine;
@@ -106,8 +108,12 @@ Live live() {
   State& s = state();
   const Guard lock(s.mutex);
   const Memory::Usage host = s.memory.host_usage();
-  Live live{.streams = s.streams.size(), .events = s.events.size(), .modules = s.modules.size(),
-            .device_blocks = 0, .device_bytes = 0, .host_blocks = host.blocks,
+  Live live{.streams = s.streams.size(),
+            .events = s.events.size(),
+            .modules = s.modules.size(),
+            .device_blocks = 0,
+            .device_bytes = 0,
+            .host_blocks = host.blocks,
             .host_bytes = host.bytes};
   for (int device = 0; device < s.memory.devices(); ++device) {
     const Memory::Usage used = s.memory.usage(device);

@@ -66,8 +66,8 @@ void add_fault(const std::string& text);
 
 /// The context that this thread has made current, or nullptr.
 Context*& current_context();
-/// What every call but the device queries begins with: it fails in a host function, before cuInit, without
-/// a live current context, and once the device has a sticky error.
+/// What every call but the device queries begins with: it fails in a host function, before cuInit,
+/// without a live current context, and once the device has a sticky error.
 CUresult enter();
 int current_device();
 

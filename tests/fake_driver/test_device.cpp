@@ -61,7 +61,8 @@ class Watch : public testing::EmptyTestEventListener {
     fake::run_pending();
     for (const std::string& fault : fake::take_faults()) ADD_FAILURE() << "fake driver: " << fault;
     const std::size_t after = active_bytes();
-    EXPECT_LE(after, std::max(before_, forgiven().active)) << "bytes that arrays hold after the test";
+    EXPECT_LE(after, std::max(before_, forgiven().active))
+        << "bytes that arrays hold after the test";
   }
   void OnTestProgramEnd(const testing::UnitTest&) override {
     std::error_code ignored;
@@ -92,8 +93,12 @@ class Handles : public testing::Environment {
 
 [[maybe_unused]] const bool is_chosen = [] {
   switch (kind()) {
-    case Kind::cpu: setenv("QUARRY_DEVICE", "cpu", 1); break;
-    case Kind::cuda: setenv("QUARRY_DEVICE", "cuda:0", 1); break;
+    case Kind::cpu:
+      setenv("QUARRY_DEVICE", "cpu", 1);
+      break;
+    case Kind::cuda:
+      setenv("QUARRY_DEVICE", "cuda:0", 1);
+      break;
     case Kind::fake: {
       setenv("QUARRY_DEVICE", "cuda:0", 1);
       const std::string directory = make_cache_directory();

@@ -73,8 +73,8 @@ void count(const Rectangle& r) {
   bytes += static_cast<std::int64_t>(r.total());
 }
 
-/// As CUDA: bytes of pageable memory are taken at the call, and a copy to pageable memory returns when it
-/// has been done.
+/// As CUDA: bytes of pageable memory are taken at the call, and a copy to pageable memory returns
+/// when it has been done.
 CUresult copy(const Rectangle& r, CUstream stream, bool waits) {
   if (const CUresult result = enter()) return result;
   if (r.total() == 0) return CUDA_SUCCESS;
@@ -131,7 +131,8 @@ CUresult run_fill(const Fill& f) {
 CUresult fill(const Fill& f, CUstream stream) {
   if (const CUresult result = enter()) return result;
   if (f.width == 0 || f.height == 0) return CUDA_SUCCESS;
-  const bool is_pitch_right = f.height == 1 || (f.pitch >= f.width * f.item && f.pitch % f.item == 0);
+  const bool is_pitch_right =
+      f.height == 1 || (f.pitch >= f.width * f.item && f.pitch % f.item == 0);
   if (f.to % f.item != 0 || !is_pitch_right || !state().memory.is_device(f.to, f.span())) {
     add_fault("a fill leaves the memory that is there or is not aligned");
     return CUDA_ERROR_INVALID_VALUE;
@@ -168,7 +169,9 @@ CUresult on_device_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CU
 
 CUresult copy_2d_async(const CUDA_MEMCPY2D* c, CUstream stream) {
   const auto is_host = [](CUmemorytype type) { return type == CU_MEMORYTYPE_HOST; };
-  const auto is_known = [&](CUmemorytype type) { return is_host(type) || type == CU_MEMORYTYPE_DEVICE; };
+  const auto is_known = [&](CUmemorytype type) {
+    return is_host(type) || type == CU_MEMORYTYPE_DEVICE;
+  };
   if (!is_known(c->srcMemoryType) || !is_known(c->dstMemoryType)) return CUDA_ERROR_INVALID_VALUE;
   const bool to_host = is_host(c->dstMemoryType), from_host = is_host(c->srcMemoryType);
   Rectangle r{.to = to_host ? address(c->dstHost) : c->dstDevice,
