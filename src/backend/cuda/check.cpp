@@ -20,9 +20,9 @@ std::array<std::atomic<CUresult>, max_devices> first_cause{};
 thread_local int checked_device = 0;
 
 std::string place(const Where& where) {
-  const std::string_view file = where.file_name();
+  const std::string_view file = where.file;
   const auto slash = file.rfind('/');
-  return fmt::format("{}:{}", file.substr(slash == file.npos ? 0 : slash + 1), where.line());
+  return fmt::format("{}:{}", file.substr(slash == file.npos ? 0 : slash + 1), where.line);
 }
 
 void remember(CUresult result) noexcept {

@@ -2,14 +2,20 @@
 #pragma once
 #include <cuda.h>
 
-#include <source_location>
 #include <string>
 
 /// What becomes of the driver's result codes. The device that a code speaks of is the one this
 /// thread has bound last (context.hpp).
 namespace quarry::backend::cuda {
 
-using Where = std::source_location;
+/// A place in our source. clang 14 has no std::source_location.
+struct Where {
+  const char* file;
+  int line;
+  static constexpr Where current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 /// "CUDA_ERROR_NAME (code): description".
 std::string error_text(CUresult result);

@@ -113,7 +113,8 @@ Architecture architecture_for(std::pair<int, int> compute_capability,
   const int wanted = 10 * major + minor;
   const auto above = std::ranges::upper_bound(supported, wanted);
   require<BackendUnavailable>(above != supported.begin(), [&] {
-    return fmt::format("NVRTC compiles for no GPU of compute capability {}.{}", major, minor);
+    return fmt::format("NVRTC compiles for no GPU of compute capability {}.{}",
+                       compute_capability.first, compute_capability.second);
   });
   const int best = *(above - 1);
   const bool is_ptx = best / 10 != major;  // machine code runs on later minors only

@@ -81,13 +81,12 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
     definitions.push_back(fmt::format("struct {} {{\n{}\n}};\n", identifier, source));
   }
   std::ranges::sort(definitions);
-  const auto repeated = std::ranges::unique(definitions);
-  definitions.erase(repeated.begin(), repeated.end());
+  definitions.erase(std::unique(definitions.begin(), definitions.end()), definitions.end());
 
   KernelSource result;
   // g++ leaves the scope of the namespace away where it spells a type of kernels/
-  result.text = fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n",
-                            header_of(variant.kind));
+  result.text =
+      fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n", header_of(variant.kind));
   if (!definitions.empty()) {
     result.text += fmt::format("namespace quarry::kernels {{\n{}}}\n", fmt::join(definitions, ""));
   }
