@@ -2,8 +2,11 @@
 #include <nvrtc.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <regex>
+#include <span>
+#include <sstream>
+#include <string_view>
 
 #include "image.hpp"
 #include "kernel.hpp"
@@ -29,19 +32,41 @@ constexpr int architectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120,
 
 Program& program_of(nvrtcProgram handle) { return *reinterpret_cast<Program*>(handle); }
 
+/// The names of Quarry's headers that the text includes.
+std::vector<std::string> included(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto hash = line.find_first_not_of(" \t");
+    if (hash == line.npos || line[hash] != '#' || line.find("include") == line.npos) continue;
+    const auto begin = line.find_first_of("\"<") + 1;
+    if (line.compare(begin, 7, "quarry/") != 0) continue;
+    names.push_back(line.substr(begin, line.find_first_of("\">", begin) - begin));
+  }
+  return names;
+}
+
 /// The first header that the text, or a header that it includes, wants and nobody passed.
 std::string missing_header(const Program& program, const std::string& text,
                            std::set<std::string>& seen) {
-  static const std::regex include(R"(#\s*include\s*["<](quarry/[^">]+)[">])");
-  for (auto it = std::sregex_iterator(text.begin(), text.end(), include);
-       it != std::sregex_iterator(); ++it) {
-    const std::string name = (*it)[1];
+  for (const std::string& name : included(text)) {
     if (!seen.insert(name).second) continue;
     const auto found = program.headers.find(name);
     if (found == program.headers.end()) return name;
-    if (std::string missing = missing_header(program, found->second, seen); !missing.empty()) {
-      return missing;
-    }
+    std::string missing = missing_header(program, found->second, seen);
+    if (!missing.empty()) return missing;
+  }
+  return {};
+}
+
+/// The first user function in the expression that the source does not define.
+std::string missing_user(const Program& program, const std::string& expression) {
+  constexpr std::string_view prefix = "quarry_user_";
+  for (auto at = expression.find(prefix); at != expression.npos;
+       at = expression.find(prefix, at + 1)) {
+    const auto end = expression.find_first_not_of("0123456789abcdef", at + prefix.size());
+    std::string name = expression.substr(at, end == expression.npos ? end : end - at);
+    if (program.source.find("struct " + name + " ") == std::string::npos) return name;
   }
   return {};
 }
@@ -64,12 +89,8 @@ std::string complaint(const Program& program) {
     if (!seen.contains(is_map ? "quarry/kernels/map.hpp" : "quarry/kernels/reduce.hpp")) {
       return "error: " + expression + " is not declared";
     }
-    static const std::regex user("quarry_user_[0-9a-f]+");
-    for (auto it = std::sregex_iterator(expression.begin(), expression.end(), user);
-         it != std::sregex_iterator(); ++it) {
-      if (program.source.find("struct " + it->str()) == std::string::npos) {
-        return "error: " + it->str() + " is not declared";
-      }
+    if (const std::string user = missing_user(program, expression); !user.empty()) {
+      return "error: " + user + " is not declared";
     }
   }
   return {};
@@ -77,12 +98,13 @@ std::string complaint(const Program& program) {
 
 /// 0 when no option names an architecture.
 int architecture_of(int count, const char* const* options, bool* is_ptx) {
-  static const std::regex wanted("(?:--gpu-architecture|-arch)=(sm|compute)_([0-9]+)a?");
-  for (int i = 0; i < count; ++i) {
-    std::cmatch match;
-    if (!std::regex_match(options[i], match, wanted)) continue;
-    *is_ptx = match[1] == "compute";
-    const int number = std::stoi(match[2]);
+  constexpr std::string_view option = "--gpu-architecture=";
+  for (std::string_view text : std::span(options, static_cast<std::size_t>(count))) {
+    if (!text.starts_with(option)) continue;
+    text.remove_prefix(option.size());
+    *is_ptx = text.starts_with("compute_");
+    if (!*is_ptx && !text.starts_with("sm_")) return 0;
+    const int number = std::atoi(text.substr(text.find('_') + 1).data());
     const bool is_known = std::ranges::find(architectures, number) != std::end(architectures);
     return is_known ? number : 0;
   }
