@@ -37,8 +37,11 @@ endfunction()
 quarry_dependency(TBB TBB::tbb v2021.13.0 https://github.com/oneapi-src/oneTBB.git
   TBB_TEST OFF TBB_STRICT OFF TBBMALLOC_BUILD OFF)
 quarry_dependency(fmt fmt::fmt 9.1.0 https://github.com/fmtlib/fmt.git FMT_INSTALL ON)
-quarry_dependency(Eigen3 Eigen3::Eigen 3.4.0 https://gitlab.com/libeigen/eigen.git
-  EIGEN_BUILD_TESTING OFF EIGEN_BUILD_DOC OFF EIGEN_BUILD_PKGCONFIG OFF BUILD_TESTING OFF)
+
+if(QUARRY_TESTS OR QUARRY_BENCH)
+  quarry_dependency(Eigen3 Eigen3::Eigen 3.4.0 https://gitlab.com/libeigen/eigen.git
+    EIGEN_BUILD_TESTING OFF EIGEN_BUILD_DOC OFF EIGEN_BUILD_PKGCONFIG OFF BUILD_TESTING OFF)
+endif()
 
 if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_BENCH)
   quarry_dependency(xtl xtl 0.8.2 https://github.com/xtensor-stack/xtl.git)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "array/decimal.hpp"
 
+#include <fmt/format.h>
+
 #include <quarry/kernels/types.hpp>
 
 #include <algorithm>
@@ -87,8 +89,7 @@ std::string sign_of(double value, Sign sign) {
 }
 
 std::string exponent_text(int exponent) {
-  const std::string size = std::to_string(std::abs(exponent));
-  return (exponent < 0 ? "-" : "+") + std::string(size.size() < 2 ? "0" : "") + size;
+  return fmt::format("{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
 }
 
 Decimal from_digits(const Digits& d) {

@@ -46,8 +46,9 @@ Device parse_ordinal(const std::string& text, const char* source) {
   return Device::cuda(id);
 }
 
-/// The first GPU that gives a context, else the CPU.
+/// The first GPU that gives a context, else the CPU. A GPU for which nothing can be compiled is not chosen.
 Device first_usable() {
+  if (!is_available()) return Device::cpu();
   for (const auto& gpu : backend::cuda_devices()) {
     try {
       gpu->memory_info();
@@ -138,9 +139,12 @@ std::ostream& operator<<(std::ostream& out, const Device& device) {
   return out << to_string(device);
 }
 
-bool is_available() { return backend::cuda_status().available; }
+bool is_available() { return why_unavailable().empty(); }
 std::string cuda_error() { return backend::cuda_status().error; }
-std::string why_unavailable() { return backend::cuda_status().why; }
+std::string why_unavailable() {
+  const auto& status = backend::cuda_status();
+  return status.available ? status.nvrtc_why : status.why;
+}
 std::pair<int, int> driver_version() { return backend::cuda_status().driver_version; }
 std::pair<int, int> nvrtc_version() { return backend::cuda_status().nvrtc_version; }
 
@@ -150,7 +154,8 @@ bool detect(std::ostream& out) {
   for (const auto& gpu : all) {
     const auto& info = gpu->info();
     const auto [major, minor] = info.compute_capability;
-    out << fmt::format("id {}    {:<32} [SUPPORTED]\n", info.id, info.name)
+    out << fmt::format("id {}    {:<32} [{}]\n", info.id, info.name,
+                       is_available() ? "SUPPORTED" : "NOT SUPPORTED")
         << fmt::format("      compute capability: {}.{}\n", major, minor)
         << fmt::format("                    uuid: {}\n", info.uuid);
     const auto attributes = gpu->attributes();
@@ -163,9 +168,11 @@ bool detect(std::ostream& out) {
     line("multiprocessors", "MULTIPROCESSOR_COUNT");
     line("watchdog", "KERNEL_EXEC_TIMEOUT");
   }
-  if (all.empty()) out << backend::cuda_status().why << '\n';
-  out << fmt::format("Summary:\n      {}/{} devices are supported\n", all.size(), all.size());
-  return !all.empty();
+  const std::string why = why_unavailable();
+  if (!why.empty()) out << why << '\n';
+  const std::size_t supported = why.empty() ? all.size() : 0;
+  out << fmt::format("Summary:\n      {}/{} devices are supported\n", supported, all.size());
+  return supported > 0;
 }
 bool detect() { return detect(std::cout); }
 

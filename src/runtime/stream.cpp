@@ -74,8 +74,8 @@ Stream fixed_stream(backend::Device& device, backend::Stream native) {
   const std::lock_guard lock(mutex);
   const auto found = states.find({&device, native});
   if (found != states.end()) return found->second;
-  const Stream made(std::make_shared<StreamState>(device, native, StreamKind::fixed));
-  return states.emplace(std::pair(&device, native), made).first->second;
+  Stream made(std::make_shared<StreamState>(device, native, StreamKind::fixed));
+  return states.emplace(std::pair(&device, native), std::move(made)).first->second;
 }
 
 thread_local const Stream* innermost = nullptr;
@@ -117,7 +117,7 @@ void Stream::add_callback(std::function<void(const Stream&)> f) const {
   detail::Finished::instance().collect();
   auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, std::move(f)});
   state_->device->host_call(state_->native, detail::run_callback, callback.get());
-  callback.release();  // now run_callback's
+  static_cast<void>(callback.release());  // now run_callback's
 }
 
 std::future<Stream> Stream::async_done() const {

@@ -64,7 +64,7 @@ class Device {
 std::string to_string(const Device& device);
 std::ostream& operator<<(std::ostream& out, const Device& device);
 
-/// Whether a GPU can be used in this process. Never throws.
+/// Whether a GPU can be used in this process: there is a driver, a GPU, and NVRTC. Never throws.
 bool is_available();
 /// Empty when the driver initialised (or is absent), else its error, as "CUDA_ERROR_UNKNOWN (999)".
 std::string cuda_error();
