@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an operation costs when there is hardly any data: queueing, allocation, and the first use of
+// a kernel, which is measured in fresh processes.
+#include <quarry/runtime/compile.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+
+#include "device.hpp"
+
+namespace {
+
+using namespace bench;
+
+constexpr std::int64_t small = 1024;
+constexpr const char* child_variable = "QUARRY_BENCH_CHILD";
+
+void check_sum(const Array<float>& c) {
+  check(
+      c, [](std::int64_t i) { return uniform(0, i) + uniform(1, i); }, 1e-7);
+}
+
+void launch_add(Run& run) {
+  const auto a = random_array<float>(0, small), b = random_array<float>(1, small);
+  Array<float> c = a + b;
+  check_sum(c);
+  run.size = std::to_string(small);
+  run.issue([&] { c = a + b; }, [] { qy::synchronize(); });
+  check_sum(c);
+}
+
+void launch_add_into(Run& run) {
+  const auto a = random_array<float>(0, small), b = random_array<float>(1, small);
+  const Array<float> c = poisoned<float>({small});
+  c(qy::all) = a + b;
+  check_sum(c);
+  run.size = std::to_string(small);
+  run.issue([&] { c(qy::all) = a + b; }, [] { qy::synchronize(); });
+}
+
+void allocate_free(Run& run) {
+  run.size = "1 KiB";
+  run.issue([] { benchmark::DoNotOptimize(qy::device_array<float>({256}).device_pointer()); },
+            [] { qy::synchronize(); });
+}
+
+// --- first use
+// -------------------------------------------------------------------------------------
+
+/// In a fresh process with a context and inputs: seconds for the first kernel and, on average, for
+/// two more. Prints them and where the kernels came from.
+int time_first_kernels() {
+  const qy::Context context = qy::require_context();
+  const auto a = random_array<float>(0, small), b = random_array<float>(1, small);
+  const auto seconds = [&](auto work) {
+    const auto start = Clock::now();
+    work();
+    context.synchronize();
+    return seconds_since(start);
+  };
+  Array<float> x, y, z;
+  const double first = seconds([&] { x = a * b + qy::sin(a) * 2.f - b; });
+  const double second = seconds([&] { y = qy::sqrt(a) + qy::exp(b) * a; });
+  const double third = seconds([&] { z = qy::where(a > b, a - b, b / 2.f); });
+  check(
+      x,
+      [](std::int64_t i) {
+        const double p = uniform(0, i), q = uniform(1, i);
+        return p * q + std::sin(p) * 2 - q;
+      },
+      1e-6);
+  const qy::KernelCacheStatistics kernels = qy::kernel_cache_statistics();
+  std::printf("%.9g %.9g %lld %lld\n", first, (second + third) / 2,
+              static_cast<long long>(kernels.compiled), static_cast<long long>(kernels.disk_hits));
+  return 0;
+}
+
+struct FirstKernels {
+  double first = 0, further = 0;
+  long long compiled = 0, from_disk = 0;
+};
+
+/// Runs this program again as a child whose cache of kernels is in `cache`.
+FirstKernels child(const std::filesystem::path& cache) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = std::string(child_variable) + "=1 QUARRY_CACHE_DIR='" +
+                              cache.string() + "' '" + program + "'";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  FirstKernels result;
+  if (!pipe || std::fscanf(pipe.get(), "%lf %lf %lld %lld", &result.first, &result.further,
+                           &result.compiled, &result.from_disk) != 4)
+    throw std::runtime_error("the child process failed");
+  return result;
+}
+
+/// A directory that ends with the scope.
+struct ScratchDirectory {
+  std::filesystem::path path;
+  ScratchDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "quarry-bench-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+    path = name;
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() { std::filesystem::remove_all(path); }
+};
+
+void cold(Run& run, double FirstKernels::*seconds) {
+  run.size = "empty cache";
+  run.sample(
+      [&] {
+        const ScratchDirectory cache;
+        const FirstKernels taken = child(cache.path);
+        if (taken.compiled == 0) throw std::runtime_error("nothing was compiled");
+        return taken.*seconds;
+      },
+      0);
+}
+
+void cached(Run& run) {
+  const ScratchDirectory cache;
+  child(cache.path);
+  run.size = "from disk";
+  run.sample(
+      [&] {
+        const FirstKernels taken = child(cache.path);
+        if (taken.compiled != 0 || taken.from_disk == 0)
+          throw std::runtime_error("not from the disk");
+        return taken.further;
+      },
+      0);
+}
+
+void register_rows() {
+  row("quarry/launch_add", launch_add);
+  row("quarry/launch_add_into", launch_add_into);
+  row("quarry/allocate_free", allocate_free);
+  if (qy::get_current_device().is_cpu()) return;  // nothing is compiled there
+  row("quarry/first_kernel", [](Run& run) { cold(run, &FirstKernels::first); });
+  row("quarry/further_kernel", [](Run& run) { cold(run, &FirstKernels::further); });
+  row("quarry/cached_kernel", cached);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (std::getenv(child_variable)) return time_first_kernels();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  register_rows();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

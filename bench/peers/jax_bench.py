@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The work items in JAX, each as one jitted function. JAX shows no events of the device: work is timed on the host,
+until it is done. Usage: jax_bench.py RESULT.json"""
+
+import os
+import types
+
+import peer as p
+
+
+class Jax:
+    """Runs jitted functions and waits for what they give."""
+
+    def __init__(self, jax):
+        self.jax, self.jnp, self.last = jax, jax.numpy, None
+        self.peer = p.Peer(self.timer, self.wait)
+
+    def wait(self):
+        self.jax.block_until_ready(self.last)
+
+    def timer(self, work):
+        return self.peer.wall(work)
+
+    def jitted(self, f, *arguments):
+        compiled = self.jax.jit(f)
+
+        def work():
+            self.last = compiled(*arguments)
+
+        return work
+
+    def on_device(self, item, f, *arguments):
+        self.peer.on_device("jax", item, self.jitted(f, *arguments))
+
+    def random(self, k, *shape):
+        return self.jax.random.uniform(self.jax.random.key(k), shape, dtype=self.jnp.float32)
+
+
+def first_use(j):
+    a, b = j.random(0, p.SMALL), j.random(1, p.SMALL)
+    j.jax.block_until_ready((a, b))
+    j.peer.once("jax", "first_kernel", j.jitted(lambda a, b: a * b + j.jnp.sin(a) * 2 - b, a, b))
+    j.peer.once("jax", "further_kernel", j.jitted(lambda a, b: j.jnp.sqrt(a) + j.jnp.exp(b) * a, a, b))
+    j.peer.issue("jax", "launch_add", j.jitted(lambda a, b: a + b, a, b))
+
+
+def elementwise(j):
+    x = [j.random(k, p.LARGE) for k in range(4)]
+    m = x[0].reshape(p.SIDE, p.SIDE)
+    j.on_device("add", lambda a, b: a + b, x[0], x[1])
+    j.on_device("fused", lambda a, b, c, d: a * b + j.jnp.sin(c) * 2 - d, *x)
+    j.on_device("where", lambda a, b, c: j.jnp.where(a > 0.5, b, c), *x[:3])
+    j.on_device("broadcast", lambda c, r: c[:, None] + r[None, :], x[0][: p.SIDE], x[1][: p.SIDE])
+    j.on_device("strided_copy", lambda m: m[::2, ::3], m)
+    j.on_device("transpose_copy", lambda m: m.T, m)
+    j.on_device("permute_copy", lambda t: t.transpose(2, 0, 1), x[0].reshape(p.permuted_shape()))
+    h = [v.astype(j.jnp.float16) for v in x[:2]]
+    j.on_device("add_f16", lambda a, b: a + b, *h)
+    return x
+
+
+def reductions(j, x):
+    m, tall = x[0].reshape(p.SIDE, p.SIDE), x[0].reshape(-1, 64)
+    j.on_device("sum", lambda x: x.sum(), x[0])
+    j.on_device("max", lambda x: x.max(), x[0])
+    j.on_device("argmax", lambda x: x.argmax(), x[0])
+    j.on_device("mean", lambda x: x.mean(), x[0])
+    for axis in (0, 1):
+        j.on_device(f"sum_axis{axis}", lambda m, axis=axis: m.sum(axis=axis), m)
+        j.on_device(f"sum_tall_axis{axis}", lambda m, axis=axis: m.sum(axis=axis), tall)
+    j.on_device("sum_squares", lambda a, b: ((a - b) * (a - b)).sum(), x[0], x[1])
+
+
+def programs(j):
+    u = j.random(0, p.SIDE // 4, p.SIDE // 4)
+
+    def heat(u):
+        return j.jax.lax.fori_loop(0, p.STEPS, lambda _, u: u.at[1:-1, 1:-1].set(p.average(u)), u)
+
+    for item in ("heat_in_place", "heat_two_buffers"):  # one program: XLA chooses its buffers
+        j.on_device(item, heat, u)
+    jnp = j.jnp
+    functions = types.SimpleNamespace(atan=jnp.arctan, atan2=jnp.arctan2, hypot=jnp.hypot, cos=jnp.cos, sin=jnp.sin,
+                                      positive=lambda x: jnp.maximum(x, 0))
+    j.on_device("hillshade", lambda z: p.relief(functions, z), jnp.asarray(p.terrain()))
+
+
+def transfers(j):
+    import numpy
+
+    gpu = j.jax.devices()[0]
+
+    def up(host):
+        j.last = j.jax.device_put(host, gpu)
+
+    for name, size in (("4KiB", 4 * p.KIB), ("1MiB", p.MIB), ("64MiB", 64 * p.MIB), ("1GiB", min(p.GIB, 4 * p.LARGE))):
+        host = numpy.random.rand(size // 4).astype(numpy.float32)
+        j.peer.call("jax", f"h2d_{name}", lambda: up(host))
+    n = p.SIDE // 2
+    host = numpy.random.rand(n, n).astype(numpy.float32)
+    j.peer.call("jax", "h2d_strided", lambda: up(host[:, ::2]))
+    j.peer.call("jax", "h2d_columns", lambda: up(host[:, : n // 8]))
+
+
+def measure():
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
+    import jax
+
+    if jax.default_backend() != "gpu":
+        raise p.NotHere("no GPU for it")
+    j = Jax(jax)
+    first_use(j)
+    transfers(j)
+    reductions(j, elementwise(j))
+    programs(j)
+    return j.peer
+
+
+p.run("jax", measure)

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// One row of the report: a work item as one library does it. A row prepares its inputs, checks its
+/// result and takes its own samples, so Google Benchmark sees one iteration whose time is their
+/// median.
+namespace bench {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Run {
+ public:
+  /// What the work moves at least: every input byte read once, every output byte written once.
+  double bytes = 0;
+  /// Extents and the like, for the reader.
+  std::string size;
+
+  /// Takes samples after `warm_up` untimed ones: 15 of them, fewer once half a second is over, but
+  /// three at least. `one()` does the work and returns the seconds that it took.
+  template <class F>
+  void sample(F one, int warm_up = 2) {
+    for (int i = 0; i < warm_up; ++i) one();
+    const auto start = Clock::now();
+    for (int i = 0; i < 15 && (i < 3 || seconds_since(start) < 0.5); ++i) samples_.push_back(one());
+  }
+  /// Work that is done when the call returns.
+  template <class F>
+  void call(F work, int warm_up = 2) {
+    sample(
+        [&] {
+          const auto start = Clock::now();
+          work();
+          return seconds_since(start);
+        },
+        warm_up);
+  }
+  /// The time of queueing something tiny: a batch at a time, without the wait that follows.
+  template <class F, class Wait>
+  void issue(F work, Wait wait) {
+    constexpr int batch = 500;
+    sample([&] {
+      const auto start = Clock::now();
+      for (int i = 0; i < batch; ++i) work();
+      const double taken = seconds_since(start) / batch;
+      wait();
+      return taken;
+    });
+  }
+
+  void report(benchmark::State& state) {
+    if (samples_.empty()) throw std::logic_error("no samples");
+    std::sort(samples_.begin(), samples_.end());
+    const double median = samples_[samples_.size() / 2];
+    for ([[maybe_unused]] auto iteration : state) state.SetIterationTime(median);
+    state.SetLabel(size);
+    state.counters["bytes"] = bytes;
+    state.counters["fastest"] = samples_.front();
+    state.counters["slowest"] = samples_.back();
+    state.counters["samples"] = static_cast<double>(samples_.size());
+    if (bytes > 0) state.counters["GB/s"] = 1e-9 * bytes / median;
+  }
+
+ private:
+  std::vector<double> samples_;
+};
+
+/// Registers the row `who/item`, for a static initialiser.
+template <class Body>
+bool row(const std::string& name, Body body) {
+  const auto run_row = [body](benchmark::State& state) {
+    try {
+      Run run;
+      body(run);
+      run.report(state);
+    } catch (const std::exception& error) {
+      state.SkipWithError(error.what());
+    }
+  };
+  benchmark::RegisterBenchmark(name.c_str(), run_row)
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
+  return true;
+}
+
+/// Throws unless |got - want| <= tolerance * max(1, |want|). NaN never passes.
+inline void expect_near(double got, double want, double tolerance, const std::string& what) {
+  if (std::abs(got - want) <= tolerance * std::max(1.0, std::abs(want))) return;
+  char text[256];
+  std::snprintf(text, sizeof text, "wrong result: %s is %.9g, not %.9g", what.c_str(), got, want);
+  throw std::runtime_error(text);
+}
+
+}  // namespace bench
