@@ -12,6 +12,11 @@ thread_local bool is_in_host_function = false;
 constexpr std::size_t longest_backlog =
     1024;  // a real driver blocks as well when its queues are full
 
+double real_ms() {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  return Milliseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace
 
 bool Scheduler::in_host_function() { return is_in_host_function; }
@@ -45,6 +50,7 @@ void Scheduler::destroy(Queue& queue) {
 void Scheduler::add(Queue& queue, Operation operation) {
   Lock lock(mutex_);
   operation.ticket = next_ticket_++;
+  operation.queued_ms = real_ms();
   queue.waiting.push_back(std::move(operation));
   if (behaviour_.background) {
     work_to_do_.notify_all();
@@ -108,7 +114,9 @@ void Scheduler::run(Lock& lock, Queue& queue) {
   CUresult result = CUDA_SUCCESS;
   if (operation.host_function) {
     is_in_host_function = true;
+    const double begin = real_ms();
     operation.host_function(operation.state);
+    operation.cost_ms += real_ms() - begin;
     is_in_host_function = false;
   } else if (operation.work && !is_lost) {
     result = operation.work();
@@ -123,7 +131,7 @@ void Scheduler::complete(Queue& queue, CUresult result) {
   Operation done = std::move(queue.waiting.front());
   queue.waiting.pop_front();
   queue.is_running = false;
-  now_ms_ += done.cost_ms;
+  now_ms_ = std::max(now_ms_, done.queued_ms) + done.cost_ms;
   ++operations_;
   if (done.mark) {
     done.mark->is_done = true;

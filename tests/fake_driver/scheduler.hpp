@@ -32,6 +32,7 @@ struct Operation {
   void* state = nullptr;
   double cost_ms = 0.001;  ///< in the virtual time that events measure
   std::uint64_t ticket = 0;
+  double queued_ms = 0;  ///< real time at which it was queued: it cannot have run before
 };
 
 enum class StreamKind { legacy, blocking, non_blocking };
