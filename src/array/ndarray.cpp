@@ -75,6 +75,23 @@ void throw_wrong_dtype(DType want, DType have) {
                                to_string(want)));
 }
 
+void require_inside(const DeviceNDArrayBase& array) {
+  const Layout& layout = array.layout();
+  require<ShapeError>(layout.shape.size() == layout.strides.size(), [&] {
+    return fmt::format("{} extents with {} strides", layout.shape.size(), layout.strides.size());
+  });
+  const ByteBounds bounds = byte_bounds(layout, array.dtype().itemsize());
+  const Buffer& buffer = *array.buffer();
+  const std::int64_t first = bounds.past == 0 ? 0 : array.device_pointer() - buffer.data();
+  const auto bytes = static_cast<std::int64_t>(buffer.bytes());
+  require<IndexError>(checked_add(first, bounds.lowest) >= 0 &&
+                          checked_add(first, bounds.past) <= bytes,
+                      [&] {
+    return fmt::format("a view of shape {} and strides {} at byte {} of a buffer of {} bytes",
+                       to_string(layout.shape), to_string(layout.strides), first, bytes);
+  });
+}
+
 std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section) {
   require<ShapeError>(layout.rank() == 1, [&] {
     return fmt::format("split of an array of shape {}; it must have one axis",

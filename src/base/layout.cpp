@@ -15,7 +15,7 @@ namespace quarry {
 namespace {
 
 std::size_t axis_at(std::size_t step, std::size_t rank, Order order) {
-  return order == Order::c ? rank - 1 - step : step;
+  return order == Order::f ? step : rank - 1 - step;
 }
 
 bool is_dense(const Layout& layout, std::size_t itemsize, Order order) {
@@ -124,6 +124,12 @@ bool is_f_contiguous(const Layout& layout, std::size_t itemsize) {
   return is_dense(layout, itemsize, Order::f);
 }
 
+Order resolve_order(Order order, const Layout& layout, std::size_t itemsize) {
+  if (order != Order::a) return order;
+  const bool fortran = is_f_contiguous(layout, itemsize) && !is_c_contiguous(layout, itemsize);
+  return fortran ? Order::f : Order::c;
+}
+
 Shape broadcast_shapes(const Shape& a, const Shape& b) {
   Shape result = a;
   if (!broadcast_into(result, b))
@@ -215,7 +221,7 @@ std::optional<Strides> reshape_strides(const Layout& layout, std::size_t itemsiz
     return fmt::format("shape {} cannot become {}", to_string(layout.shape), to_string(shape));
   });
   if (count == 0) return dense_strides(shape, itemsize, order);
-  const bool c_order = order == Order::c;
+  const bool c_order = order != Order::f;
   Layout blocks = c_order ? layout : reversed(layout);
   collapse(blocks.shape, std::array{&blocks.strides});
   if (c_order) return cut(blocks, itemsize, shape);

@@ -90,6 +90,7 @@ void print(std::ostream& out, const DeviceNDArrayBase& array);
 [[noreturn]] void throw_not_scalar(const Shape& shape);
 [[noreturn]] void throw_wrong_dtype(DType want, DType have);
 std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section);
+void require_inside(const DeviceNDArrayBase& array);
 
 }  // namespace detail
 
@@ -110,9 +111,12 @@ class DeviceNDArray : public DeviceNDArrayBase {
   /// Uninitialised.
   explicit DeviceNDArray(const Shape& shape, const ArrayOptions& options = {})
       : DeviceNDArrayBase(dtype_of<value_type>, shape, options) {}
-  /// A view of memory that `buffer` keeps alive.
+  /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of it,
+  /// ShapeError for a layout that has no meaning.
   DeviceNDArray(Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
-      : DeviceNDArrayBase(dtype_of<value_type>, std::move(layout), data, std::move(buffer)) {}
+      : DeviceNDArrayBase(dtype_of<value_type>, std::move(layout), data, std::move(buffer)) {
+    detail::require_inside(*this);
+  }
   DeviceNDArray(const DeviceNDArray&) = default;
   DeviceNDArray(DeviceNDArray&&) noexcept = default;
   /// A read-only view of the same memory.
@@ -209,11 +213,12 @@ class DeviceNDArray : public DeviceNDArrayBase {
 
   /// The same elements in another shape (one extent may be -1): a view where NumPy gives a view, else a copy.
   DeviceNDArray reshape(const Shape& to, Order order = Order::c) const {
-    const auto plan = detail::plan_reshape(*this, to, order);
+    const Order read = resolve_order(order, layout_, dtype_.itemsize());
+    const auto plan = detail::plan_reshape(*this, to, read);
     if (!plan.copied) return view({plan.layout, 0});
     DeviceNDArray<value_type> result(plan.layout.shape,
-                                     {.stream = detail::stream_for(*this), .order = order});
-    const Layout as_before{shape(), dense_strides(shape(), dtype_.itemsize(), order)};
+                                     {.stream = detail::stream_for(*this), .order = read});
+    const Layout as_before{shape(), dense_strides(shape(), dtype_.itemsize(), read)};
     DeviceNDArray<value_type>(as_before, result.device_pointer(), result.buffer())
         .assign(DeviceNDArray<value_type>(layout_, data_, buffer_));
     return result;
@@ -259,8 +264,9 @@ class DeviceNDArray : public DeviceNDArrayBase {
     copy_to_host(host);
     return host;
   }
-  /// Into a host array of the same shape and type: an xtensor container or view, a span, a vector. Without a
-  /// stream it waits; with one it does not, and `host` must live until the stream is there.
+  /// Into a host array of the same shape and type: an xtensor container or view; or into a span or vector of as
+  /// many elements, in C order. Without a stream it waits; with one it does not, and `host` must live until the
+  /// stream is there.
   template <WritableHostArray H>
   void copy_to_host(H&& host) const {
     download(like_this(host), ref(), detail::stream_for(*this), true);
@@ -306,11 +312,16 @@ class DeviceNDArray : public DeviceNDArrayBase {
     result.bound_ = bound_;
     return result;
   }
+  /// One-dimensional host memory (a span, a vector) stands for an array of any shape in C order.
   template <class H>
-  static HostRef like_this(H& host) {
+  HostRef like_this(H& host) const {
     static_assert(dtype_of<host_value_t<H>> == dtype_of<value_type>,
                   "the host array has another element type; convert one of them first");
-    return host_ref(host);
+    HostRef ref = host_ref(host);
+    if (ContiguousHostRange<H> && ref.layout.shape[0] == size()) {
+      ref.layout = {shape(), c_strides(shape(), dtype_.itemsize())};
+    }
+    return ref;
   }
   void copy_from(const DeviceNDArray<const value_type>& other, const Stream& stream) const {
     require<ShapeError>(other.shape() == shape(), [&] {

@@ -9,8 +9,9 @@
 
 namespace quarry {
 
-/// Which index runs fastest: the last (as C) or the first (as Fortran).
-enum class Order : char { c = 'C', f = 'F' };
+/// Which index runs fastest: the last (as C) or the first (as Fortran). `a` is f for an array that is dense in
+/// that order alone, else c.
+enum class Order : char { c = 'C', f = 'F', a = 'A' };
 
 /// Where the elements of an array lie, relative to element 0. Strides are in bytes and signed.
 struct Layout {
@@ -30,6 +31,9 @@ Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order);
 /// Dense and in order. Strides of unit extents do not count; an array without elements is both.
 bool is_c_contiguous(const Layout& layout, std::size_t itemsize);
 bool is_f_contiguous(const Layout& layout, std::size_t itemsize);
+
+/// c or f: what `order` means for an array of this layout.
+Order resolve_order(Order order, const Layout& layout, std::size_t itemsize);
 
 /// The shape to which all broadcast. Throws ShapeError naming the shapes if there is none, or
 /// SizeOverflow if it has too many elements.
