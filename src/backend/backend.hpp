@@ -152,5 +152,7 @@ const std::vector<std::unique_ptr<Device>>& cuda_devices();
 
 CacheCounters kernel_cache_counters();
 CacheInfo kernel_cache_info();
+/// The expression types for which a kernel has been asked, in that order.
+std::vector<std::string> kernel_names();
 
 }  // namespace quarry::backend

@@ -15,4 +15,6 @@ KernelCacheInfo kernel_cache_info() {
   return {info.path, info.bytes, info.entries};
 }
 
+std::vector<std::string> compiled_kernels() { return backend::kernel_names(); }
+
 }  // namespace quarry

@@ -2,6 +2,8 @@
 #pragma once
 #include <cuda.h>
 
+#include <atomic>
+
 #include "backend/backend.hpp"
 #include "backend/cuda/context.hpp"
 #include "backend/cuda/kernel.hpp"
@@ -51,6 +53,8 @@ class CudaDevice final : public Device {
   void reduce(const ReduceCall& call, void* scratch, Stream stream) override;
 
  private:
+  void map_flat(const MapCall& call, int backwards, Stream stream) const;
+  void map_strided(const MapCall& call, int backwards, Stream stream) const;
   int attribute(CUdevice_attribute name) const;
   KernelTarget target() const {
     return {info_.id, context_.generation(), info_.compute_capability};
@@ -59,6 +63,7 @@ class CudaDevice final : public Device {
   CUdevice device_ = 0;
   DeviceInfo info_;
   int multiprocessors_ = 1;
+  std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs backwards
   mutable Context context_;
 };
 

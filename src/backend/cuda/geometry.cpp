@@ -7,6 +7,7 @@
 #include <bit>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/params.hpp>
 
 namespace quarry::backend::cuda {
 namespace {
@@ -29,8 +30,9 @@ unsigned grid(std::int64_t n, std::int64_t block) {
   return static_cast<unsigned>(blocks);
 }
 
+/// Loop variables of a kernel run past the size by a step of the grid, less than 2^28.
 bool needs_wide_index(std::int64_t span, std::int64_t size) {
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  constexpr std::int64_t limit = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
   return span >= limit || size >= limit;
 }
 
@@ -39,7 +41,7 @@ bool needs_wide_index(std::int64_t span, std::int64_t size) {
 std::int64_t column_block(std::int64_t columns) {
   if (columns < 32) return power_above(columns, 32);
   std::int64_t best = 32;
-  for (const std::int64_t block : {64, 128}) {
+  for (const std::int64_t block : {64, 128, 256}) {
     const auto covered = divide_up(columns, block) * block;
     const auto least = divide_up(columns, best) * best;
     if (covered <= least || covered - columns <= columns / 8) best = block;
@@ -47,15 +49,84 @@ std::int64_t column_block(std::int64_t columns) {
   return best;
 }
 
+/// The largest number of elements, a power of two up to `width`, to whose bytes all places of the
+/// operand are aligned.
+int aligned_width(const StridedOperands& operands, std::size_t k, int width) {
+  std::uint64_t places = operands.pointers[k];
+  for (int d = 0; d < operands.rank - 1; ++d) {
+    places |= static_cast<std::uint64_t>(operands.stride(k, d));
+  }
+  const std::uint32_t size = operands.itemsizes[k];
+  while (width > 1 && places % (static_cast<std::uint64_t>(width) * size) != 0) width /= 2;
+  return width;
+}
+
+/// The widest access of operand k along the last axis, at most `width`; 1 where it is not dense.
+int dense_width(const StridedOperands& operands, std::size_t k, int width) {
+  const std::uint32_t size = operands.itemsizes[k];
+  if (!std::has_single_bit(size) || operands.stride(k, operands.rank - 1) != size) return 1;
+  return aligned_width(operands, k, std::min(width, static_cast<int>(std::max(16u / size, 1u))));
+}
+
+VectorAccess input_vectors(const StridedOperands& operands, int width) {
+  constexpr std::size_t most_inputs = 16;
+  const std::size_t inputs = operands.pointers.size() - 1;
+  if (inputs > most_inputs) return {};
+  unsigned wide = 0;
+  for (std::size_t k = 1; k <= inputs; ++k) {
+    if (operands.stride(k, operands.rank - 1) == 0) continue;
+    width = dense_width(operands, k, width);
+    wide |= 1u << (k - 1);
+  }
+  if (width == 1) return {};
+  return {width, static_cast<std::uint16_t>(wide)};
+}
+
+constexpr int widest = 16;
+
+/// Rows that a thread computes at once: enough loads in flight, not more than registers hold.
+int most_rows(const StridedShape& shape) {
+  int rows = shape.vector_width == 1 ? 8 : shape.vector_width == 2 ? 4 : 2;
+  while (rows > 1 && rows * shape.vector_width * shape.inputs > 64) rows /= 2;
+  return rows;
+}
+
+constexpr std::int64_t unrolled = 4;  // loads in flight of a thread of reduce
+
 /// How the reduced elements are cut so that the device is busy although there are few outputs.
 void split(ReduceGeometry& g, const ReduceShape& shape, int multiprocessors) {
-  const std::int64_t wanted = divide_up(std::int64_t{4} * multiprocessors, g.grid_x);
-  const std::int64_t least =
-      shape.along_reduced ? 4 * threads : std::max<std::int64_t>(64, 4 * g.block_y);
+  const std::int64_t busy = std::int64_t{8} * multiprocessors;
+  const std::int64_t wanted =
+      g.grid_x >= busy ? 1 : divide_up(shape.along_reduced ? 2 * busy : busy, g.grid_x);
+  const std::int64_t step =
+      shape.along_reduced ? std::int64_t{g.block_x} * shape.vector_width : g.block_y;
+  const std::int64_t least = std::max<std::int64_t>(2 * unrolled * step, 64);
   const std::int64_t possible = shape.can_split ? shape.reduced / least : 1;
   const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
-  g.chunk = divide_up(shape.reduced, splits);
+  g.chunk = divide_up(divide_up(shape.reduced, splits), step) * step;
   g.splits = divide_up(shape.reduced, g.chunk);
+}
+
+struct Block {
+  std::int64_t x, y;
+};
+
+/// Lanes along the reduced axis: few enough that each has some accesses in flight.
+Block block_along(const ReduceShape& shape) {
+  const std::int64_t accesses = shape.vector_width > 1 ? 4 : 8;
+  const std::int64_t lanes = shape.reduced / shape.vector_width / accesses;
+  const auto power = static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
+  const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
+  return {std::max(power, 32 / y), y};
+}
+
+Block block_across(const ReduceShape& shape) {
+  const std::int64_t columns = shape.kept > 128 ? 64 : power_above(shape.kept, 32);
+  const std::int64_t y =
+      std::min(threads / columns, power_above(divide_up(shape.reduced, unrolled), threads));
+  const std::int64_t x = std::min(threads / y, power_above(shape.kept, threads));
+  return {x, std::max(y, 32 / x)};
 }
 
 }  // namespace
@@ -72,39 +143,56 @@ int vector_width(std::span<const std::uint64_t> pointers, const std::uint32_t* i
   return static_cast<int>(std::min<std::uint64_t>(unit, std::max(16u / widest, 1u)));
 }
 
+VectorAccess map_vectors(const StridedOperands& operands, std::int64_t columns) {
+  int width = dense_width(operands, 0, widest);
+  while (width > 1 && columns % width != 0) width /= 2;
+  return input_vectors(operands, width);
+}
+
+VectorAccess reduce_vectors(const StridedOperands& operands) {
+  const VectorAccess access = input_vectors(operands, widest);
+  return access.wide == 0 ? VectorAccess{} : access;
+}
+
 FlatGeometry flat_geometry(std::int64_t size, int vector_width) {
   return {grid(size, std::int64_t{flat_threads} * vector_width)};
 }
 
-StridedGeometry strided_geometry(std::int64_t columns, std::int64_t rows, std::int64_t span,
-                                 int multiprocessors) {
-  std::int64_t bx = column_block(columns);
-  const std::int64_t by = std::min(threads / bx, power_above(rows, threads));
-  if (by < threads / bx) bx = power_above(columns, threads / by);
-  const unsigned grid_x = grid(columns, bx);
-  const std::int64_t blocks_of_four = divide_up(rows, 4 * by) * grid_x;
-  const bool four = rows >= 4 * by && blocks_of_four >= std::int64_t{8} * multiprocessors;
-  const std::int64_t grid_y = divide_up(rows, by * (four ? 4 : 1));
+std::int64_t lead_of(const StridedOperands& operands, std::int64_t columns) {
+  const std::uint32_t size = operands.itemsizes[0];
+  const bool is_dense = operands.stride(0, operands.rank - 1) == size;
+  if (!is_dense || !std::has_single_bit(size) || size > 16 || columns < kernels::lead_columns) {
+    return 0;
+  }
+  return static_cast<std::int64_t>(operands.pointers[0] % 128 / size);
+}
+
+StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors) {
+  const std::int64_t vectors = divide_up(shape.columns + shape.lead, shape.vector_width);
+  std::int64_t bx = column_block(vectors);
+  const std::int64_t by = std::min(threads / bx, power_above(shape.rows, threads));
+  if (by < threads / bx) bx = power_above(vectors, threads / by);
+  const unsigned grid_x = grid(vectors, bx);
+  std::int64_t rows = most_rows(shape);
+  const auto fills = [&](std::int64_t n) {
+    const std::int64_t blocks = divide_up(shape.rows, n * by) * grid_x;
+    return shape.rows >= n * by && blocks >= std::int64_t{8} * multiprocessors;
+  };
+  if (rows > 4 && !fills(rows)) rows = 4;
+  if (!fills(rows)) rows = 1;
   return {.grid_x = grid_x,
-          .grid_y = static_cast<unsigned>(std::min(grid_y, max_grid_y)),
+          .grid_y = static_cast<unsigned>(std::min(divide_up(shape.rows, by * rows), max_grid_y)),
           .block_x = static_cast<unsigned>(bx),
           .block_y = static_cast<unsigned>(by),
-          .rows_a_thread = four ? 4 : 1,
-          .wide_index = needs_wide_index(span, std::max(columns, rows))};
+          .rows_a_thread = static_cast<int>(rows),
+          .wide_index = needs_wide_index(shape.span, std::max(shape.columns, shape.rows))};
 }
 
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
-  std::int64_t bx, by;
-  if (shape.along_reduced) {
-    bx = power_above(shape.reduced, threads);
-    by = std::min(threads / bx, power_above(shape.kept, threads));
-  } else {
-    by = power_above(divide_up(shape.reduced, 4), threads / power_above(shape.kept, 32));
-    bx = power_above(shape.kept, threads / by);
-  }
-  ReduceGeometry g{.grid_x = grid(shape.kept, shape.along_reduced ? by : bx),
-                   .block_x = static_cast<unsigned>(bx),
-                   .block_y = static_cast<unsigned>(by),
+  const Block block = shape.along_reduced ? block_along(shape) : block_across(shape);
+  ReduceGeometry g{.grid_x = grid(shape.kept, shape.along_reduced ? block.y : block.x),
+                   .block_x = static_cast<unsigned>(block.x),
+                   .block_y = static_cast<unsigned>(block.y),
                    .splits = 1,
                    .chunk = shape.reduced,
                    .wide_index = needs_wide_index(shape.span, std::max(shape.kept, shape.reduced))};

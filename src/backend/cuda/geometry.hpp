@@ -13,6 +13,30 @@ namespace quarry::backend::cuda {
 /// bytes.
 int vector_width(std::span<const std::uint64_t> pointers, const std::uint32_t* itemsizes);
 
+/// The operands of a strided kernel as its parameter block has them: operand 0 is the output.
+struct StridedOperands {
+  std::span<const std::uint64_t> pointers;
+  const std::uint32_t* itemsizes;
+  const std::uint64_t* strides;  ///< in bytes, operand-major
+  int rank;
+
+  std::int64_t stride(std::size_t operand, int axis) const {
+    const auto at = operand * static_cast<std::size_t>(rank) + static_cast<std::size_t>(axis);
+    return static_cast<std::int64_t>(strides[at]);
+  }
+};
+
+/// Vectors along the last axis. Bit k of `wide` says that input k is dense along it; the others do
+/// not move along it.
+struct VectorAccess {
+  int width = 1;
+  std::uint16_t wide = 0;  ///< 0 where the width is 1
+};
+/// Of a strided map with rows of `columns` elements.
+VectorAccess map_vectors(const StridedOperands& operands, std::int64_t columns);
+/// Of the inputs of a reduction along its last axis, the only one that is reduced.
+VectorAccess reduce_vectors(const StridedOperands& operands);
+
 struct FlatGeometry {
   unsigned grid_x;
 };
@@ -20,19 +44,27 @@ inline constexpr unsigned flat_threads = 256;
 /// Throws LogicError where the grid would be larger than CUDA allows.
 FlatGeometry flat_geometry(std::int64_t size, int vector_width);
 
-/// A block covers block_x columns and rows_a_thread * block_y rows; a grid that has not enough rows
+struct StridedShape {
+  std::int64_t columns, rows, span;
+  std::int64_t lead = 0;  ///< idle columns before the first one
+  int inputs = 1, vector_width = 1;
+};
+/// How many columns left of the first one map_strided starts.
+std::int64_t lead_of(const StridedOperands& operands, std::int64_t columns);
+
+/// A block covers block_x vectors and rows_a_thread * block_y rows; a grid that has not enough rows
 /// strides.
 struct StridedGeometry {
   unsigned grid_x, grid_y, block_x, block_y;
   int rows_a_thread;
   bool wide_index;  ///< 64-bit offsets
 };
-StridedGeometry strided_geometry(std::int64_t columns, std::int64_t rows, std::int64_t span,
-                                 int multiprocessors);
+StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors);
 
 struct ReduceShape {
   std::int64_t kept, reduced, span;
   bool along_reduced, can_split;
+  int vector_width = 1;
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;

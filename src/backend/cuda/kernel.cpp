@@ -161,4 +161,12 @@ CacheCounters kernel_cache_counters() {
   return {cuda::detail::memory_hits.load(), cuda::disk_hits.load(), cuda::compiled.load()};
 }
 
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const kernels::program* const program : cuda::known_programs()) {
+    names.emplace_back(program->name);
+  }
+  return names;
+}
+
 }  // namespace quarry::backend

@@ -33,16 +33,17 @@ std::vector<kernels::user_function> users_of(const kernels::program& program) {
 }
 
 std::string instantiation(std::string_view name, const Variant& v) {
-  const int rank = v.rank, reduced_rank = v.reduced_rank;
+  const int rank = v.rank, reduced_rank = v.reduced_rank, width = v.width, wide = v.wide;
   const char* const index = v.wide_index ? "long" : "int";
   switch (v.kind) {
     case Variant::Kind::map_flat:
-      return fmt::format("map_flat<{}, {}>", name, int{v.width});
+      return fmt::format("map_flat<{}, {}>", name, width);
     case Variant::Kind::map_strided:
-      return fmt::format("map_strided<{}, {}, {}, {}>", name, rank, index, int{v.rows});
+      return fmt::format("map_strided<{}, {}, {}, {}, {}, {}>", name, rank, index, int{v.rows},
+                         width, wide);
     case Variant::Kind::reduce:
-      return fmt::format("reduce<{}, {}, {}, {}, {}>", name, rank, reduced_rank, index,
-                         int{v.along_reduced});
+      return fmt::format("reduce<{}, {}, {}, {}, {}, {}, {}>", name, rank, reduced_rank, index,
+                         int{v.along_reduced}, width, wide);
     case Variant::Kind::reduce_finish:
       return fmt::format("reduce_finish<{}>", name);
   }

@@ -33,27 +33,50 @@ std::span<const std::uint64_t> pointers_of(const kernels::program& program, cons
   return {words.data() + map_head, static_cast<std::size_t>(program.inputs) + 1};
 }
 
-std::int64_t last_extent(const MapCall& call) {
-  const auto& program = *call.program;
-  const int shape = static_cast<int>(map_head) + program.inputs + 1 + 2 * program.scalars;
-  return static_cast<std::int64_t>(call.words[static_cast<std::size_t>(shape + call.rank - 1)]);
+StridedOperands operands_of(const kernels::program& program, const Words& words, std::size_t head,
+                            int rank) {
+  const auto inputs = static_cast<std::size_t>(program.inputs);
+  const std::size_t shape = head + inputs + 1 + 2 * static_cast<std::size_t>(program.scalars);
+  return {.pointers = {words.data() + head, inputs + 1},
+          .itemsizes = program.itemsize,
+          .strides = words.data() + shape + rank,
+          .rank = rank};
 }
 
-ReduceShape shape_of(const ReduceCall& call) {
-  return {.kept = call.kept,
-          .reduced = call.reduced,
-          .span = call.span,
-          .along_reduced = call.along_reduced,
-          .can_split = call.dense_output};
+std::int64_t last_extent(const StridedOperands& operands) {
+  return static_cast<std::int64_t>(*(operands.strides - 1));
 }
 
-Variant variant_of(const ReduceCall& call, const ReduceGeometry& geometry) {
-  return {.kind = Variant::Kind::reduce,
-          .rank = static_cast<std::uint8_t>(call.kept_rank),
-          .reduced_rank = static_cast<std::uint8_t>(call.reduced_rank),
-          .wide_index = geometry.wide_index,
-          .along_reduced = call.along_reduced};
-}
+/// How one reduction runs: the same for its scratch memory and its launch.
+struct ReducePlan {
+  ReducePlan(const ReduceCall& call, int multiprocessors)
+      : vectors(vectors_of(call)),
+        geometry(reduce_geometry({.kept = call.kept,
+                                  .reduced = call.reduced,
+                                  .span = call.span,
+                                  .along_reduced = call.along_reduced,
+                                  .can_split = call.dense_output,
+                                  .vector_width = vectors.width},
+                                 multiprocessors)) {}
+
+  static VectorAccess vectors_of(const ReduceCall& call) {
+    if (!call.along_reduced || call.reduced_rank != 1) return {};
+    const int rank = call.kept_rank + call.reduced_rank;
+    return reduce_vectors(operands_of(*call.program, call.words, reduce_head, rank));
+  }
+  Variant variant(const ReduceCall& call) const {
+    return {.kind = Variant::Kind::reduce,
+            .width = static_cast<std::uint8_t>(vectors.width),
+            .rank = static_cast<std::uint8_t>(call.kept_rank),
+            .reduced_rank = static_cast<std::uint8_t>(call.reduced_rank),
+            .wide_index = geometry.wide_index,
+            .along_reduced = call.along_reduced,
+            .wide = vectors.wide};
+  }
+
+  VectorAccess vectors;
+  ReduceGeometry geometry;
+};
 
 void finish(const ReduceCall& call, const ReduceGeometry& geometry, const KernelTarget& target,
             void* scratch, Stream stream) {
@@ -67,28 +90,47 @@ void finish(const ReduceCall& call, const ReduceGeometry& geometry, const Kernel
 
 void CudaDevice::map(const MapCall& call, Stream stream) {
   context_.bind();
-  const kernels::program& program = *call.program;
+  const int backwards = static_cast<int>(maps_.fetch_add(1, std::memory_order_relaxed) % 2);
   if (call.rank == 0) {
-    const int width = vector_width(pointers_of(program, call.words), program.itemsize);
-    const Variant variant{.kind = Variant::Kind::map_flat,
-                          .width = static_cast<std::uint8_t>(width)};
-    const FlatGeometry g = flat_geometry(call.size, width);
-    return launch(kernel(program, variant, target()), {g.grid_x, 1, flat_threads, 1}, stream,
-                  call.words.data());
+    map_flat(call, backwards, stream);
+  } else {
+    map_strided(call, backwards, stream);
   }
-  const std::int64_t columns = last_extent(call);
-  const StridedGeometry g =
-      strided_geometry(columns, call.size / columns, call.span, multiprocessors_);
+}
+
+void CudaDevice::map_flat(const MapCall& call, int backwards, Stream stream) const {
+  const kernels::program& program = *call.program;
+  const int width = vector_width(pointers_of(program, call.words), program.itemsize);
+  const Variant variant{.kind = Variant::Kind::map_flat, .width = static_cast<std::uint8_t>(width)};
+  const FlatGeometry g = flat_geometry(call.size, width);
+  launch(kernel(program, variant, target()), {g.grid_x, 1, flat_threads, 1}, stream,
+         call.words.data(), &backwards);
+}
+
+void CudaDevice::map_strided(const MapCall& call, int backwards, Stream stream) const {
+  const kernels::program& program = *call.program;
+  const StridedOperands operands = operands_of(program, call.words, map_head, call.rank);
+  const std::int64_t columns = last_extent(operands);
+  const VectorAccess vectors = map_vectors(operands, columns);
+  const StridedGeometry g = strided_geometry({.columns = columns,
+                                              .rows = call.size / columns,
+                                              .span = call.span,
+                                              .lead = lead_of(operands, columns),
+                                              .inputs = program.inputs,
+                                              .vector_width = vectors.width},
+                                             multiprocessors_);
   const Variant variant{.kind = Variant::Kind::map_strided,
+                        .width = static_cast<std::uint8_t>(vectors.width),
                         .rows = static_cast<std::uint8_t>(g.rows_a_thread),
                         .rank = static_cast<std::uint8_t>(call.rank),
-                        .wide_index = g.wide_index};
+                        .wide_index = g.wide_index,
+                        .wide = vectors.wide};
   launch(kernel(program, variant, target()), {g.grid_x, g.grid_y, g.block_x, g.block_y}, stream,
-         call.words.data());
+         call.words.data(), &backwards);
 }
 
 std::size_t CudaDevice::reduce_scratch(const ReduceCall& call) const {
-  const ReduceGeometry g = reduce_geometry(shape_of(call), multiprocessors_);
+  const ReduceGeometry g = ReducePlan(call, multiprocessors_).geometry;
   if (g.splits == 1) return 0;
   return static_cast<std::size_t>(g.splits) * static_cast<std::size_t>(call.kept) *
          call.program->accumulator_size;
@@ -96,13 +138,14 @@ std::size_t CudaDevice::reduce_scratch(const ReduceCall& call) const {
 
 void CudaDevice::reduce(const ReduceCall& call, void* scratch, Stream stream) {
   context_.bind();
-  const ReduceGeometry g = reduce_geometry(shape_of(call), multiprocessors_);
+  const ReducePlan plan(call, multiprocessors_);
+  const ReduceGeometry& g = plan.geometry;
   const bool is_split = g.splits > 1;
   require<LogicError>(!is_split || scratch, "a split reduction needs scratch memory");
   void* const partial = is_split ? scratch : nullptr;
   Words words = call.words;
   words[2] = static_cast<std::uint64_t>(g.chunk);
-  launch(kernel(*call.program, variant_of(call, g), target()),
+  launch(kernel(*call.program, plan.variant(call), target()),
          {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y}, stream, words.data(),
          &partial);
   if (is_split) finish(call, g, target(), scratch, stream);

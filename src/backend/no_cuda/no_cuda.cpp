@@ -21,4 +21,6 @@ CacheCounters kernel_cache_counters() { return {}; }
 
 CacheInfo kernel_cache_info() { return {}; }
 
+std::vector<std::string> kernel_names() { return {}; }
+
 }  // namespace quarry::backend
