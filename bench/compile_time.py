@@ -26,8 +26,17 @@ def compile_seconds(command):
 
 def main(build, result):
     compiler = os.environ.get("CXX", "g++")
-    command = [compiler, "-std=c++20", "-O2", f"-I{root}/include", f"-I{build}/include", "-c",
-               f"{root}/bench/user/five_expressions.cpp", "-o", os.devnull]
+    command = [
+        compiler,
+        "-std=c++20",
+        "-O2",
+        f"-I{root}/include",
+        f"-I{build}/include",
+        "-c",
+        f"{root}/bench/user/five_expressions.cpp",
+        "-o",
+        os.devnull,
+    ]
     variants = {"user_file": [], "user_file_xtensor": ["-include", "quarry/xtensor.hpp"]}
     records = []
     for item, extra in variants.items():
@@ -36,7 +45,9 @@ def main(build, result):
         except (OSError, subprocess.CalledProcessError) as error:
             records.append({"who": "quarry", "item": item, "error": str(error)})
             continue
-        records.append({"who": "quarry", "item": item, "seconds": seconds, "size": f"{compiler} -O2"})
+        records.append(
+            {"who": "quarry", "item": item, "seconds": seconds, "size": f"{compiler} -O2"}
+        )
         print(f"{item:20} {seconds:6.2f} s")
     pathlib.Path(result).write_text(json.dumps({"records": records}, indent=1))
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One table from the results of one run: every item beside its limit, its goal and the peers, as Markdown.
+"""One table from the results of one run: every item beside its limit, its goal and the peers.
 Usage: report.py RESULTS_FOLDER [COMMAND_THAT_WAS_RUN]
 
-The results are JSON files of Google Benchmark, whose rows are named who/item, and of the scripts here:
-{"records": [{"who", "item", "seconds", "size"} or {"who", "item", "error"}]}."""
+The results are JSON files of Google Benchmark, whose rows are named who/item, and of the scripts
+here: {"records": [{"who", "item", "seconds", "size"} or {"who", "item", "error"}]}."""
 
 import dataclasses
 import json
@@ -24,8 +24,8 @@ class Result:
 
 @dataclasses.dataclass
 class Item:
-    """A goal is either a share of the limit's rate, a multiple of the limit's time, seconds, or a ratio that
-    every peer's time must have to ours."""
+    """A goal is either a share of the limit's rate, a multiple of the limit's time, seconds, or a
+    ratio that every peer's time must have to ours."""
 
     name: str
     title: str
@@ -120,7 +120,8 @@ def load(folder):
 def duration(seconds):
     for unit, scale in UNITS.items():
         if seconds >= scale or unit == "ns":
-            return f"{seconds / scale:.3g} {unit}" if seconds < 1000 * scale else f"{seconds / scale:.0f} {unit}"
+            digits = "{:.3g}" if seconds < 1000 * scale else "{:.0f}"
+            return f"{digits.format(seconds / scale)} {unit}"
 
 
 def figure(result):
@@ -135,7 +136,7 @@ def figure(result):
 
 
 def limit_seconds(item, ours, limits):
-    """The time that the limit would take for our bytes; its own time where a multiple is asked for."""
+    """What the limit would take for our bytes; its own time where a multiple is asked for."""
     limit = limits.get(item.limit)
     if limit is None or limit.error:
         return None
@@ -187,10 +188,13 @@ def table(results, on_gpu):
         seconds = [peer.seconds for peer in theirs if peer and not peer.error]
         met = is_met(item, ours, limit, seconds, on_gpu)
         yield [
-            item.title, ours.size, figure(ours),
+            item.title,
+            ours.size,
+            figure(ours),
             "" if limit is None else duration(limit),
             "" if limit is None else f"{limit / ours.seconds:.2f}",
-            "" if met is None else goal(item), {True: "yes", False: "no", None: ""}[met],
+            "" if met is None else goal(item),
+            {True: "yes", False: "no", None: ""}[met],
             *(compared(peer, ours) for peer in theirs),
         ]
 
@@ -198,19 +202,25 @@ def table(results, on_gpu):
 def markdown(rows):
     rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    line = lambda row: "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
-    return "\n".join([line(rows[0]), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *map(line, rows[1:])])
+    rows.insert(1, ["-" * width for width in widths])
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths)] for row in rows)
+    return "\n".join("| " + " | ".join(row) + " |" for row in padded)
 
 
 def report(results, context, command):
     on_gpu = "gpu" in context
-    device = f"{context['gpu']} (CUDA driver {context['cuda_driver_version']})" if on_gpu else "CPU only"
-    yield f"Device: {device}; {context.get('num_cpus', '?')} CPU cores. Date: {context.get('date', '?')[:16]}."
+    device = "CPU only"
+    if on_gpu:
+        device = f"{context['gpu']} (CUDA driver {context['cuda_driver_version']})"
+    cores, date = context.get("num_cpus", "?"), context.get("date", "?")[:16]
+    yield f"Device: {device}; {cores} CPU cores. Date: {date}."
     if command:
         yield f"Command: `{command}`"
     yield ""
-    yield ("Medians. `of the limit` is the limit's time over ours; the numbers under a peer are its time over ours: "
-           "above 1, Quarry is faster.")
+    yield (
+        "Medians. `of the limit` is the limit's time over ours; the numbers under a peer are its "
+        "time over ours: above 1, Quarry is faster."
+    )
     yield ""
     yield markdown(list(table(results, on_gpu)))
     limits = [[item, figure(result)] for (who, item), result in results.items() if who == "limit"]

@@ -51,7 +51,9 @@ def reductions(peer, cp, x):
         peer.on_device("cupy", f"sum_axis{axis}", lambda axis=axis: m.sum(axis=axis))
         peer.on_device("cupy", f"sum_tall_axis{axis}", lambda axis=axis: tall.sum(axis=axis))
     peer.on_device("cupy", "sum_squares", lambda: ((x[0] - x[1]) ** 2).sum())
-    squares = cp.ReductionKernel("T a, T b", "T s", "(a - b) * (a - b)", "a + b", "s = a", "0", "squares")
+    squares = cp.ReductionKernel(
+        "T a, T b", "T s", "(a - b) * (a - b)", "a + b", "s = a", "0", "squares"
+    )
     peer.on_device("cupy.fuse", "sum_squares", lambda: squares(x[0], x[1]))
 
 
@@ -72,15 +74,21 @@ def programs(peer, cp):
     peer.on_device("cupy", "heat_in_place", in_place)
     peer.on_device("cupy", "heat_two_buffers", two_buffers)
     z = cp.asarray(p.terrain())
-    functions = types.SimpleNamespace(atan=cp.arctan, atan2=cp.arctan2, hypot=cp.hypot, cos=cp.cos, sin=cp.sin,
-                                      positive=lambda x: cp.maximum(x, 0))
+    functions = types.SimpleNamespace(
+        atan=cp.arctan,
+        atan2=cp.arctan2,
+        hypot=cp.hypot,
+        cos=cp.cos,
+        sin=cp.sin,
+        positive=lambda x: cp.maximum(x, 0),
+    )
     peer.on_device("cupy", "hillshade", lambda: p.relief(functions, z))
 
 
 def transfers(peer, cp):
     import numpy
 
-    for name, size in (("4KiB", 4 * p.KIB), ("1MiB", p.MIB), ("64MiB", 64 * p.MIB), ("1GiB", min(p.GIB, 4 * p.LARGE))):
+    for name, size in p.copy_sizes():
         host = numpy.random.rand(size // 4).astype(numpy.float32)
         device = cp.empty(size // 4, cp.float32)
         peer.call("cupy", f"h2d_{name}", lambda: device.set(host))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The work items in JAX, each as one jitted function. JAX shows no events of the device: work is timed on the host,
-until it is done. Usage: jax_bench.py RESULT.json"""
+"""The work items in JAX, each as one jitted function. JAX shows no events of the device: work is
+timed on the host, until it is done. Usage: jax_bench.py RESULT.json"""
 
 import os
 import types
@@ -40,7 +40,9 @@ def first_use(j):
     a, b = j.random(0, p.SMALL), j.random(1, p.SMALL)
     j.jax.block_until_ready((a, b))
     j.peer.once("jax", "first_kernel", j.jitted(lambda a, b: a * b + j.jnp.sin(a) * 2 - b, a, b))
-    j.peer.once("jax", "further_kernel", j.jitted(lambda a, b: j.jnp.sqrt(a) + j.jnp.exp(b) * a, a, b))
+    j.peer.once(
+        "jax", "further_kernel", j.jitted(lambda a, b: j.jnp.sqrt(a) + j.jnp.exp(b) * a, a, b)
+    )
     j.peer.issue("jax", "launch_add", j.jitted(lambda a, b: a + b, a, b))
 
 
@@ -80,8 +82,14 @@ def programs(j):
     for item in ("heat_in_place", "heat_two_buffers"):  # one program: XLA chooses its buffers
         j.on_device(item, heat, u)
     jnp = j.jnp
-    functions = types.SimpleNamespace(atan=jnp.arctan, atan2=jnp.arctan2, hypot=jnp.hypot, cos=jnp.cos, sin=jnp.sin,
-                                      positive=lambda x: jnp.maximum(x, 0))
+    functions = types.SimpleNamespace(
+        atan=jnp.arctan,
+        atan2=jnp.arctan2,
+        hypot=jnp.hypot,
+        cos=jnp.cos,
+        sin=jnp.sin,
+        positive=lambda x: jnp.maximum(x, 0),
+    )
     j.on_device("hillshade", lambda z: p.relief(functions, z), jnp.asarray(p.terrain()))
 
 
@@ -93,7 +101,7 @@ def transfers(j):
     def up(host):
         j.last = j.jax.device_put(host, gpu)
 
-    for name, size in (("4KiB", 4 * p.KIB), ("1MiB", p.MIB), ("64MiB", 64 * p.MIB), ("1GiB", min(p.GIB, 4 * p.LARGE))):
+    for name, size in p.copy_sizes():
         host = numpy.random.rand(size // 4).astype(numpy.float32)
         j.peer.call("jax", f"h2d_{name}", lambda: up(host))
     n = p.SIDE // 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the peers' benchmarks share: sizes, sampling and the result file. The items have the names of those in
-bench/*.cpp, and their samples are taken in the same way."""
+"""What the peers' benchmarks share: sizes, sampling and the result file. The items have the names
+of those in bench/*.cpp, and their samples are taken in the same way."""
 
 import json
 import math
@@ -81,6 +81,11 @@ def sample(one, warm_up=2):
     return statistics.median(samples)
 
 
+def copy_sizes():
+    """Names and bytes of the contiguous copies."""
+    return (("4KiB", 4 * KIB), ("1MiB", MIB), ("64MiB", 64 * MIB), ("1GiB", min(GIB, 4 * LARGE)))
+
+
 def permuted_shape():
     p, q = 1 << LOG2 // 3, 1 << (LOG2 + 1) // 3
     return p, q, LARGE // p // q
@@ -114,7 +119,7 @@ def average(u):
 
 
 def run(name, measure):
-    """The program: `measure()` gives the Peer with its records. Without the library there is nothing to do."""
+    """The program: `measure()` gives the Peer with its records, unless the library is missing."""
     try:
         peer = measure()
     except (ImportError, NotHere) as reason:

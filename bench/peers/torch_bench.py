@@ -87,15 +87,21 @@ def programs(peer, torch):
     peer.on_device("torch.compile", "heat_in_place", lambda: in_place(compiled))
     peer.on_device("torch.compile", "heat_two_buffers", lambda: two_buffers(compiled))
     z = torch.from_numpy(p.terrain()).cuda()
-    functions = types.SimpleNamespace(atan=torch.atan, atan2=torch.atan2, hypot=torch.hypot, cos=torch.cos,
-                                      sin=torch.sin, positive=lambda x: x.clamp(min=0))
+    functions = types.SimpleNamespace(
+        atan=torch.atan,
+        atan2=torch.atan2,
+        hypot=torch.hypot,
+        cos=torch.cos,
+        sin=torch.sin,
+        positive=lambda x: x.clamp(min=0),
+    )
     relief = torch.compile(lambda z: p.relief(functions, z))
     peer.on_device("torch", "hillshade", lambda: p.relief(functions, z))
     peer.on_device("torch.compile", "hillshade", lambda: relief(z))
 
 
 def transfers(peer, torch):
-    for name, size in (("4KiB", 4 * p.KIB), ("1MiB", p.MIB), ("64MiB", 64 * p.MIB), ("1GiB", min(p.GIB, 4 * p.LARGE))):
+    for name, size in p.copy_sizes():
         host, device = torch.rand(size // 4), torch.empty(size // 4, device="cuda")
         peer.call("torch", f"h2d_{name}", lambda: device.copy_(host))
         peer.call("torch", f"d2h_{name}", lambda: host.copy_(device))
