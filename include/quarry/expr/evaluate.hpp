@@ -75,11 +75,17 @@ void assign_expression(const DeviceNDArray<T>& out, const E& e) {
   expr::evaluate_tree<T>(out, tree);
 }
 
+/// The operand converted to U, as part of an expression.
+template <Number U, expr::Operand E>
+auto astype(const E& e) {
+  using Tree = std::remove_cvref_t<decltype(expr::as_tree(e))>;
+  return expr::Node<expr::Convert<kernel_type_t<U>>, Tree>(expr::as_tree(e));
+}
+
 /// The elements of an array or expression as U; always an array of its own.
 template <Number U, expr::Operand E>
 DeviceNDArray<U> convert_elements(const E& e) {
-  return expr::evaluate_as<U>(
-      expr::Node<expr::Convert<kernel_type_t<U>>, decltype(expr::as_tree(e))>(expr::as_tree(e)));
+  return expr::evaluate_as<U>(astype<U>(e));
 }
 
 /// Evaluates an expression into a new array; an array is returned as it is.
@@ -90,12 +96,6 @@ auto eval(const E& e) {
 template <class T>
 DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
   return array;
-}
-
-/// The operand converted to U, as part of an expression.
-template <Number U, expr::Operand E>
-auto astype(const E& e) {
-  return expr::Node<expr::Convert<kernel_type_t<U>>, decltype(expr::as_tree(e))>(expr::as_tree(e));
 }
 
 /// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is no number.

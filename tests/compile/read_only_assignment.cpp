@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/quarry.hpp>
+
+void f(quarry::DeviceNDArray<float>& a) {
+  const quarry::DeviceNDArray<const float> view = a;
+  using quarry::all;
+#ifdef QUARRY_VALID
+  a(all) = view + 1.f;
+#else
+  view(all) = a + 1.f;  // error: constraints
+#endif
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/quarry.hpp>
+
+void f(quarry::DeviceNDArray<float>& a) {
+#ifdef QUARRY_VALID
+  a(quarry::all) = 1.f;
+#else
+  a = 1.f;  // error: no match for 'operator='
+#endif
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/quarry.hpp>
+
+struct Pair {
+  float x, y;
+};
+auto f(const quarry::DeviceNDArray<Pair>& a) {
+#ifdef QUARRY_VALID
+  return a.copy();
+#else
+  return a + a;  // error: error:
+#endif
+}
