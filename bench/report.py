@@ -111,6 +111,8 @@ def load(folder):
             document = json.loads(path.read_text())
         except ValueError:
             continue  # a program that had nothing to measure, or was interrupted
+        if "benchmarks" not in document and "records" not in document:
+            continue  # not ours
         context |= document.get("context", {})
         rows = google_rows if "benchmarks" in document else script_rows
         results |= {(who, item): result for who, item, result in rows(document)}
