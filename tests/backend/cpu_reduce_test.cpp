@@ -23,10 +23,9 @@ struct digest_of {
   static Acc identity() {
     return {0, 0};
   }
-  template <class Acc>
-  static Acc lift(i64 v, i64 i) {
+  static void take(Digest& a, i64 v, i64 i) {
     const u64 mixed = static_cast<u64>(i + 1) * 0x9e3779b97f4a7c15U;
-    return {(mixed ^ mixed >> 29) * static_cast<u64>(v + 1), i};
+    a = combine(a, {(mixed ^ mixed >> 29) * static_cast<u64>(v + 1), i});
   }
   static Digest combine(Digest a, Digest b) { return {a.hash + b.hash, a.positions + b.positions}; }
   template <class Out>
@@ -69,7 +68,7 @@ u64 expected_digest(test::Operand<int>& input, const Extents& at, const Extents&
     Extents where = at;
     const Extents inner = test::coordinates(i, reduced);
     where.insert(where.end(), inner.begin(), inner.end());
-    all = digest_of::combine(all, digest_of::lift<Digest>(input[where] * scale, i));
+    digest_of::take(all, input[where] * scale, i);
   }
   return digest_of::finish<u64>(all, test::count(reduced));
 }
@@ -147,6 +146,53 @@ TEST(CpuReduce, FirstOfEqualExtremes) {
   EXPECT_EQ((reduce_all<ArgMax, i64>(values)), 0);
   values[150000] = values[60000] = 2;
   EXPECT_EQ((reduce_all<ArgMax, i64>(values)), 60000);
+}
+
+TEST(CpuReduce, ExtremesAmongInfinitiesAndNaNs) {
+  using ArgMax = reduction_of<in<float, 0>, argmax_of, located<float>, i64, 0, float>;
+  using ArgMin = reduction_of<in<float, 0>, argmin_of, located<float>, i64, 0, float>;
+  std::vector<float> values(200000, -INFINITY);
+  EXPECT_EQ((reduce_all<ArgMax, i64>(values)), 0);
+  EXPECT_EQ((reduce_all<ArgMin, i64>(values)), 0);
+  values[170000] = 1;
+  EXPECT_EQ((reduce_all<ArgMax, i64>(values)), 170000);
+  values[150000] = values[90000] = values[190000] = NAN;
+  EXPECT_EQ((reduce_all<ArgMax, i64>(values)), 90000);
+  EXPECT_EQ((reduce_all<ArgMin, i64>(values)), 90000);
+}
+
+template <class Arg, class T>
+void expect_the_same_in_any_order(std::initializer_list<T> values, i64 first) {
+  using Acc = located<T>;
+  const Acc none = Arg::template identity<Acc>();
+  const auto taken = [&](std::size_t i) {
+    Acc a = none;
+    Arg::take(a, values.begin()[i], static_cast<i64>(i));
+    return a;
+  };
+  Acc up = none, down = none, all = none;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    up = Arg::combine(up, taken(i));
+    down = Arg::combine(down, taken(values.size() - 1 - i));
+    Arg::take(all, values.begin()[i], static_cast<i64>(i));
+  }
+  for (const Acc& a : {up, down, all}) EXPECT_EQ(Arg::template finish<i64>(a, 9), first);
+}
+
+TEST(CpuReduce, TheOrderOfCombinationDoesNotMatter) {
+  const float nan = NAN, inf = INFINITY;
+  expect_the_same_in_any_order<argmax_of, float>({1, 3, 2, 3, 0}, 1);
+  expect_the_same_in_any_order<argmin_of, float>({1, 0.F, 2, -0.F, 3}, 1);
+  expect_the_same_in_any_order<argmax_of, float>({1, inf, nan, inf, nan}, 2);
+  expect_the_same_in_any_order<argmin_of, float>({nan, -inf, nan, -inf}, 0);
+  expect_the_same_in_any_order<argmax_of, float>({-inf, -inf, -inf}, 0);
+  expect_the_same_in_any_order<argmax_of, bool>({false, false, true, true}, 2);
+  expect_the_same_in_any_order<argmin_of, bool>({true, true}, 0);
+  expect_the_same_in_any_order<argmin_of, u8>({255, 255, 7, 7}, 2);
+  using Complex = complex<float>;
+  expect_the_same_in_any_order<argmax_of, Complex>({{1, 5}, {2, 1}, {2, 3}, {2, 3}}, 2);
+  expect_the_same_in_any_order<argmax_of, Complex>({{9, 9}, {1, nan}, {nan, 1}}, 1);
+  expect_the_same_in_any_order<argmin_of, Complex>({{0, 0}, {nan, 2}, {7, nan}}, 1);
 }
 
 }  // namespace

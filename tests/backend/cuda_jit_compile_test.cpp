@@ -42,33 +42,43 @@ using reduce_program = program_for<reduction_of<in<T, 0>, Reducer, Acc, Out, 0, 
 constexpr Variant flat(int width) {
   return {.kind = Variant::Kind::map_flat, .width = static_cast<std::uint8_t>(width)};
 }
-constexpr Variant strided(int rank, int rows, bool wide) {
+constexpr Variant strided(int rank, int rows, bool wide_index, int width = 1, int wide = 0) {
   return {.kind = Variant::Kind::map_strided,
+          .width = static_cast<std::uint8_t>(width),
           .rows = static_cast<std::uint8_t>(rows),
           .rank = static_cast<std::uint8_t>(rank),
-          .wide_index = wide};
+          .wide_index = wide_index,
+          .wide = static_cast<std::uint16_t>(wide)};
 }
-constexpr Variant reduction(int kept, int reduced, bool wide, bool along) {
+constexpr Variant reduction(int kept, int reduced, bool wide_index, bool along, int width = 1,
+                            int wide = 0) {
   return {.kind = Variant::Kind::reduce,
+          .width = static_cast<std::uint8_t>(width),
           .rank = static_cast<std::uint8_t>(kept),
           .reduced_rank = static_cast<std::uint8_t>(reduced),
-          .wide_index = wide,
-          .along_reduced = along};
+          .wide_index = wide_index,
+          .along_reduced = along,
+          .wide = static_cast<std::uint16_t>(wide)};
 }
 
 template <class T>
 void add_maps(std::vector<Check>& checks) {
   const program* of = &map_program<T>::value;
   checks.push_back({of, flat(1)});
-  if constexpr (sizeof(T) <= 8) checks.push_back({of, flat(16 / static_cast<int>(sizeof(T)))});
+  constexpr int widest = 16 / static_cast<int>(sizeof(T));
+  if constexpr (widest > 1) {
+    checks.push_back({of, flat(widest)});
+    checks.push_back({of, strided(2, 2, false, widest, 2)});
+  }
   checks.push_back({of, strided(1, 1, false)});
-  checks.push_back({of, strided(2, 4, false)});
+  checks.push_back({of, strided(2, 8, false)});
 }
 
 template <class T, class Reducer, class Acc, class Out>
 void add_reductions(std::vector<Check>& checks) {
   const program* of = &reduce_program<T, Reducer, Acc, Out>::value;
   checks.push_back({of, reduction(0, 1, false, true)});
+  if constexpr (sizeof(T) < 16) checks.push_back({of, reduction(1, 1, false, true, 2, 1)});
   checks.push_back({of, reduction(1, 1, true, false)});
   checks.push_back({of, {.kind = Variant::Kind::reduce_finish}});
 }

@@ -51,10 +51,12 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
   const auto name = [&](const Variant& v) { return kernel_source(p, v).instantiation; };
   EXPECT_EQ(name(flat), "quarry::kernels::map_flat<M, 4>");
   EXPECT_EQ(name({.kind = Variant::Kind::map_strided, .rows = 4, .rank = 3, .wide_index = true}),
-            "quarry::kernels::map_strided<M, 3, long, 4>");
+            "quarry::kernels::map_strided<M, 3, long, 4, 1, 0>");
+  EXPECT_EQ(name({.kind = Variant::Kind::map_strided, .width = 4, .rows = 2, .rank = 2, .wide = 5}),
+            "quarry::kernels::map_strided<M, 2, int, 2, 4, 5>");
   EXPECT_EQ(
       name({.kind = Variant::Kind::reduce, .rank = 1, .reduced_rank = 2, .along_reduced = true}),
-      "quarry::kernels::reduce<M, 1, 2, int, 1>");
+      "quarry::kernels::reduce<M, 1, 2, int, 1, 1, 0>");
   EXPECT_EQ(name({.kind = Variant::Kind::reduce_finish}), "quarry::kernels::reduce_finish<M>");
 }
 
@@ -66,10 +68,11 @@ TEST(cuda_kernel_source, different_variants_have_different_keys) {
     for (const std::uint8_t rank : std::initializer_list<std::uint8_t>{0, 1, 32}) {
       for (const std::uint8_t other : std::initializer_list<std::uint8_t>{0, 1, 4, 16, 32}) {
         for (const bool flag : {false, true}) {
-          keys.insert(Variant{kind, other, 1, rank, 0, flag, false}.key());
-          keys.insert(Variant{kind, 1, other, rank, 2, flag, false}.key());
-          keys.insert(Variant{kind, 2, 3, rank, other, flag, true}.key());
-          variants += 3;
+          keys.insert(Variant{kind, other, 1, rank, 0, flag, false, 0}.key());
+          keys.insert(Variant{kind, 1, other, rank, 2, flag, false, 0}.key());
+          keys.insert(Variant{kind, 2, 3, rank, other, flag, true, 1}.key());
+          keys.insert(Variant{kind, 2, 3, rank, other, flag, true, 0xffff}.key());
+          variants += 4;
         }
       }
     }

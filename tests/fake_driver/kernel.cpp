@@ -33,8 +33,9 @@ std::vector<std::string> template_arguments(std::string_view text) {
   return arguments;
 }
 
-std::uint8_t number(const std::string& text) {
-  std::uint8_t value = 0;
+template <class T = std::uint8_t>
+T number(const std::string& text) {
+  T value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
@@ -50,6 +51,11 @@ std::size_t shape_at(const kernels::program& program, std::size_t head) {
 CUresult illegal(const Launch& launch, const std::string& what) {
   add_fault(launch.expression + ": " + what);
   return CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+CUresult misaligned(const Launch& launch) {
+  add_fault(launch.expression + ": an operand is not aligned for vectors");
+  return CUDA_ERROR_MISALIGNED_ADDRESS;
 }
 
 std::int64_t word(const Launch& launch, std::size_t i) {
@@ -85,8 +91,7 @@ CUresult run_flat(const Launch& launch) {
     const std::uint32_t size = program.itemsize[k];
     const auto unit = static_cast<std::uint64_t>(width) * size;
     if (width > 1 && (!std::has_single_bit(size) || unit > 16 || at % unit != 0)) {
-      add_fault(launch.expression + ": an operand is not aligned for vectors");
-      return CUDA_ERROR_MISALIGNED_ADDRESS;
+      return misaligned(launch);
     }
     std::byte* const memory =
         state().memory.find(at, static_cast<std::size_t>(n) * size, launch.device);
@@ -96,6 +101,43 @@ CUresult run_flat(const Launch& launch) {
   }
   program.map(n, addresses.data(), strides.data(), launch.words.data() + scalars_at(program, 1), 0);
   return CUDA_SUCCESS;
+}
+
+/// Whether operand k may be accessed by vectors along the last axis.
+bool is_aligned(const Launch& launch, const Operands& operands, int k, std::uint64_t pointer) {
+  const std::uint32_t size = launch.program->itemsize[k];
+  const auto unit = static_cast<std::uint64_t>(launch.variant.width) * size;
+  const int last = launch.variant.rank + launch.variant.reduced_rank - 1;
+  std::uint64_t places = pointer;
+  for (int axis = 0; axis < last; ++axis) {
+    places |= static_cast<std::uint64_t>(operands.stride(k, axis));
+  }
+  return operands.stride(k, last) == size && std::has_single_bit(size) && unit <= 16 &&
+         places % unit == 0;
+}
+
+/// Whether the inputs, and with `has_output` the output, may be accessed as the kernel's name says.
+bool has_legal_vectors(const Launch& launch, const Operands& operands, std::size_t head,
+                       bool has_output) {
+  const Variant& variant = launch.variant;
+  if (variant.width == 1) return variant.wide == 0;
+  const int last = variant.rank + variant.reduced_rank - 1;
+  for (int k = has_output ? 0 : 1; k < operands.count(); ++k) {
+    const bool is_wide = k == 0 || (variant.wide >> (k - 1) & 1) != 0;
+    const std::uint64_t pointer = launch.words[head + static_cast<std::size_t>(k)];
+    if (is_wide ? !is_aligned(launch, operands, k, pointer) : operands.stride(k, last) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Idle columns that the kernel adds before the first one, so that rows begin at lines of 128 bytes.
+std::int64_t lead(const Launch& launch, const Operands& operands, std::int64_t columns) {
+  const std::uint32_t size = launch.program->itemsize[0];
+  const bool is_dense = operands.stride(0, launch.variant.rank - 1) == size;
+  if (columns < 1024 || !is_dense || !std::has_single_bit(size) || size > 16) return 0;
+  return static_cast<std::int64_t>(launch.words[1] % 128 / size);
 }
 
 /// One row of a strided map.
@@ -122,8 +164,11 @@ CUresult run_strided(const Launch& launch) {
   const std::int64_t n = word(launch, 0), columns = operands.extent(launch.variant.rank - 1);
   if (n <= 0 || columns <= 0 || n % columns != 0)
     return illegal(launch, "the shape is not the size");
-  if (launch.grid_x * launch.block_x < columns)
+  const std::int64_t width = launch.variant.width;
+  if (launch.grid_x * launch.block_x * width < columns + lead(launch, operands, columns))
     return illegal(launch, "the grid covers too little");
+  if (columns % width != 0 || !has_legal_vectors(launch, operands, 1, true))
+    return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   const std::int64_t rows = n / columns;
   const auto first = static_cast<std::int64_t>(launch.seed % static_cast<std::uint64_t>(rows));
@@ -200,6 +245,7 @@ std::string wrong_geometry(const Launch& launch) {
     return std::has_single_bit(static_cast<std::uint64_t>(n));
   };
   if (!is_power(launch.block_x) || !is_power(launch.block_y)) return "a block is no power of two";
+  if (launch.block_x * launch.block_y < 32) return "a block is less than a warp";
   if (launch.grid_x * a_block < kept) return "the grid covers too few outputs";
   if (chunk <= 0 || launch.grid_y * chunk < reduced) return "the splits cover too little";
   if (launch.grid_y > 1 && !launch.partial) return "several splits write one output";
@@ -212,6 +258,11 @@ CUresult run_reduce(const Launch& launch) {
     return illegal(launch, wrong);
   const std::int64_t kept = word(launch, 0), splits = launch.grid_y;
   const Operands operands = operands_of(launch, reduce_head, launch.partial == 0);
+  const Variant& variant = launch.variant;
+  const bool has_one_axis = variant.along_reduced && variant.reduced_rank == 1;
+  if (variant.width > 1 && (!has_one_axis || word(launch, 2) % variant.width != 0))
+    return illegal(launch, "vectors need chunks of whole vectors along one axis");
+  if (!has_legal_vectors(launch, operands, reduce_head, false)) return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   std::byte* partial = nullptr;
   if (launch.partial) {
@@ -268,19 +319,23 @@ std::optional<KernelName> parse_kernel(std::string_view expression) {
   if (name == "map_flat" && n == 2) {
     return KernelName{{.kind = Kind::map_flat, .width = number(arguments[1])}, arguments[0]};
   }
-  if (name == "map_strided" && n == 4) {
+  if (name == "map_strided" && n == 6) {
     return KernelName{{.kind = Kind::map_strided,
+                       .width = number(arguments[4]),
                        .rows = number(arguments[3]),
                        .rank = number(arguments[1]),
-                       .wide_index = is_wide(2)},
+                       .wide_index = is_wide(2),
+                       .wide = number<std::uint16_t>(arguments[5])},
                       arguments[0]};
   }
-  if (name == "reduce" && n == 5) {
+  if (name == "reduce" && n == 7) {
     return KernelName{{.kind = Kind::reduce,
+                       .width = number(arguments[5]),
                        .rank = number(arguments[1]),
                        .reduced_rank = number(arguments[2]),
                        .wide_index = is_wide(3),
-                       .along_reduced = arguments[4] == "1"},
+                       .along_reduced = arguments[4] == "1",
+                       .wide = number<std::uint16_t>(arguments[6])},
                       arguments[0]};
   }
   if (name == "reduce_finish" && n == 1)

@@ -58,8 +58,13 @@ CUresult read_parameters(Launch& launch, void** parameters) {
   launch.words.resize(block_words(*launch.program, launch.variant));
   if (8 * launch.words.size() > parameter_bytes) return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(launch.words.data(), parameters[0], 8 * launch.words.size());
-  if (launch.variant.kind == Kind::reduce) std::memcpy(&launch.partial, parameters[1], 8);
-  return CUDA_SUCCESS;
+  if (launch.variant.kind == Kind::reduce) {
+    std::memcpy(&launch.partial, parameters[1], 8);
+    return CUDA_SUCCESS;
+  }
+  int backwards = 0;
+  std::memcpy(&backwards, parameters[1], sizeof backwards);
+  return backwards == 0 || backwards == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 std::uint64_t count_launch(const Launch& launch) {

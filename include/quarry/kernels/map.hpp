@@ -7,45 +7,8 @@
 ///   map_flat     all operands dense and in one order: vectors of V elements, one vector a thread
 ///   map_strided  any layout of any rank: threads run along the innermost axis, rows are decoded once
 #ifdef __CUDACC__
+#include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
-
-template <class T, int V>
-struct alignas(sizeof(T) * V) vec {
-  T v[V];
-};
-
-/// The vectors one thread has loaded, one base class an input.
-template <int V, int K, class... In>
-struct loaded {
-  __device__ loaded(const void* const*, i64) {}
-};
-template <int V, int K, class T, class... Rest>
-struct loaded<V, K, T, Rest...> : loaded<V, K + 1, Rest...> {
-  vec<T, V> r;
-  __device__ loaded(const void* const* p, i64 i)
-      : loaded<V, K + 1, Rest...>(p, i), r(static_cast<const vec<T, V>*>(p[K])[i]) {}
-};
-template <int K, int V, class T, class... Rest>
-__device__ const vec<T, V>& loaded_at(const loaded<V, K, T, Rest...>& l) {
-  return l.r;
-}
-
-template <class P, int V, class... In>
-struct flat_context {
-  const P& p;
-  const loaded<V, 0, In...>& in;
-  i64 first;
-  int lane;
-  template <class T, int K>
-  __device__ T input() const {
-    return load<T>(&loaded_at<K>(in).v[lane]);
-  }
-  template <class T, int S>
-  __device__ T scalar() const {
-    return p.template scalar<T>(S);
-  }
-  __device__ i64 index() const { return first + lane; }
-};
 
 template <class P>
 struct element_context {
@@ -68,20 +31,23 @@ struct map_flat_body;
 template <class E, class Out, int S, class... In, int V>
 struct map_flat_body<map_of<E, Out, S, In...>, V> {
   using P = params<sizeof...(In) + 1, S, 0>;
-  static __device__ void run(const P& p) {
+  static __device__ void run(const P& p, int backwards) {
     const i64 n = static_cast<i64>(p.word[0]);
-    const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x, first = i * V;
+    const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    const i64 i = block * blockDim.x + threadIdx.x, first = i * V;
     if (first + V <= n) {
-      const void* at[sizeof...(In) + 1];
+      const char* at[sizeof...(In) + 1];
+      const int size[] = {sizeof(In)..., 0};
 #pragma unroll
       for (int k = 0; k < static_cast<int>(sizeof...(In)); ++k) {
-        at[k] = p.template pointer<const void>(k + 1);
+        at[k] = p.template pointer<const char>(k + 1) + first * size[k];
       }
-      const loaded<V, 0, In...> in(at, i);
+      loaded<V, ~0u, 0, In...> in;
+      in.load(at);
       vec<Out, V> out;
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
-        out.v[lane] = convert<Out>(E{}(flat_context<P, V, In...>{p, in, first, lane}));
+        out.v[lane] = convert<Out>(E{}(lane_context<P, V, ~0u, In...>{p, in, first + lane, lane}));
       }
       p.template pointer<vec<Out, V>>(0)[i] = out;
     } else {
@@ -93,79 +59,93 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
   using param_type = P;
 };
 
-/// V * sizeof of the widest operand is at most 16 bytes; every pointer is aligned to V elements.
+/// V * sizeof of the widest operand is at most 16 bytes; every pointer is aligned to V elements. `backwards`
+/// says that the blocks start at the end: a map that starts where the one before it ended finds the data of
+/// that one still in the cache.
 template <class M, int V>
 __global__ void __launch_bounds__(256)
-    map_flat(const __grid_constant__ typename map_flat_body<M, V>::param_type p) {
-  map_flat_body<M, V>::run(p);
+    map_flat(const __grid_constant__ typename map_flat_body<M, V>::param_type p, int backwards) {
+  map_flat_body<M, V>::run(p, backwards);
 }
 
-/// Byte offsets of all operands at one element.
-template <class P, class Index, int K>
-struct strided_context {
-  const P& p;
-  Index offset[K];
-  i64 linear;
-  template <class T, int J>
-  __device__ T input() const {
-    return load<T>(p.template pointer<const char>(J + 1) + offset[J + 1]);
-  }
-  template <class T, int S>
-  __device__ T scalar() const {
-    return p.template scalar<T>(S);
-  }
-  __device__ i64 index() const { return linear; }
-};
-
-template <class M, int R, class Index, int Rows>
+template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 struct map_strided_body;
 
-template <class E, class Out, int S, class... In, int R, class Index, int Rows>
-struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows> {
+template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V, unsigned Wide>
+struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   static constexpr int K = sizeof...(In) + 1;
   using P = params<K, S, R>;
-  using Context = strided_context<P, Index, K>;
 
-  static __device__ Context at(const P& p, i64 row, Index column) {
-    Context c{p, {}, row * p.extent(R - 1) + column};
-#pragma unroll
-    for (int k = 0; k < K; ++k) c.offset[k] = column * static_cast<Index>(p.stride(k, R - 1));
-    Index rest = static_cast<Index>(row);
+  /// Adds the byte offsets of a row to those of a column.
+  static __device__ void add_row(const P& p, Index row, Index* offset) {
 #pragma unroll
     for (int d = R - 2; d >= 0; --d) {
-      const Index extent = static_cast<Index>(p.extent(d)), next = d ? rest / extent : 0;
-      const Index j = d ? rest - next * extent : rest;
-      rest = next;
+      Index j = row;
+      if (d > 0) {
+        const Index extent = static_cast<Index>(p.extent(d)), next = row / extent;
+        j = row - next * extent;
+        row = next;
+      }
 #pragma unroll
-      for (int k = 0; k < K; ++k) c.offset[k] += j * static_cast<Index>(p.stride(k, d));
+      for (int k = 0; k < K; ++k) offset[k] += j * static_cast<Index>(p.stride(k, d));
     }
-    return c;
   }
 
-  /// A block covers blockDim.x columns and Rows * blockDim.y rows; all loads of a thread come before its
-  /// stores, so that they are in flight together.
-  static __device__ void run(const P& p) {
-    const i64 columns = p.extent(R - 1), rows = static_cast<i64>(p.word[0]) / columns;
-    const i64 column = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
-    if (column >= columns) return;
-    const i64 step = static_cast<i64>(gridDim.y) * blockDim.y * Rows;
-    for (i64 row = (static_cast<i64>(blockIdx.y) * Rows) * blockDim.y + threadIdx.y; row < rows;
-         row += step) {
-      Out value[Rows];
+  /// How many columns left of the first one a warp starts, so that it writes whole 128-byte lines. Of short
+  /// rows too much would be idle.
+  static __device__ Index lead(const P& p) {
+    constexpr bool divides = sizeof(Out) <= 16 && (sizeof(Out) & (sizeof(Out) - 1)) == 0;
+    const bool dense = p.stride(0, R - 1) == static_cast<i64>(sizeof(Out));
+    return divides && dense && p.extent(R - 1) >= lead_columns
+               ? static_cast<Index>(p.word[P::pointers] % 128 / sizeof(Out))
+               : 0;
+  }
+
+  /// A thread computes V columns of Rows rows, blockDim.y rows apart; a block covers blockDim.x * V columns
+  /// and Rows * blockDim.y rows. All loads of a thread come before its stores, so that they are in flight
+  /// together; rows past the end are computed as the last one and not stored.
+  static __device__ void run(const P& p, int backwards) {
+    const Index columns = static_cast<Index>(p.extent(R - 1));
+    Index rows = 1;
+#pragma unroll
+    for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
+    const Index column = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
+                          static_cast<Index>(threadIdx.x)) * V - lead(p);
+    if (column < 0 || column >= columns) return;
+    const Index by = static_cast<Index>(blockDim.y);
+    const Index block =
+        static_cast<Index>(backwards != 0 ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
+    for (Index row = block * Rows * by + static_cast<Index>(threadIdx.y); row < rows;
+         row += static_cast<Index>(gridDim.y) * Rows * by) {
+      loaded<V, Wide, 0, In...> in[Rows];
       Index to[Rows];
 #pragma unroll
       for (int r = 0; r < Rows; ++r) {
-        const i64 mine = row + static_cast<i64>(r) * blockDim.y;
-        if (mine < rows) {
-          const Context c = at(p, mine, static_cast<Index>(column));
-          value[r] = convert<Out>(E{}(c));
-          to[r] = c.offset[0];
+        const Index mine = row + r * by;
+        Index offset[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k) offset[k] = column * static_cast<Index>(p.stride(k, R - 1));
+        add_row(p, mine < rows ? mine : rows - 1, offset);
+        to[r] = offset[0];
+        const char* at[K];
+#pragma unroll
+        for (int k = 1; k < K; ++k) at[k - 1] = p.template pointer<const char>(k) + offset[k];
+        in[r].load(at);
+      }
+      vec<Out, V> out[Rows];
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        const i64 first = (static_cast<i64>(row) + r * by) * columns + column;
+#pragma unroll
+        for (int lane = 0; lane < V; ++lane) {
+          out[r].v[lane] = convert<Out>(
+              E{}(lane_context<P, V, Wide, In...>{p, in[r], first + lane, lane}));
         }
       }
 #pragma unroll
       for (int r = 0; r < Rows; ++r) {
-        if (row + static_cast<i64>(r) * blockDim.y < rows) {
-          *reinterpret_cast<Out*>(p.template pointer<char>(0) + to[r]) = value[r];
+        if (row + r * by < rows) {
+          *reinterpret_cast<vec<Out, V>*>(p.template pointer<char>(0) + to[r]) = out[r];
         }
       }
     }
@@ -173,10 +153,13 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows> {
   using param_type = P;
 };
 
-template <class M, int R, class Index, int Rows>
-__global__ void __launch_bounds__(256)
-    map_strided(const __grid_constant__ typename map_strided_body<M, R, Index, Rows>::param_type p) {
-  map_strided_body<M, R, Index, Rows>::run(p);
+/// With V > 1 the output is dense along the last axis, whose extent V divides; inputs are dense along it (bit
+/// k of Wide for input k) or do not move along it; all vectors are aligned.
+template <class M, int R, class Index, int Rows, int V = 1, unsigned Wide = 0>
+__global__ void __launch_bounds__(256) map_strided(
+    const __grid_constant__ typename map_strided_body<M, R, Index, Rows, V, Wide>::param_type p,
+    int backwards) {
+  map_strided_body<M, R, Index, Rows, V, Wide>::run(p, backwards);
 }
 
 }  // namespace quarry::kernels

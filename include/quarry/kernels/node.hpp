@@ -62,7 +62,7 @@ struct call {
 template <class E, class Out, int Scalars, class... In>
 struct map_of {};
 
-/// The same for a reduction: out[k] = R::finish(combine over the reduced elements of R::lift(E)).
+/// The same for a reduction: out[k] = R::finish(what R::take has taken in of E at every reduced element).
 template <class E, class R, class Acc, class Out, int Scalars, class... In>
 struct reduction_of {};
 

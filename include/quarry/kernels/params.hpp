@@ -10,6 +10,9 @@
 /// A flat map has R = 0.
 namespace quarry::kernels {
 
+/// Rows of a strided map from this length on begin at a line of 128 bytes: with idle threads.
+inline constexpr i64 lead_columns = 1024;
+
 template <int K, int S, int R, int Head = 1>
 struct params {
   static constexpr int pointers = Head, scalars = Head + K, shape = scalars + 2 * S;
@@ -26,16 +29,6 @@ struct params {
   }
   QUARRY_HD i64 extent(int d) const { return static_cast<i64>(word[shape + d]); }
   QUARRY_HD i64 stride(int k, int d) const { return static_cast<i64>(word[strides + k * R + d]); }
-};
-
-/// The K-th type of a list.
-template <int K, class T, class... Rest>
-struct nth {
-  using type = typename nth<K - 1, Rest...>::type;
-};
-template <class T, class... Rest>
-struct nth<0, T, Rest...> {
-  using type = T;
 };
 
 }  // namespace quarry::kernels

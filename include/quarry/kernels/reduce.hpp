@@ -7,37 +7,24 @@
 /// A reduction over any axes of an expression; the input is read once. Kept and reduced axes have their own
 /// shape and strides, so no layout needs packing first.
 #ifdef __CUDACC__
+#include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
 
-template <class P, class Index, int K, int R>
-struct reduce_context {
-  const P& p;
-  Index offset[K];
-  i64 linear;
-  template <class T, int J>
-  __device__ T input() const {
-    return load<T>(p.template pointer<const char>(J + 1) + offset[J + 1]);
-  }
-  template <class T, int S>
-  __device__ T scalar() const {
-    return p.template scalar<T>(S);
-  }
-  __device__ i64 index() const { return linear; }
-  /// Adds the offsets of position `i` in the axes [first, last).
-  __device__ void advance(Index i, int first, int last) {
+/// The value of another lane of the warp: `distance` lanes further, within groups of `width` lanes.
+template <class Acc>
+__device__ Acc lane_below(Acc a, int distance, int width) {
+  constexpr int words = (sizeof(Acc) + 3) / 4;
+  u32 word[words] = {};
+  memcpy(word, &a, sizeof(Acc));
 #pragma unroll
-    for (int d = R - 1; d >= 0; --d) {
-      if (d < first || d >= last) continue;
-      const Index extent = static_cast<Index>(p.extent(d)), next = d > first ? i / extent : 0;
-      const Index j = d > first ? i - next * extent : i;
-      i = next;
-#pragma unroll
-      for (int k = 0; k < K; ++k) offset[k] += j * static_cast<Index>(p.stride(k, d));
-    }
+  for (int w = 0; w < words; ++w) {
+    word[w] = __shfl_down_sync(0xffffffffu, word[w], static_cast<u32>(distance), width);
   }
-};
+  memcpy(&a, word, sizeof(Acc));
+  return a;
+}
 
-template <class M, int Rk, int Rr, class Index, int Along>
+template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
 
 /// Along = 1: threads of a warp run along the reduced axes (they hold the smallest strides), blockDim.y
@@ -45,36 +32,104 @@ struct reduce_body;
 /// gridDim.y splits the reduced elements; with more than one split the partial accumulators go to `partial`
 /// as [split][kept] and reduce_finish combines them in order.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
-          int Along>
-struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along> {
-  static constexpr int K = sizeof...(In) + 1, unroll = 4, threads = 256;
-  using P = params<K, S, Rk + Rr, 3>;
-  using Context = reduce_context<P, Index, K, Rk + Rr>;
+          int Along, int V, unsigned Wide>
+struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
+  static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, unroll = 4, threads = 256;
+  using P = params<K, S, R, 3>;
+  template <int Lanes, unsigned Mask>
+  using Loaded = loaded<Lanes, Mask, 0, In...>;
 
-  static __device__ Acc element(const P& p, const Context& base, i64 i) {
-    Context c = base;
-    c.linear = i;
-    c.advance(static_cast<Index>(i), Rk, Rk + Rr);
-    return Op::template lift<Acc>(E{}(c), i);
+  /// Byte offsets of all operands at an output, to which those of an element are added.
+  struct Offsets {
+    Index of[K];
+    __device__ void advance(const P& p, Index i, int first, int last) {
+#pragma unroll
+      for (int d = R - 1; d >= 0; --d) {
+        if (d < first || d >= last) continue;
+        Index j = i;
+        if (d > first) {
+          const Index extent = static_cast<Index>(p.extent(d)), next = i / extent;
+          j = i - next * extent;
+          i = next;
+        }
+#pragma unroll
+        for (int k = 0; k < K; ++k) of[k] += j * static_cast<Index>(p.stride(k, d));
+      }
+    }
+  };
+
+  template <int Lanes, unsigned Mask>
+  static __device__ void read(const P& p, const Offsets& base, i64 i, Loaded<Lanes, Mask>& in) {
+    Offsets o = base;
+    o.advance(p, static_cast<Index>(i), Rk, R);
+    const char* at[K];
+#pragma unroll
+    for (int k = 1; k < K; ++k) at[k - 1] = p.template pointer<const char>(k) + o.of[k];
+    in.load(at);
+  }
+  template <int Lanes, unsigned Mask>
+  static __device__ void add(const P& p, Acc& sum, const Loaded<Lanes, Mask>& in, i64 i) {
+#pragma unroll
+    for (int lane = 0; lane < Lanes; ++lane) {
+      const lane_context<P, Lanes, Mask, In...> c{p, in, i + lane, lane};
+      Op::take(sum, E{}(c), i + lane);
+    }
   }
 
-  /// Elements begin, begin + step, ... below `end`, in `unroll` independent chains.
-  static __device__ Acc walk(const P& p, const Context& base, i64 begin, i64 end, i64 step) {
+  /// Vectors at begin, begin + step, ... that end by `end`, in `unroll` independent chains whose loads are in
+  /// flight together.
+  template <int Lanes, unsigned Mask>
+  static __device__ Acc walk(const P& p, const Offsets& base, i64 begin, i64 end, i64 step) {
     Acc sum[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum[u] = Op::template identity<Acc>();
     i64 i = begin;
-    for (; i + (unroll - 1) * step < end; i += unroll * step) {
-      Acc value[unroll];
+    for (; i + (unroll - 1) * step + Lanes <= end; i += unroll * step) {
+      Loaded<Lanes, Mask> in[unroll];
 #pragma unroll
-      for (int u = 0; u < unroll; ++u) value[u] = element(p, base, i + u * step);
+      for (int u = 0; u < unroll; ++u) read<Lanes, Mask>(p, base, i + u * step, in[u]);
 #pragma unroll
-      for (int u = 0; u < unroll; ++u) sum[u] = Op::combine(sum[u], value[u]);
+      for (int u = 0; u < unroll; ++u) add<Lanes, Mask>(p, sum[u], in[u], i + u * step);
     }
-    for (; i < end; i += step) sum[0] = Op::combine(sum[0], element(p, base, i));
+    for (; i + Lanes <= end; i += step) {
+      Loaded<Lanes, Mask> in;
+      read<Lanes, Mask>(p, base, i, in);
+      add<Lanes, Mask>(p, sum[0], in, i);
+    }
 #pragma unroll
     for (int u = 1; u < unroll; ++u) sum[0] = Op::combine(sum[0], sum[u]);
     return sum[0];
+  }
+
+  /// The total over the threads of one output, valid in its first thread. For Along the threads are
+  /// neighbours, at most a block of them; else they are blockDim.x apart.
+  static __device__ Acc total(Acc sum) {
+    __shared__ alignas(16) char storage[(Along ? threads / 32 : threads) * sizeof(Acc)];
+    Acc* const shared = reinterpret_cast<Acc*>(storage);
+    const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+    const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
+    if constexpr (Along) {
+      const int width = bx < 32 ? bx : 32;
+      for (int half = width / 2; half > 0; half /= 2) {
+        sum = Op::combine(sum, lane_below(sum, half, width));
+      }
+      if (bx <= 32) return sum;
+      const int warps = bx / 32, warp = y * warps + x / 32;
+      if (x % 32 == 0) shared[warp] = sum;
+      __syncthreads();
+      if (x == 0) {
+        for (int w = 1; w < warps; ++w) sum = Op::combine(sum, shared[warp + w]);
+      }
+    } else {
+      const int slot = y * bx + x;
+      shared[slot] = sum;
+      for (int half = by / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (y < half) shared[slot] = Op::combine(shared[slot], shared[slot + half * bx]);
+      }
+      sum = shared[slot];
+    }
+    return sum;
   }
 
   static __device__ void run(const P& p, Acc* partial) {
@@ -82,41 +137,44 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     const i64 chunk = static_cast<i64>(p.word[2]);
     const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
     const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
-    const i64 output = Along ? blockIdx.x * static_cast<i64>(by) + y : blockIdx.x * static_cast<i64>(bx) + x;
+    const i64 output = blockIdx.x * static_cast<i64>(Along ? by : bx) + (Along ? y : x);
     const i64 begin = blockIdx.y * chunk, end = begin + chunk < reduced ? begin + chunk : reduced;
-    Context base{p, {}, 0};
+    Offsets base{};
     Acc sum = Op::template identity<Acc>();
     if (output < kept) {
-      base.advance(static_cast<Index>(output), 0, Rk);
-      sum = Along ? walk(p, base, begin + x, end, bx) : walk(p, base, begin + y, end, by);
+      base.advance(p, static_cast<Index>(output), 0, Rk);
+      const int lane = Along ? x : y, lanes = Along ? bx : by;
+      sum = walk<V, Wide>(p, base, begin + lane * V, end, static_cast<i64>(lanes) * V);
+      if constexpr (V > 1) {  // what does not fill a vector
+        for (i64 rest = begin + (end - begin) / V * V + lane; rest < end; rest += lanes) {
+          Loaded<1, 0> in;
+          read<1, 0>(p, base, rest, in);
+          add<1, 0>(p, sum, in, rest);
+        }
+      }
     }
-    __shared__ alignas(16) char storage[threads * sizeof(Acc)];
-    Acc* const shared = reinterpret_cast<Acc*>(storage);
-    const int lanes = Along ? bx : by, lane = Along ? x : y, stride = Along ? 1 : bx;
-    const int slot = y * bx + x;
-    shared[slot] = sum;
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (lane < half) shared[slot] = Op::combine(shared[slot], shared[slot + half * stride]);
-    }
-    if (lane != 0 || output >= kept) return;
+    sum = total(sum);
+    if ((Along ? x : y) != 0 || output >= kept) return;
     if (partial) {
-      partial[blockIdx.y * kept + output] = shared[slot];
+      partial[blockIdx.y * kept + output] = sum;
     } else {
-      *reinterpret_cast<Out*>(p.template pointer<char>(0) + base.offset[0]) =
-          Op::template finish<Out>(shared[slot], reduced);
+      *reinterpret_cast<Out*>(p.template pointer<char>(0) + base.of[0]) =
+          Op::template finish<Out>(sum, reduced);
     }
   }
   using param_type = P;
   using acc_type = Acc;
 };
 
-/// blockDim.x * blockDim.y <= 256, both powers of two.
-template <class M, int Rk, int Rr, class Index, int Along>
+/// blockDim.x * blockDim.y is 32 to 256, both powers of two. V > 1 wants Along, one reduced axis, chunks that
+/// V divides, and inputs that are dense along that axis (bit k of Wide for input k) with aligned vectors, or
+/// do not move along it.
+template <class M, int Rk, int Rr, class Index, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
-    reduce(const __grid_constant__ typename reduce_body<M, Rk, Rr, Index, Along>::param_type p,
+    reduce(const __grid_constant__
+               typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p,
            void* partial) {
-  using Body = reduce_body<M, Rk, Rr, Index, Along>;
+  using Body = reduce_body<M, Rk, Rr, Index, Along, V, Wide>;
   Body::run(p, static_cast<typename Body::acc_type*>(partial));
 }
 
@@ -213,12 +271,12 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
     i64 i = 0;
     for (; i + 8 <= n; i += 8) {
       for (Acc& a : lane) {
-        a = Op::combine(a, Op::template lift<Acc>(E{}(at), at.at));
+        Op::take(a, E{}(at), at.at);
         ++at.i, ++at.at;
       }
     }
     for (; i < n; ++i, ++at.i, ++at.at) {
-      lane[0] = Op::combine(lane[0], Op::template lift<Acc>(E{}(at), at.at));
+      Op::take(lane[0], E{}(at), at.at);
     }
     for (int width = 4; width > 0; width /= 2) {
       for (int j = 0; j < width; ++j) lane[j] = Op::combine(lane[j], lane[j + width]);
@@ -232,7 +290,7 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
   static void columns(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 at) {
     Acc* const a = accumulators(acc);
     for (i64 i = 0; i < n; ++i) {
-      a[i] = Op::combine(a[i], Op::template lift<Acc>(E{}(context{pointer, stride, scalars, i, at}), at));
+      Op::take(a[i], E{}(context{pointer, stride, scalars, i, at}), at);
     }
   }
   static void merge(void* a, const void* b, i64 n) {

@@ -4,8 +4,9 @@
 
 /// What a reduction computes, apart from how it walks the data:
 ///   identity<Acc>()      the neutral element
-///   lift<Acc>(v, i)      one element with its C-order position among the reduced ones
-///   combine(a, b)        associative; a comes before b
+///   take(a, v, i)        adds one element with its C-order position i among the reduced ones, which is above
+///                        the positions of all that `a` has taken
+///   combine(a, b)        associative and commutative
 ///   finish<Out>(a, n)    the result from the total of n elements
 namespace quarry::kernels {
 
@@ -16,10 +17,11 @@ struct located {
   i64 index;
 };
 
-struct plain_finish {
+template <class R>
+struct plain {
   template <class Acc, class V>
-  QUARRY_HD static Acc lift(V v, i64) {
-    return convert<Acc>(v);
+  QUARRY_HD static void take(Acc& a, V v, i64) {
+    a = R::combine(a, convert<Acc>(v));
   }
   template <class Out, class Acc>
   QUARRY_HD static Out finish(Acc a, i64) {
@@ -27,7 +29,7 @@ struct plain_finish {
   }
 };
 
-struct sum_of : plain_finish {
+struct sum_of : plain<sum_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return convert<Acc>(0);
@@ -45,7 +47,7 @@ struct mean_of : sum_of {
   }
 };
 
-struct prod_of : plain_finish {
+struct prod_of : plain<prod_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return convert<Acc>(1);
@@ -57,7 +59,7 @@ struct prod_of : plain_finish {
 };
 
 /// NaN propagates, as in NumPy.
-struct min_of : plain_finish {
+struct min_of : plain<min_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return limits<Acc>::highest();
@@ -68,7 +70,7 @@ struct min_of : plain_finish {
   }
 };
 
-struct max_of : plain_finish {
+struct max_of : plain<max_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return limits<Acc>::lowest();
@@ -79,7 +81,7 @@ struct max_of : plain_finish {
   }
 };
 
-struct any_of : plain_finish {
+struct any_of : plain<any_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return false;
@@ -90,7 +92,7 @@ struct any_of : plain_finish {
   }
 };
 
-struct all_of : plain_finish {
+struct all_of : plain<all_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return true;
@@ -101,37 +103,39 @@ struct all_of : plain_finish {
   }
 };
 
-/// The first of equal extremes; the first NaN wins over everything. An index below zero means "none yet".
-template <class Extreme>
+/// The first of equal extremes; the first NaN wins over everything. `NoBetter` compares two values. An element
+/// that does not beat the identity is never taken: when none has been, all are equal and the first one counts.
+template <class NoBetter, bool Lowest>
 struct arg_of {
+  static constexpr i64 nowhere = limits<i64>::highest();
+
+  template <class T>
+  QUARRY_HD static bool beats(T x, T y) {
+    const bool is_better = !NoBetter::template apply<T>(x, y);  // true for every NaN but a complex one
+    if constexpr (is_complex<T>) return (is_better || math::isnan(x)) && !math::isnan(y);
+    else return is_better && y == y;
+  }
   template <class Acc>
   QUARRY_HD static Acc identity() {
-    Acc a{};
-    a.index = -1;
-    return a;
+    using T = decltype(Acc::value);
+    return {Lowest ? limits<T>::highest() : limits<T>::lowest(), nowhere};
   }
-  template <class Acc, class V>
-  QUARRY_HD static Acc lift(V v, i64 i) {
-    Acc a{};
-    a.value = convert<decltype(a.value)>(v);
-    a.index = i;
-    return a;
+  template <class T, class V>
+  QUARRY_HD static void take(located<T>& a, V v, i64 i) {
+    const T value = convert<T>(v);
+    if (beats(value, a.value)) a = {value, i};
   }
   template <class T>
   QUARRY_HD static located<T> combine(located<T> a, located<T> b) {
-    if (b.index < 0) return a;
-    if (a.index < 0) return b;
-    const bool nan_a = isnan_op::apply<T>(a.value), nan_b = isnan_op::apply<T>(b.value);
-    if (nan_a || nan_b) return nan_a && (!nan_b || a.index < b.index) ? a : b;
-    if (equal_op::apply<T>(a.value, b.value)) return a.index < b.index ? a : b;
-    return equal_op::apply<T>(Extreme::template apply<T>(a.value, b.value), a.value) ? a : b;
+    const bool is_earlier = b.index < a.index && !beats(a.value, b.value);
+    return is_earlier || beats(b.value, a.value) ? b : a;
   }
   template <class Out, class Acc>
   QUARRY_HD static Out finish(Acc a, i64) {
-    return convert<Out>(a.index);
+    return convert<Out>(a.index == nowhere ? 0 : a.index);
   }
 };
-using argmin_of = arg_of<minimum_op>;
-using argmax_of = arg_of<maximum_op>;
+using argmin_of = arg_of<greater_equal_op, true>;
+using argmax_of = arg_of<less_equal_op, false>;
 
 }  // namespace quarry::kernels

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/params.hpp>
+
+/// What one thread of a GPU kernel has read: V neighbouring elements of every input, in one access each.
+#ifdef __CUDACC__
+namespace quarry::kernels {
+
+template <class T, int V>
+struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
+  T v[V];
+};
+
+/// One base class an input. Bit K of Wide says that input K is dense along the vector; else it does not move.
+template <int V, unsigned Wide, int K, class... In>
+struct loaded {
+  __device__ void load(const char* const*) {}
+};
+template <int V, unsigned Wide, int K, class T, class... Rest>
+struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
+  static constexpr int read = (Wide >> K & 1u) != 0 ? V : 1;
+  vec<T, read> r;
+  __device__ void load(const char* const* at) {
+    r = *reinterpret_cast<const vec<T, read>*>(at[K]);
+    loaded<V, Wide, K + 1, Rest...>::load(at);
+  }
+  __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane]); }
+};
+template <int K, int V, unsigned Wide, class T, class... Rest>
+__device__ T loaded_at(const loaded<V, Wide, K, T, Rest...>& l, int lane) {
+  return l.get(lane);
+}
+
+/// One lane of the vectors.
+template <class P, int V, unsigned Wide, class... In>
+struct lane_context {
+  const P& p;
+  const loaded<V, Wide, 0, In...>& in;
+  i64 position;
+  int lane;
+  template <class T, int K>
+  __device__ T input() const {
+    return loaded_at<K>(in, lane);
+  }
+  template <class T, int S>
+  __device__ T scalar() const {
+    return p.template scalar<T>(S);
+  }
+  __device__ i64 index() const { return position; }
+};
+
+}  // namespace quarry::kernels
+#endif
