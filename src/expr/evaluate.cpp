@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "expr/aligned.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -81,7 +82,7 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                    bool positions) {
   const Stream& stream = quarry::detail::stream_for(out);
-  bool through_temporary = false;
+  bool through_temporary = !is_aligned(out);
   for (int k = 0; k < program.inputs; ++k) {
     require_device(out, *arrays[k]);
     require_broadcast(out, *arrays[k]);
@@ -95,12 +96,13 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   }
   out.buffer()->used_on(stream);
   for (int k = 0; k < program.inputs; ++k) arrays[k]->buffer()->used_on(stream);
+  const AlignedInputs inputs(arrays, program.inputs, stream);
   if (through_temporary) {
-    return evaluate_through_temporary(program, out, arrays, scalars, stream, positions);
+    return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);
   }
-  runtime::launch_map(program,
-                      Operands(out.device_pointer(), out.layout(), arrays, program.inputs), scalars,
-                      stream, positions);
+  runtime::launch_map(
+      program, Operands(out.device_pointer(), out.layout(), inputs.arrays(), program.inputs),
+      scalars, stream, positions);
 }
 
 Stream result_stream(const DeviceNDArrayBase* const* arrays, int count) {

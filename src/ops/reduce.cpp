@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "expr/aligned.hpp"
 #include "runtime/launch.hpp"
 
 namespace quarry::expr {
@@ -40,7 +41,10 @@ void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
                          to_string(arrays[k]->device()), to_string(out.device()));
     });
     arrays[k]->buffer()->used_on(stream);
-    operands.push_back({arrays[k]->device_pointer(), &arrays[k]->layout()});
+  }
+  const AlignedInputs inputs(arrays, program.inputs, stream);
+  for (int k = 0; k < program.inputs; ++k) {
+    operands.push_back({inputs.arrays()[k]->device_pointer(), &inputs.arrays()[k]->layout()});
   }
   out.buffer()->used_on(stream);
   const runtime::Reduction reduction(program, plan.input, {plan.reduced, plan.input.size()},

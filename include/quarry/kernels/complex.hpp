@@ -105,7 +105,7 @@ template <class T>
 QUARRY_HD complex<T> sign(complex<T> z) {
   const T size = abs(z);
   if (size == 0) return {0, 0};
-  if (isnan(z) || (isinf(z.re) && isinf(z.im))) return limits<complex<T>>::nan();
+  if (isnan(size) || (isinf(z.re) && isinf(z.im))) return limits<complex<T>>::nan();
   if (isinf(z.re)) return {sign(z.re), 0};
   if (isinf(z.im)) return {0, sign(z.im)};
   return {z.re / size, z.im / size};
@@ -160,7 +160,7 @@ QUARRY_HD complex<T> exp(complex<T> z) {
   return scaled_exp(z.re, complex<T>{cos(z.im), sin(z.im)});
 }
 
-// log |z|, without overflow, and without cancellation where |z| is near 1.
+// log |z|, without overflow, exact for denormals, and without cancellation where |z| is near 1.
 template <class T>
 QUARRY_HD T log_abs(complex<T> z) {
   const T x = abs(z.re), y = abs(z.im), large = maximum(x, y), small = minimum(x, y),
@@ -169,6 +169,10 @@ QUARRY_HD T log_abs(complex<T> z) {
     return T(0.5) * log1p((large - 1) * (large + 1) + small * small);
   if (isinf(size) && isfinite(z))
     return log(hypot(x * T(0.5), y * T(0.5))) + T(0.693147180559945309417);
+  if (size > 0 && size < T(1e-30)) {  // times 2^60
+    const T up = T(1152921504606846976.0);
+    return log(hypot(x * up, y * up)) - T(41.5888308335967185650);
+  }
   return log(size);
 }
 template <class T>

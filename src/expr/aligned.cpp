@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "expr/aligned.hpp"
+
+#include <algorithm>
+
+namespace quarry::expr {
+
+bool is_aligned(const DeviceNDArrayBase& array) {
+  auto places = reinterpret_cast<std::uintptr_t>(array.device_pointer());
+  for (std::size_t d = 0; d < array.ndim(); ++d) {
+    if (array.shape()[d] > 1) places |= static_cast<std::uintptr_t>(array.strides()[d]);
+  }
+  return places % array.dtype().alignment() == 0;
+}
+
+AlignedInputs::Copy::Copy(const DeviceNDArrayBase& of, const Stream& stream)
+    : DeviceNDArrayBase(of.dtype(), of.shape(), {.stream = stream}) {
+  copy_elements(ref(), of.ref(), stream);
+}
+
+AlignedInputs::AlignedInputs(const DeviceNDArrayBase* const* arrays, int count,
+                             const Stream& stream)
+    : given_(arrays) {
+  const bool all =
+      std::all_of(arrays, arrays + count, [](const auto* a) { return is_aligned(*a); });
+  if (!all) replace(count, stream);
+}
+
+void AlignedInputs::replace(int count, const Stream& stream) {
+  for (int k = 0; k < count; ++k) {
+    if (is_aligned(*given_[k])) {
+      replaced_.push_back(given_[k]);
+    } else {
+      copies_.push_back(std::make_unique<Copy>(*given_[k], stream));
+      replaced_.push_back(copies_.back().get());
+    }
+  }
+}
+
+}  // namespace quarry::expr

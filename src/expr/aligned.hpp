@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/ndarray.hpp>
+
+#include <vector>
+
+namespace quarry::expr {
+
+/// Whether every element lies at a multiple of its type's alignment. A GPU faults on anything else,
+/// and then loses its context; views of fields and of adopted memory can be so.
+bool is_aligned(const DeviceNDArrayBase& array);
+
+/// The inputs of a kernel: as they are, but for misaligned ones, of which it holds aligned copies.
+class AlignedInputs {
+ public:
+  AlignedInputs(const DeviceNDArrayBase* const* arrays, int count, const Stream& stream);
+  const DeviceNDArrayBase* const* arrays() const {
+    return replaced_.empty() ? given_ : replaced_.data();
+  }
+
+ private:
+  struct Copy : DeviceNDArrayBase {
+    Copy(const DeviceNDArrayBase& of, const Stream& stream);
+  };
+  void replace(int count, const Stream& stream);
+
+  const DeviceNDArrayBase* const* given_;
+  std::vector<const DeviceNDArrayBase*> replaced_;
+  std::vector<std::unique_ptr<Copy>> copies_;
+};
+
+}  // namespace quarry::expr
