@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <complex>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <sstream>
@@ -33,10 +33,10 @@ static_assert(sizeof(Point) == 12 && sizeof(Particle) == 24);
 
 template <class T>
 class EveryType : public testing::Test {};
-using Types = testing::Types<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, int,
-                             unsigned, long, long long, std::uint64_t, Eigen::half,
-                             Eigen::bfloat16, float, double, std::complex<float>,
-                             std::complex<double>, Point, Particle>;
+using Types =
+    testing::Types<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, int, unsigned,
+                   long, long long, std::uint64_t, Eigen::half, Eigen::bfloat16, float, double,
+                   std::complex<float>, std::complex<double>, Point, Particle>;
 TYPED_TEST_SUITE(EveryType, Types);
 
 template <class T>

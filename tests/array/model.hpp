@@ -14,7 +14,8 @@ namespace quarry::test {
 
 using Ints = std::vector<std::int64_t>;
 
-/// Whether a launch costs so much here (a simulated or a real GPU) that random tests do fewer rounds.
+/// Whether a launch costs so much here (a simulated or a real GPU) that random tests do fewer
+/// rounds.
 inline bool kind_is_slow() { return !get_current_device().is_cpu(); }
 
 /// A dense host array in C order, of any element type (bool too).

@@ -18,9 +18,13 @@ using test::read;
 using test::values;
 
 template <class A>
-concept Fillable = requires(A a) { a.fill(1); };
+concept Fillable = requires(A a) {
+  a.fill(1);
+};
 template <class A>
-concept Addable = requires(A a) { a += 1; };
+concept Addable = requires(A a) {
+  a += 1;
+};
 
 TEST(NDArray, KnowsItsShapeStridesTypeAndSize) {
   const auto a = device_array<float>({2, 3, 4});

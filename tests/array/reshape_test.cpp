@@ -62,6 +62,16 @@ TEST(Reshape, FortranOrderReadsAndWritesTheFirstAxisFirst) {
   EXPECT_EQ(f.ravel(Order::f).buffer(), b.buffer());
 }
 
+TEST(Reshape, OrderAFollowsTheMemory) {
+  const auto c = to_device(counted<int>({2, 3}));
+  const auto f = c.transpose();
+  EXPECT_EQ(values(c.ravel(Order::a)), (std::vector{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(values(f.ravel(Order::a)), (std::vector{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(f.ravel(Order::a).buffer(), c.buffer());
+  EXPECT_EQ(values(c(all, range(_, _, 2)).ravel(Order::a)), (std::vector{0, 2, 3, 5}));
+  EXPECT_EQ(values(f.reshape({2, 3}, Order::a)), (std::vector{0, 2, 4, 1, 3, 5}));
+}
+
 TEST(Reshape, RavelIsAViewWhereItCanBeAndFlattenNever) {
   const auto a = to_device(counted<int>({2, 5, 2}));
   EXPECT_EQ(a.ravel().device_pointer(), a.device_pointer());
@@ -73,8 +83,8 @@ TEST(Reshape, RavelIsAViewWhereItCanBeAndFlattenNever) {
   EXPECT_EQ(values(to_device({1, 2, 3}).ravel()), (std::vector{1, 2, 3}));
 }
 
-/// Whether some strides show the elements that lie at `offsets` as `shape`, by trying: the stride of an axis
-/// is the distance to its second element.
+/// Whether some strides show the elements that lie at `offsets` as `shape`, by trying: the stride
+/// of an axis is the distance to its second element.
 bool some_strides_fit(const Ints& shape, const Ints& offsets) {
   Ints place(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) place[d - 1] = place[d] * shape[d];

@@ -202,9 +202,9 @@ TEST(View, WritingToElementsThatShareMemoryIsRefused) {
     EXPECT_THROW(shared.fill(0), AliasError);
     EXPECT_THROW(shared += 1, AliasError);
     EXPECT_THROW(shared(ellipsis) = shared + 1, AliasError);
-    EXPECT_THROW(shared.copy_to_device(counted<int>(Ints(shared.shape().begin(),
-                                                         shared.shape().end()))),
-                 AliasError);
+    EXPECT_THROW(
+        shared.copy_to_device(counted<int>(Ints(shared.shape().begin(), shared.shape().end()))),
+        AliasError);
     EXPECT_THROW(shared.copy_to_device(zeros<int>(shared.shape())), AliasError);
   }
   EXPECT_EQ(values(a), (std::vector{1, 2, 3}));

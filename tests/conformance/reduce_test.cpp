@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conformance/cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstdint>
+
+#include <Eigen/Core>
+
+namespace quarry::conformance {
+namespace {
+
+const test::Ints input_shape{3, 4, 5};
+
+ReduceAxes axes_of(unsigned mask) {
+  switch (mask) {
+    case 1:
+      return 0;
+    case 2:
+      return -2;
+    case 3:
+      return {0, 1};
+    case 4:
+      return 2;
+    case 5:
+      return {-1, 0};
+    case 6:
+      return {1, 2};
+    default:
+      return {};
+  }
+}
+
+template <class R>
+void compare(const std::string& key, const R& got, unsigned mask, bool keepdims) {
+  using T = typename R::value_type;
+  Reader r = find(key);
+  const auto id = static_cast<TypeId>(r.value<std::uint8_t>());
+  ASSERT_TRUE(DType(id) == dtype_of<T>) << key << ": NumPy gives " << to_string(id);
+  test::Ints shape, want_shape;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const bool reduced = mask >> d & 1;
+    if (!reduced) shape.push_back(input_shape[d]);
+    if (!reduced || keepdims) want_shape.push_back(reduced ? 1 : input_shape[d]);
+  }
+  ASSERT_EQ(got.shape(), test::as_shape(want_shape)) << key;
+  const auto want = r.array<T>(shape);
+  const auto bound = r.array<double>(shape);
+  ASSERT_TRUE(r.at_end());
+  const auto list = test::read(got);
+  expect_close(dtype_of<T>, reinterpret_cast<const std::byte*>(list.data()),
+               reinterpret_cast<const std::byte*>(want.data()), want.count(),
+               {0, true, bound.data()}, key);
+}
+
+/// A reduction of the inputs of one kind, in every layout, over all subsets of the axes.
+template <class T, class F>
+void check(const char* name, const char* inputs, F reduce, std::initializer_list<unsigned> masks) {
+  const std::string type = name_of<T>() + '/' + inputs;
+  if (!has("in/reduce/" + type)) return;
+  const auto host = find("in/reduce/" + type).array<T>(input_shape);
+  for (const unsigned mask : masks) {
+    const std::string key = name + ('/' + type) + '/' + std::to_string(mask);
+    if (!has(key)) continue;
+    for (int layout = 0; layout < 4; ++layout) {
+      const auto a = laid_out(host, layout);
+      for (const bool keepdims : {false, true}) {
+        compare(key, reduce(a, axes_of(mask), ReduceOptions{keepdims}), mask, keepdims);
+      }
+    }
+  }
+}
+
+template <class T>
+class Reductions : public testing::Test {};
+using Types = testing::Types<bool, std::int8_t, std::int32_t, std::uint64_t, Eigen::half, float,
+                             double, std::complex<float>>;
+TYPED_TEST_SUITE(Reductions, Types);
+
+#define REDUCTION(name, function, ...)                                                         \
+  TYPED_TEST(Reductions, name) {                                                               \
+    for (const char* const inputs : {"moderate", "special"}) {                                 \
+      check<TypeParam>(#name, inputs, [](const auto&... x) { return quarry::function(x...); }, \
+                       {__VA_ARGS__});                                                         \
+    }                                                                                          \
+  }
+REDUCTION(sum, sum, 1, 2, 3, 4, 5, 6, 7)
+REDUCTION(prod, prod, 1, 2, 3, 4, 5, 6, 7)
+REDUCTION(mean, mean, 1, 2, 3, 4, 5, 6, 7)
+REDUCTION(min, min, 1, 2, 3, 4, 5, 6, 7)
+REDUCTION(max, max, 1, 2, 3, 4, 5, 6, 7)
+REDUCTION(any, any, 1, 2, 3, 4, 5, 6, 7)
+REDUCTION(all, all_of, 1, 2, 3, 4, 5, 6, 7)
+REDUCTION(argmin, argmin, 1, 2, 4, 7)
+REDUCTION(argmax, argmax, 1, 2, 4, 7)
+#undef REDUCTION
+
+}  // namespace
+}  // namespace quarry::conformance

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/quarry.hpp>
+#include <quarry/xtensor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <complex>
+
+#if __has_include(<xtensor/containers/xtensor.hpp>)
+#include <xtensor/containers/xtensor.hpp>
+#include <xtensor/generators/xrandom.hpp>
+#include <xtensor/views/xstrided_view.hpp>
+#include <xtensor/views/xview.hpp>
+#else
+#include <xtensor/xmath.hpp>
+#include <xtensor/xrandom.hpp>
+#include <xtensor/xstrided_view.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+#endif
+
+namespace quarry {
+namespace {
+
+xt::xarray<double> sample() { return xt::random::rand<double>({4, 5, 6}); }
+
+TEST(Xtensor, ArraysGoAndComeBack) {
+  const xt::xarray<double> a = sample();
+  const auto d = to_device(a);
+  EXPECT_EQ(d.shape(), (Shape{4, 5, 6}));
+  const xt::xarray<double> back = d.copy_to_host();
+  EXPECT_EQ(back, a);
+  EXPECT_EQ(to_device(back).copy_to_host(stream()), a);
+}
+
+TEST(Xtensor, TensorsAndColumnMajorContainers) {
+  const xt::xtensor<float, 2> a{{1, 2, 3}, {4, 5, 6}};
+  EXPECT_EQ(to_device(a).copy_to_host(), a);
+  const xt::xarray<float, xt::layout_type::column_major> f = a;
+  const auto d = to_device(f);
+  EXPECT_TRUE(d.is_f_contiguous());
+  EXPECT_EQ(d.copy_to_host(), a);
+  xt::xarray<float, xt::layout_type::column_major> into(std::vector<std::size_t>{2, 3});
+  d.copy_to_host(into);
+  EXPECT_EQ(into, a);
+}
+
+TEST(Xtensor, UnitAndEmptyAxes) {
+  for (const std::vector<std::size_t>& shape :
+       {std::vector<std::size_t>{}, {1}, {0}, {1, 4, 1}, {3, 0, 2}}) {
+    const xt::xarray<int> a(shape, 7);
+    const auto d = to_device(a);
+    EXPECT_EQ(d.size(), static_cast<std::int64_t>(a.size()));
+    EXPECT_EQ(d.copy_to_host(), a);
+  }
+}
+
+TEST(Xtensor, ViewsGoAsTheyLie) {
+  const xt::xarray<double> a = sample();
+  const auto v = xt::view(a, xt::range(1, 4, 2), xt::all(), 3);
+  EXPECT_EQ(to_device(v).copy_to_host(), xt::xarray<double>(v));
+  const auto r = xt::view(a, xt::range(3, -5, -1), 2, xt::all());
+  EXPECT_EQ(to_device(r).copy_to_host(), xt::xarray<double>(r));
+  const auto t = xt::transpose(a);
+  EXPECT_EQ(to_device(t).copy_to_host(), xt::xarray<double>(t));
+}
+
+TEST(Xtensor, AStridedHostViewGetsOnlyItsElements) {
+  const auto d = to_device({1.0, 2.0, 3.0});
+  xt::xarray<double> host = xt::zeros<double>({3, 4});
+  auto column = xt::view(host, xt::all(), 1);
+  d.copy_to_host(column);
+  const xt::xarray<double> want{{0, 1, 0, 0}, {0, 2, 0, 0}, {0, 3, 0, 0}};
+  EXPECT_EQ(host, want);
+}
+
+TEST(Xtensor, LazyExpressionsAreEvaluatedFirst) {
+  const xt::xarray<double> a = sample();
+  const auto d = to_device(a * 2.0 + 1.0);
+  EXPECT_EQ(d.copy_to_host(), xt::xarray<double>(a * 2.0 + 1.0));
+  EXPECT_EQ(to_device(xt::ones<float>({2, 2})).copy_to_host(), (xt::xarray<float>{{1, 1}, {1, 1}}));
+}
+
+TEST(Xtensor, ComplexAndBool) {
+  xt::xarray<std::complex<float>> c = xt::ones<std::complex<float>>({2, 2});
+  c(1, 0) = {3, 4};
+  EXPECT_EQ(to_device(c).copy_to_host(), c);
+  xt::xarray<bool> b = xt::ones<bool>({3});
+  b(1) = false;
+  EXPECT_EQ(to_device(b).copy_to_host(), b);
+  EXPECT_EQ((!to_device(b)).copy_to_host(), xt::xarray<bool>(!b));
+}
+
+TEST(Xtensor, ComputesWhatXtensorComputes) {
+  const xt::xarray<double> a = sample(), b = sample();
+  const auto x = to_device(a), y = to_device(b);
+  EXPECT_TRUE(xt::allclose((sqrt(x) * y - x / (y + 1.0)).copy_to_host(),
+                           xt::sqrt(a) * b - a / (b + 1.0), 1e-14));
+  EXPECT_TRUE(xt::allclose(sum(x, {0, 2}).copy_to_host(), xt::sum(a, {0, 2}), 1e-14));
+  EXPECT_TRUE(xt::allclose(max(x * y, 1).copy_to_host(), xt::amax(a * b, {1})));
+  EXPECT_EQ((x < y).copy_to_host(), xt::xarray<bool>(a < b));
+}
+
+TEST(Xtensor, ShapesMustAgree) {
+  const auto d = zeros<double>({2, 3});
+  xt::xarray<double> wrong = xt::zeros<double>({3, 2});
+  EXPECT_THROW(d.copy_to_host(wrong), ShapeError);
+  EXPECT_THROW(d.copy_to_device(wrong), ShapeError);
+}
+
+TEST(Xtensor, AnAdaptorSharesTheMemoryOfTheCpu) {
+  const auto d = zeros<double>({3, 4}, {.device = Device::cpu()});
+  d.stream().synchronize();
+  auto host = xadapt(d(all, range(_, _, 2)));
+  host(1, 1) = 5.0;
+  EXPECT_EQ(d(1, 2).item(), 5.0);
+  EXPECT_EQ(host.shape()[1], 2u);
+  auto reversed = xadapt(d(range(_, _, -1)));
+  EXPECT_EQ(reversed(1, 2), 5.0);
+  if (!get_current_device().is_cpu()) EXPECT_THROW(xadapt(zeros<double>({3})), LogicError);
+}
+
+}  // namespace
+}  // namespace quarry

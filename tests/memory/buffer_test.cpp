@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/quarry.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace quarry {
+namespace {
+
+PoolStatistics now() { return pool_statistics(get_current_device()); }
+
+TEST(Buffer, KnowsItsBytesStreamAndDevice) {
+  const Stream s = stream();
+  const auto buffer = Buffer::allocate(1000, s);
+  EXPECT_EQ(buffer->bytes(), 1000u);
+  EXPECT_EQ(buffer->stream(), s);
+  EXPECT_EQ(buffer->device(), s.device());
+  EXPECT_NE(buffer->data(), nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % 256, 0u);
+}
+
+TEST(Buffer, ZeroBytesTakeNoMemory) {
+  const auto before = now();
+  const auto buffer = Buffer::allocate(0, default_stream());
+  EXPECT_EQ(buffer->bytes(), 0u);
+  EXPECT_EQ(buffer->data(), nullptr);
+  EXPECT_EQ(now().active_bytes, before.active_bytes);
+  EXPECT_EQ(now().allocations, before.allocations);
+}
+
+TEST(Buffer, FreedMemoryIsUsedAgainInItsStream) {
+  const Stream s = stream();
+  auto buffer = Buffer::allocate(5000, s);
+  const auto* const address = buffer->data();
+  buffer.reset();
+  const auto before = now();
+  buffer = Buffer::allocate(4990, s);
+  EXPECT_EQ(buffer->data(), address);
+  EXPECT_EQ(now().allocations, before.allocations);
+  EXPECT_LT(now().held_bytes, before.held_bytes);
+  const auto second = Buffer::allocate(5000, s);
+  EXPECT_NE(second->data(), address);
+}
+
+TEST(Buffer, MemoryOfAStreamThatIsGoneIsUsedByOthers) {
+  trim_pool(get_current_device());
+  const std::byte* address = nullptr;
+  {
+    const Stream s = stream();
+    address = Buffer::allocate(3'000'000, s)->data();
+  }
+  const Stream other = stream();
+  EXPECT_EQ(Buffer::allocate(3'000'000, other)->data(), address);
+}
+
+TEST(Buffer, StatisticsAddUpAndTrimGivesBack) {
+  trim_pool(get_current_device());
+  const auto before = now();
+  EXPECT_EQ(before.held_bytes, 0u);
+  {
+    const auto a = Buffer::allocate(1 << 20, default_stream());
+    EXPECT_EQ(now().active_bytes, before.active_bytes + (1 << 20));
+    EXPECT_EQ(now().allocations, before.allocations + 1);
+  }
+  EXPECT_EQ(now().active_bytes, before.active_bytes);
+  EXPECT_EQ(now().held_bytes, std::size_t{1} << 20);
+  trim_pool(get_current_device());
+  EXPECT_EQ(now().held_bytes, 0u);
+}
+
+TEST(Buffer, TheSizeOfABlockLosesAtMostAnEighth) {
+  for (std::size_t bytes = 513; bytes < 10'000'000; bytes = bytes * 5 / 4 + 7) {
+    const auto before = now().active_bytes;
+    const auto buffer = Buffer::allocate(bytes, default_stream());
+    const std::size_t taken = now().active_bytes - before;
+    EXPECT_GE(taken, bytes);
+    EXPECT_LE(taken, bytes + bytes / 8 + 1);
+  }
+  trim_pool(get_current_device());
+}
+
+TEST(Buffer, MoreThanTheDeviceHasIsAMemoryErrorThatSaysHowMuch) {
+  const auto before = now();
+  const std::size_t total = get_current_device().memory_info().total;
+  const std::size_t asked = total > (std::size_t{1} << 55) ? std::size_t{1} << 61 : total * 64;
+  try {
+    Buffer::allocate(asked, default_stream());
+    FAIL();
+  } catch (const MemoryError& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find(std::to_string(asked)), std::string::npos) << text;
+    EXPECT_NE(text.find(to_string(get_current_device())), std::string::npos) << text;
+    EXPECT_NE(text.find("free"), std::string::npos) << text;
+  }
+  EXPECT_EQ(now().active_bytes, before.active_bytes);
+  EXPECT_EQ(sum(ones<int>({10})).item(), 10);  // the next kernel works
+}
+
+TEST(Buffer, AnArrayLargerThanTheDeviceIsAMemoryError) {
+  const auto huge = static_cast<std::int64_t>(get_current_device().memory_info().total) * 8;
+  EXPECT_THROW(zeros<double>({huge}), MemoryError);
+  auto a = ones<double>({3});
+  EXPECT_THROW(a = zeros<double>({huge}), MemoryError);
+  EXPECT_EQ(sum(a).item(), 3.0);  // the destination of a failed assignment stays as it was
+}
+
+TEST(Buffer, SizesThatRoundingUpWouldWrapAreRefused) {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t bytes : {most, most - 100, most / 2, (most >> 2) + 2}) {
+    EXPECT_THROW(Buffer::allocate(bytes, default_stream()), SizeOverflow);
+  }
+}
+
+TEST(Buffer, AdoptedMemoryIsKeptByItsOwnerAndNotFreed) {
+  const Device cpu = Device::cpu();
+  auto owner = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
+  const std::weak_ptr<std::vector<float>> watch = owner;
+  {
+    const auto buffer = Buffer::adopt(owner->data(), 12, default_stream(cpu), owner);
+    const DeviceNDArray<float> a({Shape{3}, Strides{4}}, buffer->data(), buffer);
+    a += 1.f;
+    a.stream().synchronize();
+    EXPECT_EQ((*owner)[2], 4.f);
+    owner.reset();
+    EXPECT_FALSE(watch.expired());
+    EXPECT_EQ(sum(a).item(), 9.f);
+  }
+  EXPECT_TRUE(watch.expired());
+  EXPECT_THROW(Buffer::adopt(nullptr, 0, default_stream(cpu), nullptr), LogicError);
+}
+
+/// Holds a stream until it is told to go on.
+struct Gate {
+  explicit Gate(const Stream& s) {
+    s.add_callback([ready = open.get_future().share()](const Stream&) { ready.wait(); });
+  }
+  std::promise<void> open;
+};
+
+TEST(Buffer, MemoryFreedWhileAnotherStreamUsesItIsReusedOnlyAfterwards) {
+  const Stream home = stream(), other = stream();
+  std::vector<int> got(1000);
+  const auto result = zeros<int>({1000}, {.stream = other});
+  other.synchronize();
+  Gate gate(other);
+  {
+    const auto a = full<int>({1000}, 1, {.stream = home});
+    home.synchronize();
+    result.copy_to_device(a, other);  // waits behind the gate
+  }
+  // the freed memory comes back to its home stream, whose work waits for the other stream
+  const auto b = full<int>({1000}, 2, {.stream = home});
+  EXPECT_FALSE(home.is_done());
+  gate.open.set_value();
+  other.synchronize();
+  result.copy_to_host(got);
+  EXPECT_EQ(got, std::vector<int>(1000, 1));
+  EXPECT_EQ(sum(b).item(), 2000);
+}
+
+TEST(Buffer, MemoryFreedOnItsOwnStreamIsReusedWithoutWaiting) {
+  const Stream home = stream();
+  const auto result = zeros<int>({1000}, {.stream = home});
+  {
+    const auto a = full<int>({1000}, 1, {.stream = home});
+    result(all) = a + 1;
+  }
+  const auto b = full<int>({1000}, 7, {.stream = home});
+  EXPECT_EQ(sum(result).item(), 2000);
+  EXPECT_EQ(sum(b).item(), 7000);
+}
+
+TEST(Buffer, ManyThreadsAllocateAndFree) {
+  const auto before = now();
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([t, &wrong] {
+      const Stream s = stream();
+      std::vector<int> host(300);
+      for (int i = 0; i < 40; ++i) {
+        const auto a = full<int>({300}, t * 1000 + i, {.stream = s});
+        const auto b = a.copy();
+        b.copy_to_host(host);
+        wrong += host[299] != t * 1000 + i;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(now().active_bytes, before.active_bytes);
+}
+
+TEST(Buffer, FreedByAnotherThreadThanTheOneThatAllocated) {
+  auto a = std::make_unique<DeviceNDArray<int>>(full<int>({100}, 4));
+  const auto before = now().active_bytes;
+  std::thread([&a] { a.reset(); }).join();
+  EXPECT_LT(now().active_bytes, before);
+}
+
+}  // namespace
+}  // namespace quarry

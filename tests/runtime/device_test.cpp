@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/quarry.hpp>
+
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace quarry {
+namespace {
+
+TEST(Device, TheCpuIsAlwaysThere) {
+  const Device cpu = Device::cpu();
+  EXPECT_TRUE(cpu.is_cpu());
+  EXPECT_EQ(cpu.id(), 0);
+  EXPECT_FALSE(cpu.name().empty());
+  EXPECT_TRUE(cpu.uuid().empty());
+  EXPECT_EQ(cpu.compute_capability(), (std::pair{0, 0}));
+  EXPECT_EQ(to_string(cpu), "cpu");
+  const MemoryInfo memory = cpu.memory_info();
+  EXPECT_GT(memory.total, 0u);
+  EXPECT_LE(memory.free, memory.total);
+  EXPECT_EQ(cpu, Device::cpu());
+}
+
+TEST(Device, ParsesItsName) {
+  EXPECT_EQ(Device::parse("cpu"), Device::cpu());
+  for (const char* const bad : {"", "gpu", "CPU", "cuda:", "cuda:x", "cuda:0x",
+                                "cuda: ", "cuda:1e3", "cpu:0", "cuda:99999999999999999999"}) {
+    EXPECT_THROW(Device::parse(bad), Error) << bad;
+  }
+  if (is_available()) {
+    EXPECT_EQ(Device::parse("cuda"), Device::cuda(0));
+    EXPECT_EQ(Device::parse("cuda:0"), Device::cuda(0));
+    EXPECT_THROW(Device::parse("cuda:-1"), IndexError);
+    EXPECT_THROW(Device::parse("cuda:4096"), IndexError);
+  } else {
+    EXPECT_THROW(Device::parse("cuda"), BackendUnavailable);
+  }
+}
+
+TEST(Device, GpusAreIndexableAndIterable) {
+  std::size_t count = 0;
+  for (const Device device : gpus) {
+    EXPECT_EQ(device.id(), static_cast<int>(count));
+    EXPECT_EQ(device, gpus[static_cast<int>(count)]);
+    EXPECT_EQ(to_string(device), "cuda:" + std::to_string(count++));
+  }
+  EXPECT_EQ(count, gpus.size());
+  EXPECT_EQ(list_devices().size(), count);
+  EXPECT_EQ(gpus.empty(), !is_available());
+  const int past = static_cast<int>(count);
+  if (count > 0) {
+    EXPECT_THROW(gpus[past], IndexError);
+    EXPECT_THROW(gpus[-1], IndexError);
+    EXPECT_THROW(select_device(past), IndexError);
+    EXPECT_TRUE(why_unavailable().empty());
+    EXPECT_GT(driver_version().first, 0);
+  } else {
+    EXPECT_THROW(gpus[0], BackendUnavailable);
+    EXPECT_THROW(select_device(0), BackendUnavailable);
+    EXPECT_FALSE(why_unavailable().empty());
+  }
+}
+
+TEST(Device, KnowsWhatAGpuIs) {
+  for (const Device gpu : gpus) {
+    EXPECT_FALSE(gpu.is_cpu());
+    EXPECT_GE(gpu.compute_capability().first, 1);
+    EXPECT_EQ(gpu.uuid().substr(0, 4), "GPU-");
+    EXPECT_EQ(gpu.uuid().size(), 40u);
+    EXPECT_EQ(gpu.attribute("WARP_SIZE"), 32);
+    EXPECT_GT(gpu.attributes().size(), 20u);
+    EXPECT_THROW(gpu.attribute("NO_SUCH_THING"), LogicError);
+    EXPECT_FALSE(gpu.can_access_peer(Device::cpu()));
+  }
+  EXPECT_THROW(Device::cpu().attribute("NO_SUCH_THING"), LogicError);
+}
+
+TEST(Device, DetectPrintsEachDeviceAndASummary) {
+  std::ostringstream out;
+  EXPECT_EQ(detect(out), is_available());
+  const std::string count = std::to_string(gpus.size());
+  EXPECT_NE(out.str().find("Found " + count + " CUDA devices"), std::string::npos);
+  EXPECT_NE(out.str().find(count + "/" + count + " devices are supported"), std::string::npos);
+  for (const Device gpu : gpus) {
+    EXPECT_NE(out.str().find(gpu.name()), std::string::npos);
+    EXPECT_NE(out.str().find(gpu.uuid()), std::string::npos);
+  }
+  if (!is_available()) EXPECT_NE(out.str().find(why_unavailable()), std::string::npos);
+}
+
+TEST(Device, GuardsRestoreTheCurrentDeviceInAnyNesting) {
+  const Device before = get_current_device();
+  {
+    const DeviceGuard outer(Device::cpu());
+    EXPECT_EQ(Device(), Device::cpu());
+    EXPECT_EQ(zeros<int>({1}).device(), Device::cpu());
+    {
+      const DeviceGuard inner(before);
+      EXPECT_EQ(get_current_device(), before);
+    }
+    EXPECT_EQ(get_current_device(), Device::cpu());
+    EXPECT_EQ(current_context().device(), Device::cpu());
+    EXPECT_EQ(current_stream().device(), Device::cpu());
+  }
+  EXPECT_EQ(get_current_device(), before);
+  try {
+    with_device(Device::cpu(), []() -> int { throw 7; });
+  } catch (int) {
+  }
+  EXPECT_EQ(get_current_device(), before);
+  EXPECT_EQ(with_device(Device::cpu(), [] { return to_string(Device()); }), "cpu");
+}
+
+TEST(Device, TheCurrentDeviceIsPerThread) {
+  const Device before = get_current_device();
+  std::thread([] { set_current_device(Device::cpu()); }).join();
+  EXPECT_EQ(get_current_device(), before);
+  std::thread([&] { EXPECT_EQ(get_current_device(), before); }).join();
+}
+
+TEST(Device, CloseKeepsArraysValid) {
+  const auto a = arange(100);
+  close();
+  close();
+  EXPECT_EQ(sum(a).item(), 4950);
+  if (get_current_device().is_cpu()) {
+    EXPECT_THROW(gpus.current(), LogicError);
+  } else {
+    EXPECT_EQ(gpus.current(), get_current_device());
+  }
+}
+
+TEST(Device, ContextIsTheDevices) {
+  const Context context = require_context();
+  EXPECT_EQ(context, current_context());
+  EXPECT_EQ(context.device(), get_current_device());
+  EXPECT_GT(context.get_memory_info().total, 0u);
+  context.synchronize();
+  synchronize();
+}
+
+TEST(Device, ResetIsRefusedWhileArraysAreAlive) {
+  const auto a = zeros<float>({100});
+  EXPECT_THROW(a.device().reset(), LogicError);
+  EXPECT_EQ(sum(a).item(), 0.f);
+}
+
+/// What the library prints in a new process of this program that finds its default device.
+std::string default_device_with(const std::string& environment) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string command = "env -u QUARRY_DEVICE -u CUDA_DEVICE HOME=/nonexistent " +
+                              environment + " QUARRY_TEST_CHILD=1 GTEST_OUTPUT= '" + program +
+                              "' --gtest_filter=DefaultDevice.Child 2>&1";
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string text;
+  char chunk[512];
+  while (std::size_t n = fread(chunk, 1, sizeof chunk, pipe)) text.append(chunk, n);
+  pclose(pipe);
+  const auto at = text.find("default: ");
+  return at == std::string::npos ? text : text.substr(at + 9, text.find('\n', at) - at - 9);
+}
+
+TEST(DefaultDevice, Child) {
+  if (!getenv("QUARRY_TEST_CHILD")) GTEST_SKIP() << "run by the other tests";
+  if (const char* const chosen = getenv("QUARRY_TEST_DEFAULT")) {
+    setenv("QUARRY_DEVICE", chosen, 1);
+  } else {
+    unsetenv("QUARRY_DEVICE");  // which the test program has set
+  }
+  std::thread([] {
+    try {
+      const std::string name = to_string(get_current_device());
+      std::cout << "default: " << name << std::endl;
+    } catch (const BackendUnavailable&) {
+      std::cout << "default: unavailable" << std::endl;
+    } catch (const Error& e) {
+      std::cout << "default: refused " << e.what() << std::endl;
+    }
+  }).join();
+}
+
+TEST(DefaultDevice, IsTheFirstGpuElseTheCpu) {
+  EXPECT_EQ(default_device_with(""), is_available() ? "cuda:0" : "cpu");
+}
+
+TEST(DefaultDevice, IsWhatTheVariablesName) {
+  EXPECT_EQ(default_device_with("QUARRY_TEST_DEFAULT=cpu"), "cpu");
+  EXPECT_EQ(default_device_with("QUARRY_TEST_DEFAULT=cpu CUDA_DEVICE=7"), "cpu");
+  const std::string cuda = is_available() ? "cuda:0" : "unavailable";
+  EXPECT_EQ(default_device_with("QUARRY_TEST_DEFAULT=cuda"), cuda);
+  EXPECT_EQ(default_device_with("QUARRY_TEST_DEFAULT=cuda:0"), cuda);
+  EXPECT_EQ(default_device_with("CUDA_DEVICE=0"), cuda);
+  EXPECT_EQ(default_device_with("QUARRY_TEST_DEFAULT= CUDA_DEVICE=0"), cuda);
+}
+
+TEST(DefaultDevice, GarbageInTheVariablesIsRefusedByName) {
+  EXPECT_EQ(default_device_with("QUARRY_TEST_DEFAULT=fast").substr(0, 7), "refused");
+  EXPECT_NE(default_device_with("CUDA_DEVICE=one").find("CUDA_DEVICE"), std::string::npos);
+  EXPECT_NE(default_device_with("CUDA_DEVICE=-1 ").find(is_available() ? "refused" : "unavailable"),
+            std::string::npos);
+}
+
+TEST(DefaultDevice, IsWhatTheFileInTheHomeDirectoryNames) {
+  std::string home = (std::filesystem::temp_directory_path() / "quarry-home-XXXXXX").string();
+  ASSERT_NE(mkdtemp(home.data()), nullptr);
+  std::ofstream(home + "/.cuda-device") << "0\n";
+  EXPECT_EQ(default_device_with("HOME=" + home), is_available() ? "cuda:0" : "unavailable");
+  std::ofstream(home + "/.cuda-device") << "nonsense";
+  EXPECT_NE(default_device_with("HOME=" + home).find(".cuda-device"), std::string::npos);
+  std::filesystem::remove_all(home);
+}
+
+}  // namespace
+}  // namespace quarry

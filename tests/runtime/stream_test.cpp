@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/quarry.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <thread>
+
+namespace quarry {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Holds a stream until opened; opens by itself at the end of the scope.
+class Gate {
+ public:
+  explicit Gate(const Stream& stream) : stream_(stream) {
+    stream.add_callback([opened = opened_.get_future().share()](const Stream&) { opened.wait(); });
+  }
+  ~Gate() {
+    open();
+    try {
+      stream_.synchronize();
+    } catch (...) {
+    }
+  }
+  void open() {
+    if (!std::exchange(is_open_, true)) opened_.set_value();
+  }
+
+ private:
+  std::promise<void> opened_;
+  bool is_open_ = false;
+  Stream stream_;
+};
+
+/// 0 + 1 + ... + 999, computed in the stream.
+std::int64_t values_sum_on(const Stream& s) {
+  return sum(arange<std::int64_t>(0, 1000, 1, {.stream = s})).item();
+}
+
+TEST(Stream, DefaultStreamsAreTheDevices) {
+  EXPECT_EQ(default_stream(), Stream());
+  EXPECT_TRUE(default_stream().is_default());
+  EXPECT_FALSE(default_stream().is_external());
+  EXPECT_EQ(default_stream().handle(), 0u);
+  EXPECT_EQ(default_stream().device(), get_current_device());
+  EXPECT_TRUE(legacy_default_stream().is_default());
+  EXPECT_TRUE(per_thread_default_stream().is_default());
+  if (!get_current_device().is_cpu()) {
+    EXPECT_EQ(legacy_default_stream().handle(), 1u);
+    EXPECT_EQ(per_thread_default_stream().handle(), 2u);
+  }
+  for (const Stream& s : {default_stream(), legacy_default_stream(), per_thread_default_stream()}) {
+    const auto a = full<int>({10}, 3, {.stream = s});
+    EXPECT_EQ(sum(a).item(), 30);
+  }
+}
+
+TEST(Stream, NewStreamsDifferAndCopiesAreTheSame) {
+  const Stream a = stream(), b = stream();
+  EXPECT_FALSE(a == b);
+  const Stream c = a;
+  EXPECT_TRUE(a == c);
+  EXPECT_FALSE(a.is_default());
+  EXPECT_TRUE(a.is_done());
+  EXPECT_EQ(a.device(), get_current_device());
+}
+
+TEST(Stream, PriorityIsClamped) {
+  const Stream urgent = stream({.priority = -1000}), idle = stream({.priority = 1000});
+  EXPECT_LE(urgent.priority(), idle.priority());
+  EXPECT_GT(urgent.priority(), -1000);
+  EXPECT_LT(idle.priority(), 1000);
+  EXPECT_EQ(values_sum_on(stream({.non_blocking = true})), 499500);
+}
+
+TEST(Stream, WorkIsDoneInOrder) {
+  const Stream s = stream();
+  std::atomic<int> step = 0;
+  int first = -1, second = -1;
+  s.add_callback([&](const Stream&) { first = step++; });
+  s.add_callback([&](const Stream&) { second = step++; });
+  s.synchronize();
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);
+}
+
+TEST(Stream, IsDoneOnlyWhenItsWorkIs) {
+  const Stream s = stream();
+  Gate gate(s);
+  EXPECT_FALSE(s.is_done());
+  gate.open();
+  s.synchronize();
+  EXPECT_TRUE(s.is_done());
+}
+
+TEST(Stream, WhatACallbackThrowsComesOutOfTheNextSynchronize) {
+  const Stream s = stream();
+  s.add_callback([](const Stream&) { throw std::runtime_error("from the callback"); });
+  s.add_callback([](const Stream&) { throw std::logic_error("the second one is dropped"); });
+  try {
+    s.synchronize();
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_STREQ(e.what(), "from the callback");
+  }
+  EXPECT_NO_THROW(s.synchronize());
+  EXPECT_EQ(values_sum_on(s), 499500);
+}
+
+TEST(Stream, AnEmptyCallbackIsRefused) { EXPECT_THROW(stream().add_callback({}), LogicError); }
+
+TEST(Stream, ACallbackGetsItsStream) {
+  const Stream s = stream();
+  bool same = false;
+  s.add_callback([&](const Stream& mine) { same = mine == s; });
+  s.synchronize();
+  EXPECT_TRUE(same);
+}
+
+TEST(Stream, TheLastHandleMayBeDroppedInACallback) {
+  auto done = std::make_shared<std::promise<void>>();
+  auto future = done->get_future();
+  {
+    auto s = std::make_unique<Stream>(stream());
+    Stream& there = *s;
+    there.add_callback([s = std::shared_ptr<Stream>(std::move(s)), done](const Stream&) mutable {
+      s.reset();
+      done->set_value();
+    });
+  }
+  synchronize();
+  EXPECT_EQ(future.wait_for(10s), std::future_status::ready);
+  stream().synchronize();  // the library drops what the callback held
+}
+
+TEST(Stream, AsyncDoneIsReadyAfterTheWork) {
+  const Stream s = stream();
+  Gate gate(s);
+  auto done = s.async_done();
+  EXPECT_EQ(done.wait_for(20ms), std::future_status::timeout);
+  gate.open();
+  s.synchronize();
+  EXPECT_EQ(done.get(), s);
+}
+
+TEST(Stream, AutoSynchronizeWaitsAtTheEndOfItsScope) {
+  const Stream s = stream();
+  std::atomic<bool> done = false;
+  {
+    const auto scope = s.auto_synchronize();
+    EXPECT_EQ(*scope, s);
+    s.add_callback([&](const Stream&) {
+      std::this_thread::sleep_for(20ms);
+      done = true;
+    });
+  }
+  EXPECT_TRUE(done);
+}
+
+TEST(Stream, AutoSynchronizeDoesNotWaitForAnException) {
+  const Stream s = stream();
+  Gate gate(s);
+  EXPECT_THROW(
+      {
+        const auto scope = s.auto_synchronize();
+        throw 1;
+      },
+      int);
+  EXPECT_FALSE(s.is_done());
+}
+
+TEST(Stream, AutoSynchronizeThrowsWhatACallbackThrew) {
+  const Stream s = stream();
+  EXPECT_THROW(
+      {
+        const auto scope = s.auto_synchronize();
+        s.add_callback([](const Stream&) { throw std::out_of_range("late"); });
+      },
+      std::out_of_range);
+}
+
+TEST(Stream, WaitsForAnEventOfAnotherStream) {
+  const Stream first = stream(), second = stream();
+  Gate gate(first);
+  const Event ready = first.record();
+  second.wait_event(ready);
+  EXPECT_FALSE(second.is_done());
+  gate.open();
+  second.synchronize();
+  EXPECT_TRUE(ready.query());
+}
+
+TEST(Stream, DroppedWithPendingWorkItStillCompletes) {
+  std::atomic<bool> done = false;
+  DeviceNDArray<int> a;
+  {
+    const Stream s = stream();
+    s.add_callback([](const Stream&) { std::this_thread::sleep_for(20ms); });
+    a = full<int>({1000}, 5, {.stream = s});
+    s.add_callback([&](const Stream&) { done = true; });
+  }
+  EXPECT_EQ(sum(a).item(), 5000);
+  a.stream().synchronize();
+  EXPECT_TRUE(done);
+}
+
+TEST(Stream, ExternalStreamsAreRefusedWhereTheyHaveNoMeaning) {
+  if (get_current_device().is_cpu()) {
+    EXPECT_THROW(external_stream(0x1000), LogicError);
+    return;
+  }
+  EXPECT_THROW(external_stream(0), LogicError);
+  const Stream mine = stream();
+  const Stream foreign = external_stream(mine.handle());
+  EXPECT_TRUE(foreign.is_external());
+  EXPECT_EQ(values_sum_on(foreign), 499500);
+}
+
+TEST(Stream, OfAnotherDeviceIsRefused) {
+  if (get_current_device().is_cpu()) GTEST_SKIP() << "needs a GPU beside the CPU";
+  const Stream s = stream({.device = Device::cpu()});
+  EXPECT_THROW(zeros<float>({3}, {.stream = s, .device = get_current_device()}), LogicError);
+  const auto a = zeros<float>({3});
+  std::vector<float> host(3);
+  EXPECT_THROW(a.copy_to_host(host, s), LogicError);
+  EXPECT_THROW(a.copy_to_device(host, s), LogicError);
+}
+
+TEST(Stream, GuardsNestAndAreOfTheThread) {
+  const Stream s = stream(), t = stream();
+  {
+    const StreamGuard outer(s);
+    {
+      const StreamGuard inner(t);
+      EXPECT_EQ(current_stream(), t);
+      std::thread([] { EXPECT_EQ(current_stream(), default_stream()); }).join();
+    }
+    EXPECT_EQ(current_stream(), s);
+  }
+  EXPECT_EQ(current_stream(), default_stream());
+}
+
+TEST(Stream, ManyThreadsEachWithTheirStream) {
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&right] {
+      const Stream s = stream();
+      for (int k = 0; k < 5; ++k) right += values_sum_on(s) == 499500;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(right, 40);
+}
+
+}  // namespace
+}  // namespace quarry
