@@ -42,9 +42,10 @@ const File& file() {
   return all;
 }
 
-/// A component of an element: an integer, or a floating number with the step at its magnitude.
+/// A component of an element: an integer, or a floating number with the step at its magnitude and
+/// the power of two past the largest number.
 struct Component {
-  long double value, step;
+  long double value, step, past = 0;
 };
 
 template <class T>
@@ -60,16 +61,18 @@ std::vector<Component> components(const std::byte* at) {
     const R big = std::max(std::abs(v.real()), std::abs(v.imag()));
     const long double s =
         step(big, std::numeric_limits<R>::digits - 1, std::numeric_limits<R>::min_exponent - 1);
-    return {{v.real(), s}, {v.imag(), s}};
+    const long double past = std::ldexp(1.0L, std::numeric_limits<R>::max_exponent);
+    return {{v.real(), s, past}, {v.imag(), s, past}};
   } else if constexpr (std::is_integral_v<T>) {
     return {{static_cast<long double>(v), 0}};
   } else if constexpr (std::is_same_v<T, Eigen::half>) {
-    return {{float(v), step(float(v), 10, -14)}};
+    return {{float(v), step(float(v), 10, -14), 0x1p16L}};
   } else if constexpr (std::is_same_v<T, Eigen::bfloat16>) {
-    return {{float(v), step(float(v), 7, -126)}};
+    return {{float(v), step(float(v), 7, -126), 0x1p128L}};
   } else {
-    return {
-        {v, step(v, std::numeric_limits<T>::digits - 1, std::numeric_limits<T>::min_exponent - 1)}};
+    return {{v,
+             step(v, std::numeric_limits<T>::digits - 1, std::numeric_limits<T>::min_exponent - 1),
+             std::ldexp(1.0L, std::numeric_limits<T>::max_exponent)}};
   }
 }
 
@@ -87,8 +90,15 @@ bool close(const Component& got, const Component& want, const Tolerance& t, doub
     const bool same_sign = std::signbit(got.value) == std::signbit(want.value);
     return got.value != 0 || same_sign || t.either_zero || t.ulps > 0 || t.bound;
   }
-  if (std::isinf(got.value) || std::isinf(want.value)) return false;
-  return std::abs(got.value - want.value) <= std::max<long double>(t.ulps * want.step, bound);
+  // an infinity is one step past the largest number
+  const auto place = [&](const Component& c) {
+    return std::isinf(c.value) ? std::copysign(c.past, c.value) : c.value;
+  };
+  const bool one_is_infinite = std::isinf(got.value) || std::isinf(want.value);
+  if (one_is_infinite && t.ulps == 0) return false;
+  const long double step = std::isinf(want.value) ? got.step : want.step;
+  return std::abs(place(got) - place(want)) <=
+         (one_is_infinite ? t.ulps * step : std::max<long double>(t.ulps * want.step, bound));
 }
 
 bool any_of_kind(const std::vector<Component>& c, bool (*is)(long double)) {

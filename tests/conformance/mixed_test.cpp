@@ -79,7 +79,7 @@ TYPED_TEST(Selection, WhereAndClip) {
   Reader in = find("in3/" + name_of<T>());
   const auto c = in.array<bool>(shape);
   const auto x = in.array<T>(shape), y = in.array<T>(shape), z = in.array<T>(shape);
-  for (int layout = 0; layout < 4; ++layout) {
+  for (const int layout : layouts()) {
     const auto first = laid_out(x, layout);
     expect_case("where/" + name_of<T>(), where(laid_out(c, 2), first, to_device(y)), shape);
     if constexpr (!std::is_same_v<T, bool>) {

@@ -63,7 +63,7 @@ void check(const char* name, const char* inputs, F reduce, std::initializer_list
   for (const unsigned mask : masks) {
     const std::string key = name + ('/' + type) + '/' + std::to_string(mask);
     if (!has(key)) continue;
-    for (int layout = 0; layout < 4; ++layout) {
+    for (const int layout : layouts()) {
       const auto a = laid_out(host, layout);
       for (const bool keepdims : {false, true}) {
         compare(key, reduce(a, axes_of(mask), ReduceOptions{keepdims}), mask, keepdims);

@@ -117,7 +117,9 @@ TEST(Xtensor, AnAdaptorSharesTheMemoryOfTheCpu) {
   EXPECT_EQ(host.shape()[1], 2u);
   auto reversed = xadapt(d(range(_, _, -1)));
   EXPECT_EQ(reversed(1, 2), 5.0);
-  if (!get_current_device().is_cpu()) EXPECT_THROW(xadapt(zeros<double>({3})), LogicError);
+  if (!get_current_device().is_cpu()) {
+    EXPECT_THROW(xadapt(zeros<double>({3})), LogicError);
+  }
 }
 
 }  // namespace

@@ -93,7 +93,9 @@ TEST(Device, DetectPrintsEachDeviceAndASummary) {
     EXPECT_NE(out.str().find(gpu.name()), std::string::npos);
     EXPECT_NE(out.str().find(gpu.uuid()), std::string::npos);
   }
-  if (!is_available()) EXPECT_NE(out.str().find(why_unavailable()), std::string::npos);
+  if (!is_available()) {
+    EXPECT_NE(out.str().find(why_unavailable()), std::string::npos);
+  }
 }
 
 TEST(Device, GuardsRestoreTheCurrentDeviceInAnyNesting) {
