@@ -9,8 +9,8 @@
 #include <xtensor/xarray.hpp>
 #endif
 
-/// xtensor in and out. Containers, tensors, adaptors and views with memory of their own go to the device as
-/// they lie (see to_device, copy_to_host); lazy xtensor expressions are evaluated first.
+/// xtensor in and out. Containers, tensors, adaptors and views with memory of their own go to the
+/// device as they lie (see to_device, copy_to_host); lazy xtensor expressions are evaluated first.
 namespace quarry {
 
 /// What copy_to_host() makes: a row-major xt::xarray.
@@ -24,14 +24,15 @@ struct HostArrayOf<T, void> {
 };
 
 template <class E>
-  requires(!HostArray<E>)
-auto to_device(const xt::xexpression<E>& expression, const ArrayOptions& options = {}) {
+requires(!HostArray<E>) auto to_device(const xt::xexpression<E>& expression,
+                                       const ArrayOptions& options = {}) {
   const xt::xarray<typename E::value_type> values = expression.derived_cast();
   return to_device(values, options);
 }
 
-/// An xtensor adaptor over the elements of an array on the CPU device: the same memory, no copy. The array
-/// must outlive it, and work queued on it must be done. Throws LogicError for an array on a GPU.
+/// An xtensor adaptor over the elements of an array on the CPU device: the same memory, no copy.
+/// The array must outlive it, and work queued on it must be done. Throws LogicError for an array on
+/// a GPU.
 template <class T>
 auto xadapt(const DeviceNDArray<T>& array) {
   require<LogicError>(array.device().is_cpu(), [&] {
@@ -40,7 +41,8 @@ auto xadapt(const DeviceNDArray<T>& array) {
   std::vector<std::size_t> shape(array.shape().begin(), array.shape().end());
   std::vector<std::ptrdiff_t> strides;
   for (std::size_t d = 0; d < array.ndim(); ++d) {
-    strides.push_back(shape[d] == 1 ? 0 : array.strides()[d] / static_cast<std::int64_t>(sizeof(T)));
+    strides.push_back(shape[d] == 1 ? 0
+                                    : array.strides()[d] / static_cast<std::int64_t>(sizeof(T)));
   }
   return xt::adapt(reinterpret_cast<T*>(array.device_pointer()),
                    static_cast<std::size_t>(array.size()), xt::no_ownership(), shape, strides);

@@ -71,8 +71,8 @@ void throw_not_scalar(const Shape& shape) {
       fmt::format("item() of an array of shape {}; it must have one element", to_string(shape)));
 }
 void throw_wrong_dtype(DType want, DType have) {
-  throw DTypeError(fmt::format("an array of {} taken for one of {}", to_string(have),
-                               to_string(want)));
+  throw DTypeError(
+      fmt::format("an array of {} taken for one of {}", to_string(have), to_string(want)));
 }
 
 void require_inside(const DeviceNDArrayBase& array) {
@@ -84,12 +84,11 @@ void require_inside(const DeviceNDArrayBase& array) {
   const Buffer& buffer = *array.buffer();
   const std::int64_t first = bounds.past == 0 ? 0 : array.device_pointer() - buffer.data();
   const auto bytes = static_cast<std::int64_t>(buffer.bytes());
-  require<IndexError>(checked_add(first, bounds.lowest) >= 0 &&
-                          checked_add(first, bounds.past) <= bytes,
-                      [&] {
-    return fmt::format("a view of shape {} and strides {} at byte {} of a buffer of {} bytes",
-                       to_string(layout.shape), to_string(layout.strides), first, bytes);
-  });
+  require<IndexError>(
+      checked_add(first, bounds.lowest) >= 0 && checked_add(first, bounds.past) <= bytes, [&] {
+        return fmt::format("a view of shape {} and strides {} at byte {} of a buffer of {} bytes",
+                           to_string(layout.shape), to_string(layout.strides), first, bytes);
+      });
 }
 
 std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section) {

@@ -20,15 +20,16 @@ Selected select(const Range& range, std::int64_t extent) {
   const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
   const auto place = [&](const Bound& bound, std::int64_t missing) {
     if (!bound.given) return missing;
-    const std::int64_t v = bound.value < 0 && bound.value >= -extent ? bound.value + extent : bound.value;
+    const std::int64_t v =
+        bound.value < 0 && bound.value >= -extent ? bound.value + extent : bound.value;
     return bound.value < -extent ? low : std::clamp(v, low, high);
   };
   const std::int64_t start = place(range.start, step > 0 ? low : high);
   const std::int64_t stop = place(range.stop, step > 0 ? high : low);
   const auto distance = static_cast<std::uint64_t>(step > 0 ? stop - start : start - stop);
   if (step > 0 ? stop <= start : stop >= start) return {start, 0, step};
-  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step)
-                                        : ~static_cast<std::uint64_t>(step) + 1;
+  const std::uint64_t stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : ~static_cast<std::uint64_t>(step) + 1;
   return {start, static_cast<std::int64_t>((distance - 1) / stride + 1), step};
 }
 
@@ -51,10 +52,14 @@ class Indexer {
 
   void add(const Index& entry) {
     switch (entry.kind) {
-      case Index::Kind::integer: return add_integer(entry.range.start.value);
-      case Index::Kind::range: return add_range(entry.range);
-      case Index::Kind::newaxis: return push(1, 0);
-      case Index::Kind::ellipsis: return;
+      case Index::Kind::integer:
+        return add_integer(entry.range.start.value);
+      case Index::Kind::range:
+        return add_range(entry.range);
+      case Index::Kind::newaxis:
+        return push(1, 0);
+      case Index::Kind::ellipsis:
+        return;
     }
   }
   void add_whole(std::size_t axes) {

@@ -13,9 +13,10 @@
 
 #include "backend/words.hpp"
 
-/// What a device must be able to do. Everything above talks to this interface; below it are the CPU and CUDA.
-/// Pointers are plain addresses, streams and events opaque handles of the device that made them. Every call
-/// may come from any thread and binds its own context. Errors are Quarry's exceptions (see error.hpp).
+/// What a device must be able to do. Everything above talks to this interface; below it are the CPU
+/// and CUDA. Pointers are plain addresses, streams and events opaque handles of the device that
+/// made them. Every call may come from any thread and binds its own context. Errors are Quarry's
+/// exceptions (see error.hpp).
 namespace quarry::backend {
 
 using Stream = void*;  ///< nullptr is the device's default stream
@@ -51,9 +52,10 @@ struct Copy {
   std::size_t bytes, rows = 1, to_pitch = 0, from_pitch = 0;
 };
 
-/// A map over `size` > 0 elements. `words` is the parameter block of kernels/params.hpp with K = inputs + 1
-/// and R = rank; rank 0 says that every operand is dense in the same order. `span` bounds the absolute byte
-/// offset of any element of any operand, so that 32-bit indices can be chosen.
+/// A map over `size` > 0 elements. `words` is the parameter block of kernels/params.hpp with K =
+/// inputs + 1 and R = rank; rank 0 says that every operand is dense in the same order. `span`
+/// bounds the absolute byte offset of any element of any operand, so that 32-bit indices can be
+/// chosen.
 struct MapCall {
   const kernels::program* program;
   int rank;
@@ -61,8 +63,9 @@ struct MapCall {
   Words words;
 };
 
-/// A reduction of `kept` outputs over `reduced` elements each, both > 0. Axes are collapsed; the innermost
-/// axis of each group is the last. `along_reduced` says that the smallest input strides are reduced ones.
+/// A reduction of `kept` outputs over `reduced` elements each, both > 0. Axes are collapsed; the
+/// innermost axis of each group is the last. `along_reduced` says that the smallest input strides
+/// are reduced ones.
 struct ReduceCall {
   const kernels::program* program;
   int kept_rank, reduced_rank;
@@ -95,13 +98,14 @@ class Device {
   virtual void destroy_stream(Stream stream) noexcept = 0;  ///< pending work still completes
   /// {least urgent, most urgent}.
   virtual std::pair<int, int> priority_range() const = 0;
-  /// The streams every CUDA program has: nullptr (default), legacy (1), per-thread (2). The CPU's are equal.
+  /// The streams every CUDA program has: nullptr (default), legacy (1), per-thread (2). The CPU's
+  /// are equal.
   virtual Stream legacy_stream() const = 0;
   virtual Stream per_thread_stream() const = 0;
   virtual void synchronize(Stream stream) = 0;
   virtual bool is_done(Stream stream) = 0;
-  /// Runs `f(state)` on a thread of the backend after all work queued so far. `f` must not throw nor call
-  /// the device.
+  /// Runs `f(state)` on a thread of the backend after all work queued so far. `f` must not throw
+  /// nor call the device.
   virtual void host_call(Stream stream, HostFunction f, void* state) = 0;
 
   virtual Event create_event(const EventOptions& options) = 0;
@@ -112,11 +116,12 @@ class Device {
   virtual void wait(Stream stream, Event event) = 0;
   virtual float elapsed_ms(Event start, Event end) = 0;
 
-  /// Ordered in `stream`; with `blocking` returns when done. Without it pageable host memory is safe to
-  /// reuse on return all the same, pinned memory is not.
+  /// Ordered in `stream`; with `blocking` returns when done. Without it pageable host memory is
+  /// safe to reuse on return all the same, pinned memory is not.
   virtual void copy(const Copy& copy, Stream stream, bool blocking) = 0;
   /// `count` repetitions of a pattern of 1, 2, 4, 8 or 16 bytes; `to` is aligned to it.
-  virtual void fill(void* to, const void* pattern, std::size_t size, std::int64_t count, Stream stream) = 0;
+  virtual void fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
+                    Stream stream) = 0;
 
   virtual void map(const MapCall& call, Stream stream) = 0;
   /// Bytes of device memory that `reduce` wants as scratch for this call, 0 for none.
@@ -137,14 +142,16 @@ struct CacheInfo {
   std::int64_t bytes = 0, entries = 0;
 };
 
-/// What is known of CUDA in this process. Nothing throws: without CUDA the list is empty and `why` says why.
+/// What is known of CUDA in this process. Nothing throws: without CUDA the list is empty and `why`
+/// says why.
 struct CudaStatus {
   bool available = false;
-  std::string why;         ///< one sentence, empty when available
-  std::string error;       ///< CUDA_ERROR_NAME (code) when the driver itself failed, else empty
-  std::pair<int, int> driver_version{0, 0};   ///< CUDA version that the driver supports; 0 without a driver
-  std::pair<int, int> nvrtc_version{0, 0};    ///< 0 without NVRTC
-  std::string nvrtc_why;   ///< why NVRTC cannot be used, empty when it can
+  std::string why;    ///< one sentence, empty when available
+  std::string error;  ///< CUDA_ERROR_NAME (code) when the driver itself failed, else empty
+  std::pair<int, int> driver_version{
+      0, 0};  ///< CUDA version that the driver supports; 0 without a driver
+  std::pair<int, int> nvrtc_version{0, 0};  ///< 0 without NVRTC
+  std::string nvrtc_why;                    ///< why NVRTC cannot be used, empty when it can
 };
 const CudaStatus& cuda_status();
 /// The GPUs, made on the first call and kept; a GPU's context is made on its first use.

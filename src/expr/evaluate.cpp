@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "expr/aligned.hpp"
@@ -30,7 +31,8 @@ void require_broadcast(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in
   });
 }
 
-/// Whether writing `out` element by element could change an element of `in` that is still to be read.
+/// Whether writing `out` element by element could change an element of `in` that is still to be
+/// read.
 bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
   if (in.buffer() != out.buffer() || !out.buffer()->data()) return false;
   if (in.device_pointer() == out.device_pointer() && in.dtype() == out.dtype() &&
@@ -64,16 +66,37 @@ class Operands {
   std::vector<runtime::Operand> heap_;
 };
 
+/// Where a temporary's first element lies in its buffer, and its layout.
+struct Placement {
+  std::size_t bytes, offset;
+  Layout layout;
+};
+
+/// As `out`, line of memory by line, unless its elements lie far apart: then both kernels that meet
+/// the temporary write whole lines.
+Placement placement_like(const DeviceNDArrayBase& out) {
+  constexpr std::size_t line = 128;
+  const std::size_t itemsize = out.dtype().itemsize();
+  const ByteBounds bounds = byte_bounds(out.layout(), itemsize);
+  const auto reach = static_cast<std::size_t>(bounds.past - bounds.lowest);
+  if (reach / 2 > out.nbytes()) {
+    return {out.nbytes(), 0, {out.shape(), c_strides(out.shape(), itemsize)}};
+  }
+  const std::size_t before =
+      reinterpret_cast<std::uintptr_t>(out.device_pointer() + bounds.lowest) % line;
+  return {before + reach, before + static_cast<std::size_t>(-bounds.lowest), out.layout()};
+}
+
 void evaluate_through_temporary(const kernels::program& program, const DeviceNDArrayBase& out,
                                 const DeviceNDArrayBase* const* arrays,
                                 const kernels::u64 (*scalars)[2], const Stream& stream,
                                 bool positions) {
-  const std::size_t itemsize = out.dtype().itemsize();
-  const auto buffer = Buffer::allocate(out.nbytes(), stream);
-  const Layout layout{out.shape(), c_strides(out.shape(), itemsize)};
-  runtime::launch_map(program, Operands(buffer->data(), layout, arrays, program.inputs), scalars,
+  const Placement place = placement_like(out);
+  const auto buffer = Buffer::allocate(place.bytes, stream);
+  std::byte* const data = buffer->data() + place.offset;
+  runtime::launch_map(program, Operands(data, place.layout, arrays, program.inputs), scalars,
                       stream, positions);
-  copy_elements(out.ref(), {buffer->data(), out.dtype(), layout, buffer.get()}, stream);
+  copy_elements(out.ref(), {data, out.dtype(), place.layout, buffer.get()}, stream);
 }
 
 }  // namespace
@@ -90,8 +113,9 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   }
   if (!out.is_c_contiguous()) {
     require<AliasError>(!overlaps_itself(out.layout(), out.dtype().itemsize()), [&] {
-      return fmt::format("cannot write to an array of shape {} and strides {}: its elements share memory",
-                         to_string(out.shape()), to_string(out.strides()));
+      return fmt::format(
+          "cannot write to an array of shape {} and strides {}: its elements share memory",
+          to_string(out.shape()), to_string(out.strides()));
     });
   }
   out.buffer()->used_on(stream);
@@ -100,9 +124,9 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   if (through_temporary) {
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);
   }
-  runtime::launch_map(
-      program, Operands(out.device_pointer(), out.layout(), inputs.arrays(), program.inputs),
-      scalars, stream, positions);
+  runtime::launch_map(program,
+                      Operands(out.device_pointer(), out.layout(), inputs.arrays(), program.inputs),
+                      scalars, stream, positions);
 }
 
 Stream result_stream(const DeviceNDArrayBase* const* arrays, int count) {

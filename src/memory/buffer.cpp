@@ -8,7 +8,10 @@
 namespace quarry {
 
 Buffer::Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_ptr<void> owner)
-    : data_(static_cast<std::byte*>(memory)), bytes_(bytes), home_(home), owner_(std::move(owner)) {}
+    : data_(static_cast<std::byte*>(memory)),
+      bytes_(bytes),
+      home_(home),
+      owner_(std::move(owner)) {}
 
 std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home) {
   auto buffer = std::make_shared<Buffer>(nullptr, 0, home, nullptr);

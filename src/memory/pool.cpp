@@ -24,11 +24,11 @@ std::size_t class_bytes(int index) {
 }  // namespace
 
 SizeClass size_class(std::size_t bytes) {
-  require<SizeOverflow>(bytes <= std::size_t{1} << 62, [&] {
-    return fmt::format("an allocation of {} bytes", bytes);
-  });
+  require<SizeOverflow>(bytes <= std::size_t{1} << 62,
+                        [&] { return fmt::format("an allocation of {} bytes", bytes); });
   if (bytes <= smallest_class) return {0, smallest_class};
-  const int power = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes <= 2^(power+1)
+  const int power =
+      static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes <= 2^(power+1)
   const auto eighth = static_cast<int>(((bytes - 1) >> (power - 3)) & 7);
   const int index = (power - smallest_power) * 8 + eighth + 1;
   return {index, class_bytes(index)};
@@ -129,10 +129,11 @@ void* Pool::allocate(std::size_t bytes, const Stream& stream) {
 void Pool::throw_out_of_memory(std::size_t bytes) {
   const auto now = statistics();
   const auto memory = device_.memory_info();
-  throw MemoryError(fmt::format(
-      "no memory for {} bytes on {}: arrays hold {}, the pool caches {}, the device has {} of {} free",
-      bytes, to_string(Device(device_)), now.active_bytes, now.held_bytes, memory.free,
-      memory.total));
+  throw MemoryError(
+      fmt::format("no memory for {} bytes on {}: arrays hold {}, the pool caches {}, the device "
+                  "has {} of {} free",
+                  bytes, to_string(Device(device_)), now.active_bytes, now.held_bytes, memory.free,
+                  memory.total));
 }
 
 void Pool::deallocate(void* block, std::size_t bytes, const Stream& home,
@@ -151,7 +152,8 @@ void Pool::deallocate(void* block, std::size_t bytes, const Stream& home,
     blocks.free[size.index].push_back(block);
     held_.fetch_add(size.bytes, std::memory_order_relaxed);
   } catch (...) {
-    // The order of the streams cannot be secured any more; the device's own free waits for all of them.
+    // The order of the streams cannot be secured any more; the device's own free waits for all of
+    // them.
     device_.free(block, size.bytes);
   }
 }
@@ -196,6 +198,8 @@ void Pool::trim() {
   orphans_.clear();
 }
 
-PoolStatistics Pool::statistics() const { return {active_.load(), held_.load(), allocations_.load()}; }
+PoolStatistics Pool::statistics() const {
+  return {active_.load(), held_.load(), allocations_.load()};
+}
 
 }  // namespace quarry::memory

@@ -9,8 +9,8 @@
 
 namespace quarry::memory {
 
-/// Sizes are rounded up to one of eight steps in each power of two, so that freed blocks fit again; at most
-/// an eighth is lost.
+/// Sizes are rounded up to one of eight steps in each power of two, so that freed blocks fit again;
+/// at most an eighth is lost.
 struct SizeClass {
   static constexpr int count = 8 * 56;
   int index;
@@ -18,15 +18,15 @@ struct SizeClass {
 };
 SizeClass size_class(std::size_t bytes);
 
-/// The free blocks of one stream, by class. Whoever takes one there queues its work behind the work of the
-/// one who freed it.
+/// The free blocks of one stream, by class. Whoever takes one there queues its work behind the work
+/// of the one who freed it.
 struct StreamBlocks {
   std::mutex mutex;
   std::vector<void*> free[SizeClass::count];
 };
 
-/// Caches the memory of one device. The path of an allocation that finds a block of its own stream takes
-/// that stream's lock and calls nobody.
+/// Caches the memory of one device. The path of an allocation that finds a block of its own stream
+/// takes that stream's lock and calls nobody.
 class Pool {
  public:
   static Pool& of(backend::Device& device);

@@ -27,8 +27,9 @@ void require_like(const Shape& to, DType to_type, const Shape& from, DType from_
 
 void require_no_aliases(const Layout& layout, std::size_t itemsize) {
   require<AliasError>(!overlaps_itself(layout, itemsize), [&] {
-    return fmt::format("cannot write to an array of shape {} and strides {}: its elements share memory",
-                       to_string(layout.shape), to_string(layout.strides));
+    return fmt::format(
+        "cannot write to an array of shape {} and strides {}: its elements share memory",
+        to_string(layout.shape), to_string(layout.strides));
   });
 }
 
@@ -45,20 +46,30 @@ using Word16 = kernels::record<16, 16>;
 
 const kernels::program& copy_program_of(std::size_t word) {
   switch (word) {
-    case 1: return copy_program<kernels::u8>();
-    case 2: return copy_program<kernels::u16>();
-    case 4: return copy_program<kernels::u32>();
-    case 8: return copy_program<kernels::u64>();
-    default: return copy_program<Word16>();
+    case 1:
+      return copy_program<kernels::u8>();
+    case 2:
+      return copy_program<kernels::u16>();
+    case 4:
+      return copy_program<kernels::u32>();
+    case 8:
+      return copy_program<kernels::u64>();
+    default:
+      return copy_program<Word16>();
   }
 }
 const kernels::program& fill_program_of(std::size_t word) {
   switch (word) {
-    case 1: return fill_program<kernels::u8>();
-    case 2: return fill_program<kernels::u16>();
-    case 4: return fill_program<kernels::u32>();
-    case 8: return fill_program<kernels::u64>();
-    default: return fill_program<Word16>();
+    case 1:
+      return fill_program<kernels::u8>();
+    case 2:
+      return fill_program<kernels::u16>();
+    case 4:
+      return fill_program<kernels::u32>();
+    case 8:
+      return fill_program<kernels::u64>();
+    default:
+      return fill_program<Word16>();
   }
 }
 
@@ -74,8 +85,8 @@ std::size_t common_word(std::initializer_list<std::int64_t> values, std::span<co
 
 std::int64_t address(const std::byte* p) { return std::bit_cast<std::int64_t>(p); }
 
-/// An array as words: bytes become the innermost axis, neighbours merge, and the innermost run is cut into
-/// the largest words that every stride and both addresses allow.
+/// An array as words: bytes become the innermost axis, neighbours merge, and the innermost run is
+/// cut into the largest words that every stride and both addresses allow.
 struct WordCopy {
   Shape shape;
   std::array<Strides, 2> strides;
@@ -90,8 +101,8 @@ WordCopy plan_words(const std::byte* to, const std::byte* from, const Shape& sha
   collapse(plan.shape, pointers);
   // a record or wide element: bytes as one more axis, merged where the elements lie side by side
   const auto bytes = static_cast<std::int64_t>(itemsize);
-  const bool side_by_side = !plan.shape.empty() && plan.strides[0].back() == bytes &&
-                            plan.strides[1].back() == bytes;
+  const bool side_by_side =
+      !plan.shape.empty() && plan.strides[0].back() == bytes && plan.strides[1].back() == bytes;
   if (side_by_side) {
     plan.shape.back() = checked_mul(plan.shape.back(), bytes);
     plan.strides[0].back() = plan.strides[1].back() = 1;
@@ -148,7 +159,8 @@ DeviceRef dense_on_device(const DeviceRef& array, std::shared_ptr<Buffer>& holde
                           const Stream& stream) {
   if (is_c_contiguous(array.layout, array.dtype.itemsize())) return array;
   holder = Buffer::allocate(bytes_of(array.layout, array.dtype), stream);
-  return {holder->data(), array.dtype,
+  return {holder->data(),
+          array.dtype,
           {array.layout.shape, c_strides(array.layout.shape, array.dtype.itemsize())},
           holder.get()};
 }
@@ -261,8 +273,10 @@ void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& str
   if (to.buffer == from.buffer && overlap(to.data, to.layout, itemsize, source.data, source.layout,
                                           itemsize) != Overlap::disjoint) {
     holder = Buffer::allocate(bytes_of(source.layout, source.dtype), stream);
-    safe = {holder->data(), source.dtype,
-            {source.layout.shape, c_strides(source.layout.shape, itemsize)}, holder.get()};
+    safe = {holder->data(),
+            source.dtype,
+            {source.layout.shape, c_strides(source.layout.shape, itemsize)},
+            holder.get()};
     copy_strided(safe.data, safe.layout, source.data, source.layout.strides, itemsize, stream);
   }
   if (same_block(to.layout, safe.layout, itemsize)) {

@@ -55,7 +55,8 @@ void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
 }
 
 void throw_empty_reduction(const char* name, const Shape& shape) {
-  throw ShapeError(fmt::format("{} of no elements: the array has shape {}", name, to_string(shape)));
+  throw ShapeError(
+      fmt::format("{} of no elements: the array has shape {}", name, to_string(shape)));
 }
 
 }  // namespace quarry::expr

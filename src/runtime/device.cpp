@@ -46,7 +46,8 @@ Device parse_ordinal(const std::string& text, const char* source) {
   return Device::cuda(id);
 }
 
-/// The first GPU that gives a context, else the CPU. A GPU for which nothing can be compiled is not chosen.
+/// The first GPU that gives a context, else the CPU. A GPU for which nothing can be compiled is not
+/// chosen.
 Device first_usable() {
   if (!is_available()) return Device::cpu();
   for (const auto& gpu : backend::cuda_devices()) {
@@ -80,12 +81,10 @@ Device Device::cpu() { return Device(backend::cpu()); }
 
 Device Device::cuda(int id) {
   const auto& all = backend::cuda_devices();
-  require<BackendUnavailable>(!all.empty(), [] {
-    return "no GPU can be used: " + backend::cuda_status().why;
-  });
-  require<IndexError>(id >= 0 && static_cast<std::size_t>(id) < all.size(), [&] {
-    return fmt::format("GPU {} of {}", id, all.size());
-  });
+  require<BackendUnavailable>(!all.empty(),
+                              [] { return "no GPU can be used: " + backend::cuda_status().why; });
+  require<IndexError>(id >= 0 && static_cast<std::size_t>(id) < all.size(),
+                      [&] { return fmt::format("GPU {} of {}", id, all.size()); });
   return Device(*all[static_cast<std::size_t>(id)]);
 }
 
@@ -195,9 +194,7 @@ Device select_device(int id) {
   return device;
 }
 
-DeviceGuard::DeviceGuard(const Device& device) : previous_(current) {
-  set_current_device(device);
-}
+DeviceGuard::DeviceGuard(const Device& device) : previous_(current) { set_current_device(device); }
 DeviceGuard::~DeviceGuard() { current = previous_; }
 
 Context current_context() { return Context(get_current_device()); }

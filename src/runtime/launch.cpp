@@ -22,7 +22,8 @@ std::size_t word_count(const kernels::program& p, std::size_t head, std::size_t 
       head + operands + 2 * static_cast<std::size_t>(p.scalars) + rank + operands * rank;
   require<LogicError>(words <= most_words, [&] {
     return fmt::format(
-        "an expression with {} arrays and {} scalars at {} uncollapsed axes is too large for one kernel; "
+        "an expression with {} arrays and {} scalars at {} uncollapsed axes is too large for one "
+        "kernel; "
         "evaluate parts of it first",
         p.inputs, p.scalars, rank);
   });
@@ -77,9 +78,7 @@ class StrideTable {
     if (operands > inline_size) heap_.resize(operands);
   }
   Strides& operator[](std::size_t k) { return heap_.empty() ? inline_[k] : heap_[k]; }
-  std::span<const Strides> all() const {
-    return {heap_.empty() ? inline_ : heap_.data(), size_};
-  }
+  std::span<const Strides> all() const { return {heap_.empty() ? inline_ : heap_.data(), size_}; }
   std::vector<Strides*> pointers() {
     std::vector<Strides*> result(size_);
     for (std::size_t k = 0; k < size_; ++k) result[k] = &(*this)[k];
@@ -183,8 +182,8 @@ struct AxisGroup {
     }
   }
 
-  /// Orders the axes by the strides of the largest input, then merges neighbours. An empty group becomes one
-  /// axis of extent 1, so that kernels always have one.
+  /// Orders the axes by the strides of the largest input, then merges neighbours. An empty group
+  /// becomes one axis of extent 1, so that kernels always have one.
   void simplify(bool ordered, std::size_t leader) {
     auto pointers = strides.pointers();
     if (!ordered && leader > 0) std::swap(pointers[0], pointers[leader]);
@@ -213,9 +212,8 @@ std::size_t leading_input(const Shape& shape, std::span<const Operand> operands)
 }
 
 backend::ReduceCall plan_reduction(const kernels::program& program, const Shape& shape,
-                                   std::span<const bool> reduced,
-                                   std::span<const Operand> operands, const Scalar* scalars,
-                                   bool ordered) {
+                                   std::span<const bool> reduced, std::span<const Operand> operands,
+                                   const Scalar* scalars, bool ordered) {
   const std::size_t leader = leading_input(shape, operands);
   AxisGroup kept(shape, reduced, false, operands), inner(shape, reduced, true, operands);
   const std::int64_t outputs = element_count(kept.extents), each = element_count(inner.extents);
@@ -225,19 +223,20 @@ backend::ReduceCall plan_reduction(const kernels::program& program, const Shape&
   const bool dense_output =
       dense && one_dense_axis(kept.extents, kept.strides.all().subspan(0, 1), program.itemsize);
   const std::size_t rank = kept.extents.size() + inner.extents.size();
-  const bool along = kept.extents.back() == 1 || leader == 0 ||
-                     (inner.extents.back() > 1 &&
-                      inner.innermost(leader) <= kept.innermost(leader));
-  backend::ReduceCall call{&program,
-                           static_cast<int>(kept.extents.size()),
-                           static_cast<int>(inner.extents.size()),
-                           outputs,
-                           each,
-                           checked_add(span_of(kept.extents, kept.strides.all(), program.itemsize),
-                                       span_of(inner.extents, inner.strides.all(), program.itemsize)),
-                           along,
-                           dense_output || outputs == 1,
-                           backend::Words(word_count(program, 3, rank))};
+  const bool along =
+      kept.extents.back() == 1 || leader == 0 ||
+      (inner.extents.back() > 1 && inner.innermost(leader) <= kept.innermost(leader));
+  backend::ReduceCall call{
+      &program,
+      static_cast<int>(kept.extents.size()),
+      static_cast<int>(inner.extents.size()),
+      outputs,
+      each,
+      checked_add(span_of(kept.extents, kept.strides.all(), program.itemsize),
+                  span_of(inner.extents, inner.strides.all(), program.itemsize)),
+      along,
+      dense_output || outputs == 1,
+      backend::Words(word_count(program, 3, rank))};
   Packer pack{call.words};
   pack.add(outputs);
   pack.add(each);

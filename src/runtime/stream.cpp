@@ -32,8 +32,8 @@ void StreamState::rethrow() {
 
 namespace {
 
-/// A callback on its way. It holds a stream, whose last handle must not be dropped on the driver's thread:
-/// finished ones are collected here and destroyed by the next caller of the library.
+/// A callback on its way. It holds a stream, whose last handle must not be dropped on the driver's
+/// thread: finished ones are collected here and destroyed by the next caller of the library.
 struct Callback {
   Stream stream;
   std::function<void(const Stream&)> f;
@@ -140,7 +140,8 @@ Stream stream(const StreamOptions& options) {
   const auto [least, most] = device.priority_range();
   const int priority = std::max(most, std::min(least, options.priority));
   const backend::Stream native = device.create_stream({options.non_blocking, priority});
-  return Stream(std::make_shared<detail::StreamState>(device, native, detail::StreamKind::created, priority));
+  return Stream(
+      std::make_shared<detail::StreamState>(device, native, detail::StreamKind::created, priority));
 }
 
 Stream default_stream(const Device& device) {
@@ -160,13 +161,13 @@ Stream external_stream(std::uintptr_t handle) {
   backend::Device& device = Device().backend();
   require<LogicError>(!device.info().is_cpu,
                       "external_stream: the CPU device has no streams made by other libraries");
-  require<LogicError>(handle != 0, "external_stream: 0 is the default stream; use default_stream()");
+  require<LogicError>(handle != 0,
+                      "external_stream: 0 is the default stream; use default_stream()");
   return Stream(std::make_shared<detail::StreamState>(device, reinterpret_cast<void*>(handle),
                                                       detail::StreamKind::external));
 }
 
-StreamGuard::StreamGuard(Stream stream)
-    : stream_(std::move(stream)), previous_(detail::innermost) {
+StreamGuard::StreamGuard(Stream stream) : stream_(std::move(stream)), previous_(detail::innermost) {
   detail::innermost = &stream_;
 }
 StreamGuard::~StreamGuard() { detail::innermost = previous_; }

@@ -23,7 +23,8 @@ struct StreamState {
   backend::Stream native;
   StreamKind kind;
   int priority;
-  /// Blocks that the memory layer keeps for this stream (see memory/pool.cpp), released through `release`.
+  /// Blocks that the memory layer keeps for this stream (see memory/pool.cpp), released through
+  /// `release`.
   std::atomic<void*> blocks = nullptr;
   void (*release)(StreamState& state) noexcept = nullptr;
 

@@ -47,8 +47,8 @@ std::string json_of(const quarry::Device& device) {
   std::string out = fmt::format(
       "{{\"device\": {}, \"name\": {}, \"uuid\": {}, \"compute_capability\": \"{}.{}\", "
       "\"memory_free\": {}, \"memory_total\": {}, \"attributes\": {{",
-      quoted(to_string(device)), quoted(device.name()), quoted(device.uuid()), major, minor, memory.free,
-      memory.total);
+      quoted(to_string(device)), quoted(device.name()), quoted(device.uuid()), major, minor,
+      memory.free, memory.total);
   const char* separator = "";
   for (const auto& [name, value] : device.attributes()) {
     out += fmt::format("{}{}: {}", separator, quoted(name), value);
@@ -66,7 +66,8 @@ void print_json() {
   std::cout << fmt::format(
       "{{\n  \"version\": {},\n  \"built_with_cuda\": {},\n  \"available\": {},\n  \"why\": {},\n"
       "  \"cuda_error\": {},\n  \"driver\": {},\n  \"nvrtc\": {},\n  \"default_device\": {},\n"
-      "  \"cache\": {{\"path\": {}, \"bytes\": {}, \"entries\": {}}},\n  \"devices\": [\n    {}\n  ]\n}}\n",
+      "  \"cache\": {{\"path\": {}, \"bytes\": {}, \"entries\": {}}},\n  \"devices\": [\n    {}\n  "
+      "]\n}}\n",
       quoted(quarry::version), quarry::has_cuda, quarry::is_available(),
       quoted(quarry::why_unavailable()), quoted(quarry::cuda_error()),
       quoted(version(quarry::driver_version())), quoted(version(quarry::nvrtc_version())),
@@ -102,10 +103,11 @@ int main(int argc, char** argv) {
     print_json();
   } else {
     const bool help = arguments.size() == 1 && arguments[0] == "--help";
-    (help ? std::cout : std::cerr) << "usage: quarry-info [--json]\n"
-                                      "Prints the devices that Quarry finds, the versions of the CUDA "
-                                      "driver and of NVRTC,\nwhy a GPU cannot be used, and the size of "
-                                      "the kernel cache.\n";
+    (help ? std::cout : std::cerr)
+        << "usage: quarry-info [--json]\n"
+           "Prints the devices that Quarry finds, the versions of the CUDA "
+           "driver and of NVRTC,\nwhy a GPU cannot be used, and the size of "
+           "the kernel cache.\n";
     return help ? 0 : 2;
   }
   return 0;

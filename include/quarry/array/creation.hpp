@@ -4,8 +4,8 @@
 
 #include <initializer_list>
 
-/// Arrays from nothing and from host memory. The element type is given (zeros<float>({3, 4})) or taken from
-/// the value. All take {.stream = s, .device = d, .order = Order::f}.
+/// Arrays from nothing and from host memory. The element type is given (zeros<float>({3, 4})) or
+/// taken from the value. All take {.stream = s, .device = d, .order = Order::f}.
 namespace quarry {
 
 /// Uninitialised memory.
@@ -56,8 +56,8 @@ auto zeros_like(const DeviceNDArray<T>& like) {
   return result;
 }
 
-/// A copy of a host array with the same shape and order of axes; returns when the copy is done, or with a
-/// stream in the options when it is queued (the host memory may then be reused).
+/// A copy of a host array with the same shape and order of axes; returns when the copy is done, or
+/// with a stream in the options when it is queued (the host memory may then be reused).
 template <HostArray H>
 DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions& options = {}) {
   using T = host_value_t<const H>;
@@ -83,9 +83,11 @@ DeviceNDArray<T> to_device(const DeviceNDArray<T>& array) {
 }
 /// The array on `device`: itself if it is there, else a copy.
 template <class T>
-DeviceNDArray<std::remove_const_t<T>> to_device(const DeviceNDArray<T>& array, const Device& device) {
+DeviceNDArray<std::remove_const_t<T>> to_device(const DeviceNDArray<T>& array,
+                                                const Device& device) {
   using V = std::remove_const_t<T>;
-  DeviceNDArray<V> result = DeviceNDArray<V>(array.layout(), array.device_pointer(), array.buffer());
+  DeviceNDArray<V> result =
+      DeviceNDArray<V>(array.layout(), array.device_pointer(), array.buffer());
   if (array.device() == device) return result;
   result = DeviceNDArray<V>(array.shape(), {.device = device});
   result.copy_to_device(array);

@@ -15,11 +15,15 @@ namespace quarry {
 template <class T>
 class DeviceNDArray;
 
-/// Base of every lazy expression, so that argument-dependent lookup finds the operators of this namespace.
+/// Base of every lazy expression, so that argument-dependent lookup finds the operators of this
+/// namespace.
 struct LazyExpression {};
-/// A lazy expression (see expr/node.hpp): has a value_type and a shape, and can evaluate itself into an array.
+/// A lazy expression (see expr/node.hpp): has a value_type and a shape, and can evaluate itself
+/// into an array.
 template <class E>
-concept Expression = requires { typename std::remove_cvref_t<E>::quarry_expression; };
+concept Expression = requires {
+  typename std::remove_cvref_t<E>::quarry_expression;
+};
 
 /// What copy_to_host() makes; <quarry/xtensor.hpp> specialises it for xtensor.
 template <class T, class = void>
@@ -77,10 +81,11 @@ class DeviceNDArrayBase {
 
 namespace detail {
 
-/// The stream of an operation on `array`: the given one, else the scope's (StreamGuard), else the array's.
-/// Throws LogicError if it is a stream of another device.
+/// The stream of an operation on `array`: the given one, else the scope's (StreamGuard), else the
+/// array's. Throws LogicError if it is a stream of another device.
 const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given = nullptr);
-/// Memory and layout of an array like `array` in C order (or the order of its axes for `keep_order`).
+/// Memory and layout of an array like `array` in C order (or the order of its axes for
+/// `keep_order`).
 struct ReshapedLayout {
   Layout layout;
   bool copied;
@@ -94,9 +99,9 @@ void require_inside(const DeviceNDArrayBase& array);
 
 }  // namespace detail
 
-/// An array on a device, as numpy.ndarray: `=` on a name rebinds it, `=` on a view (`a(...) = e`) writes
-/// through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream order and do not
-/// wait, but for copies to and from the host that are given no stream.
+/// An array on a device, as numpy.ndarray: `=` on a name rebinds it, `=` on a view (`a(...) = e`)
+/// writes through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream
+/// order and do not wait, but for copies to and from the host that are given no stream.
 template <class T>
 class DeviceNDArray : public DeviceNDArrayBase {
   static_assert(Element<std::remove_const_t<T>>, "not a type that an array can hold");
@@ -111,8 +116,8 @@ class DeviceNDArray : public DeviceNDArrayBase {
   /// Uninitialised.
   explicit DeviceNDArray(const Shape& shape, const ArrayOptions& options = {})
       : DeviceNDArrayBase(dtype_of<value_type>, shape, options) {}
-  /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of it,
-  /// ShapeError for a layout that has no meaning.
+  /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of
+  /// it, ShapeError for a layout that has no meaning.
   DeviceNDArray(Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
       : DeviceNDArrayBase(dtype_of<value_type>, std::move(layout), data, std::move(buffer)) {
     detail::require_inside(*this);
@@ -120,8 +125,7 @@ class DeviceNDArray : public DeviceNDArrayBase {
   DeviceNDArray(const DeviceNDArray&) = default;
   DeviceNDArray(DeviceNDArray&&) noexcept = default;
   /// A read-only view of the same memory.
-  DeviceNDArray(const DeviceNDArray<value_type>& other)
-    requires read_only
+  DeviceNDArray(const DeviceNDArray<value_type>& other) requires read_only
       : DeviceNDArrayBase(other) {}
   /// The same memory. Throws DTypeError if `base` does not hold T.
   explicit DeviceNDArray(const DeviceNDArrayBase& base) : DeviceNDArrayBase(base) {
@@ -131,25 +135,22 @@ class DeviceNDArray : public DeviceNDArrayBase {
   }
   /// Evaluates in one kernel.
   template <Expression E>
-  DeviceNDArray(const E& e)
-    requires(!read_only)
+  DeviceNDArray(const E& e) requires(!read_only)
       : DeviceNDArray(e.template evaluate<value_type>()) {}
 
   // A named array is rebound ...
   DeviceNDArray& operator=(const DeviceNDArray&) & = default;
   DeviceNDArray& operator=(DeviceNDArray&&) & noexcept = default;
   template <Expression E>
-  DeviceNDArray& operator=(const E& e) &
-    requires(!read_only)
-  {
+      DeviceNDArray& operator=(const E& e) & requires(!read_only) {
     return *this = e.template evaluate<value_type>();
   }
   // ... and a view is written through.
   void operator=(const DeviceNDArray& other) && { assign(other); }
   void operator=(DeviceNDArray&& other) && { assign(other); }
   template <class U>
-    requires(!std::is_same_v<std::remove_const_t<U>, value_type> || !std::is_same_v<U, T>)
-  void operator=(const DeviceNDArray<U>& other) && {
+  requires(!std::is_same_v<std::remove_const_t<U>, value_type> || !std::is_same_v<U, T>) void
+  operator=(const DeviceNDArray<U>& other) && {
     assign(other);
   }
   template <Expression E>
@@ -157,28 +158,22 @@ class DeviceNDArray : public DeviceNDArrayBase {
     assign(e);
   }
   template <class S>
-    requires(std::is_convertible_v<S, value_type> && !Expression<S> &&
-             !std::is_base_of_v<DeviceNDArrayBase, S>)
-  void operator=(const S& value) && {
+  requires(std::is_convertible_v<S, value_type> && !Expression<S> &&
+           !std::is_base_of_v<DeviceNDArrayBase, S>) void
+  operator=(const S& value) && {
     fill(static_cast<value_type>(value));
   }
 
-  /// Writes an array (which broadcasts), or an expression, into the elements of this one; converts as NumPy's
-  /// same-kind casting allows. Overlap is as if through a temporary.
-  void assign(const DeviceNDArray<value_type>& other) const
-    requires(!read_only)
-  {
+  /// Writes an array (which broadcasts), or an expression, into the elements of this one; converts
+  /// as NumPy's same-kind casting allows. Overlap is as if through a temporary.
+  void assign(const DeviceNDArray<value_type>& other) const requires(!read_only) {
     copy_elements(ref(), other.ref(), detail::stream_for(*this));
   }
   template <class E>
-  void assign(const E& e) const
-    requires(!read_only)
-  {
+  void assign(const E& e) const requires(!read_only) {
     assign_expression(*this, e);  // found by ADL: expr/evaluate.hpp
   }
-  void fill(const value_type& value) const
-    requires(!read_only)
-  {
+  void fill(const value_type& value) const requires(!read_only) {
     fill_elements(ref(), &value, detail::stream_for(*this));
   }
 
@@ -190,7 +185,8 @@ class DeviceNDArray : public DeviceNDArrayBase {
   }
   DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }
 
-  /// The element of an array of one element; waits for it. Throws ShapeError if there are more or none.
+  /// The element of an array of one element; waits for it. Throws ShapeError if there are more or
+  /// none.
   value_type item() const {
     if (size() != 1) detail::throw_not_scalar(shape());
     value_type value{};
@@ -211,7 +207,8 @@ class DeviceNDArray : public DeviceNDArrayBase {
     return convert_elements<U>(*this);  // found by ADL: expr/evaluate.hpp
   }
 
-  /// The same elements in another shape (one extent may be -1): a view where NumPy gives a view, else a copy.
+  /// The same elements in another shape (one extent may be -1): a view where NumPy gives a view,
+  /// else a copy.
   DeviceNDArray reshape(const Shape& to, Order order = Order::c) const {
     const Order read = resolve_order(order, layout_, dtype_.itemsize());
     const auto plan = detail::plan_reshape(*this, to, read);
@@ -264,9 +261,9 @@ class DeviceNDArray : public DeviceNDArrayBase {
     copy_to_host(host);
     return host;
   }
-  /// Into a host array of the same shape and type: an xtensor container or view; or into a span or vector of as
-  /// many elements, in C order. Without a stream it waits; with one it does not, and `host` must live until the
-  /// stream is there.
+  /// Into a host array of the same shape and type: an xtensor container or view; or into a span or
+  /// vector of as many elements, in C order. Without a stream it waits; with one it does not, and
+  /// `host` must live until the stream is there.
   template <WritableHostArray H>
   void copy_to_host(H&& host) const {
     download(like_this(host), ref(), detail::stream_for(*this), true);
@@ -280,29 +277,22 @@ class DeviceNDArray : public DeviceNDArrayBase {
     download(host_ref(host), ref(), detail::stream_for(*this, &stream), true);
     return host;
   }
-  /// From host memory of the same shape and type. Without a stream it waits; with one the host memory may be
-  /// reused on return all the same.
+  /// From host memory of the same shape and type. Without a stream it waits; with one the host
+  /// memory may be reused on return all the same.
   template <HostArray H>
-  void copy_to_device(const H& host) const
-    requires(!read_only)
-  {
+  void copy_to_device(const H& host) const requires(!read_only) {
     upload(ref(), like_this(host), detail::stream_for(*this), true);
   }
   template <HostArray H>
-  void copy_to_device(const H& host, const Stream& stream) const
-    requires(!read_only)
-  {
+  void copy_to_device(const H& host, const Stream& stream) const requires(!read_only) {
     upload(ref(), like_this(host), detail::stream_for(*this, &stream), false);
   }
   /// From an array of the same shape on any device; queued.
-  void copy_to_device(const DeviceNDArray<const value_type>& other) const
-    requires(!read_only)
-  {
+  void copy_to_device(const DeviceNDArray<const value_type>& other) const requires(!read_only) {
     copy_from(other, detail::stream_for(*this));
   }
   void copy_to_device(const DeviceNDArray<const value_type>& other, const Stream& stream) const
-    requires(!read_only)
-  {
+      requires(!read_only) {
     copy_from(other, detail::stream_for(*this, &stream));
   }
 

@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <span>
 
-/// What stands between the parentheses of an index: integers, ranges with any step, `all`, `newaxis`,
-/// `ellipsis`. All of it gives views; nothing is copied and nothing is launched.
+/// What stands between the parentheses of an index: integers, ranges with any step, `all`,
+/// `newaxis`, `ellipsis`. All of it gives views; nothing is copied and nothing is launched.
 namespace quarry {
 
-/// "Not given" in a range, as an empty side of Python's colon:  range(2, _) is 2:  and range(_, -2) is :-2.
+/// "Not given" in a range, as an empty side of Python's colon:  range(2, _) is 2:  and range(_, -2)
+/// is :-2.
 struct Unbounded {};
 inline constexpr Unbounded _{};
 
@@ -25,8 +26,7 @@ inline constexpr Ellipsis ellipsis{};
 struct Bound {
   constexpr Bound(Unbounded) {}
   template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  constexpr Bound(I v) : value(Extent(v).value), given(true) {}
+  requires(!std::same_as<I, bool>) constexpr Bound(I v) : value(Extent(v).value), given(true) {}
   std::int64_t value = 0;
   bool given = false;
 };
@@ -42,8 +42,7 @@ constexpr Range range(Bound stop) { return {_, stop, 1}; }
 struct Index {
   enum class Kind : char { integer, range, newaxis, ellipsis };
   template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  constexpr Index(I i) : kind(Kind::integer), range{i, i, 1} {}
+  requires(!std::same_as<I, bool>) constexpr Index(I i) : kind(Kind::integer), range{i, i, 1} {}
   constexpr Index(const Range& r) : kind(Kind::range), range(r) {}
   constexpr Index(All) : kind(Kind::range), range{_, _, 1} {}
   constexpr Index(NewAxis) : kind(Kind::newaxis), range{_, _, 1} {}
@@ -58,8 +57,9 @@ struct View {
   std::int64_t offset = 0;
 };
 
-/// The view that an index selects. Axes without an entry are taken whole. Throws IndexError with the value
-/// and the extent for an integer outside its axis, too many entries, a second ellipsis, or a step of 0.
+/// The view that an index selects. Axes without an entry are taken whole. Throws IndexError with
+/// the value and the extent for an integer outside its axis, too many entries, a second ellipsis,
+/// or a step of 0.
 View index(const Layout& layout, std::span<const Index> entries);
 
 /// NumPy's transpose: axis d of the result is axis axes[d]; without axes they are reversed.

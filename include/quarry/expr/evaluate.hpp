@@ -22,10 +22,10 @@ inline constexpr bool has_position<Position<K>> = true;
 template <class Op, class... A>
 inline constexpr bool has_position<Node<Op, A...>> = (has_position<A> || ...);
 
-/// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. Overlap of `out` with an
-/// array that is not the same element for element is as if through a temporary. Queued in the stream of
-/// `out`; throws ShapeError, AliasError for an `out` whose elements share memory, LogicError for arrays on
-/// another device.
+/// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. Overlap of `out`
+/// with an array that is not the same element for element is as if through a temporary. Queued in
+/// the stream of `out`; throws ShapeError, AliasError for an `out` whose elements share memory,
+/// LogicError for arrays on another device.
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                    bool positions);
@@ -139,9 +139,8 @@ DeviceNDArray<T> arange(T start, T stop, T step, const ArrayOptions& options) {
 }
 
 template <Number T>
-  requires std::is_floating_point_v<T>
-DeviceNDArray<T> linspace(T start, T stop, std::int64_t count = 50,
-                          const LinspaceOptions& options = {}) {
+requires std::is_floating_point_v<T> DeviceNDArray<T> linspace(
+    T start, T stop, std::int64_t count = 50, const LinspaceOptions& options = {}) {
   using namespace expr;
   const std::int64_t intervals = linspace_count(count) - (options.endpoint ? 1 : 0);
   const double step = intervals > 0 ? (double(stop) - double(start)) / double(intervals) : 0;

@@ -6,8 +6,8 @@
 
 #include <tuple>
 
-/// Lazy expressions. A tree of nodes holds handles of its arrays and the values of its scalars; the type of
-/// the tree is the kernel. Leaves are numbered at compile time, from left to right.
+/// Lazy expressions. A tree of nodes holds handles of its arrays and the values of its scalars; the
+/// type of the tree is the kernel. Leaves are numbered at compile time, from left to right.
 namespace quarry::expr {
 
 /// An array in an expression.
@@ -63,9 +63,9 @@ struct HostOf {
   using type = host_type_t<quarry::detail::row_of<K>>;
 };
 #define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) \
-  template <>                                                         \
-  struct HostOf<kernel_type> {                                        \
-    using type = host_type;                                           \
+  template <>                                                          \
+  struct HostOf<kernel_type> {                                         \
+    using type = host_type;                                            \
   };
 #include <quarry/base/dtype.def>
 #undef QUARRY_DTYPE
@@ -112,8 +112,8 @@ struct Concat<List<A...>> {
 template <class... A, class... B, class... Rest>
 struct Concat<List<A...>, List<B...>, Rest...> : Concat<List<A..., B...>, Rest...> {};
 
-/// Numbers the leaves: the device type of tree X whose first array is number I and first scalar number S,
-/// the element types of its arrays, and the next numbers.
+/// Numbers the leaves: the device type of tree X whose first array is number I and first scalar
+/// number S, the element types of its arrays, and the next numbers.
 template <int I, int S, class X>
 struct Lower;
 template <int I, int S, class T>
@@ -191,7 +191,8 @@ class Arguments {
 template <class T, class X>
 DeviceNDArray<T> evaluate_as(const X& tree);
 
-/// An operation on its arguments; nothing has run. Throws ShapeError where they do not broadcast together.
+/// An operation on its arguments; nothing has run. Throws ShapeError where they do not broadcast
+/// together.
 template <class Op, class... A>
 class Node : LazyExpression {
  public:

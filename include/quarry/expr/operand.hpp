@@ -5,12 +5,14 @@
 #include <concepts>
 #include <limits>
 
-/// From what a user writes (arrays, expressions, plain numbers) to the arguments of a node. A plain number is
-/// weak: it takes the type of the arrays beside it (NEP 50).
+/// From what a user writes (arrays, expressions, plain numbers) to the arguments of a node. A plain
+/// number is weak: it takes the type of the arrays beside it (NEP 50).
 namespace quarry::expr {
 
 template <class X>
-concept ArrayOperand = requires { typename std::remove_cvref_t<X>::quarry_array; };
+concept ArrayOperand = requires {
+  typename std::remove_cvref_t<X>::quarry_array;
+};
 /// An array or an expression.
 template <class X>
 concept Operand = ArrayOperand<X> || Expression<X>;
@@ -31,8 +33,8 @@ const E& as_tree(const E& e) {
 [[noreturn]] void throw_scalar_out_of_range(std::int64_t value, TypeId type);
 [[noreturn]] void throw_scalar_out_of_range(std::uint64_t value, TypeId type);
 
-/// `value` as a kernel's K. Throws DTypeError if K is an integer type that does not hold the integer, as
-/// NumPy 2 does.
+/// `value` as a kernel's K. Throws DTypeError if K is an integer type that does not hold the
+/// integer, as NumPy 2 does.
 template <class K, class S>
 K scalar_as(const S& value) {
   if constexpr (requires { value.real(), value.imag(); }) {
@@ -47,7 +49,8 @@ K scalar_as(const S& value) {
     }
     return static_cast<K>(value);
   } else if constexpr (std::is_arithmetic_v<S>) {
-    return kernels::convert<K>(static_cast<kernel_type_t<host_type_t<quarry::detail::row_of<S>>>>(value));
+    return kernels::convert<K>(
+        static_cast<kernel_type_t<host_type_t<quarry::detail::row_of<S>>>>(value));
   } else {
     return kernels::convert<K>(static_cast<float>(value));  // half precision
   }
@@ -72,8 +75,8 @@ consteval TypeId promote_arrays(std::initializer_list<TypeId> types) {
   return common;
 }
 
-/// The type that scalar S gets beside arrays of type `common`. A comparison takes integers as they are, so
-/// that it is exact for values that the array's type does not hold.
+/// The type that scalar S gets beside arrays of type `common`. A comparison takes integers as they
+/// are, so that it is exact for values that the array's type does not hold.
 template <class S, class Domain>
 consteval TypeId scalar_type(TypeId common) {
   if (common == none || !WeakScalar<S>) return dtype_of<S>.id();
@@ -121,11 +124,10 @@ auto apply(const X&... x) {
 template <class F, class C, class... X>
 auto apply_selected(const C& condition, const X&... x) {
   constexpr TypeId common = promote_arrays({type_of<X>()...});
-  return make_node<F>(
-      std::remove_cvref_t<decltype(as_argument<domains::any, none>(condition))>(
-          as_argument<domains::any, none>(condition)),
-      std::remove_cvref_t<decltype(as_argument<domains::any, common>(x))>(
-          as_argument<domains::any, common>(x))...);
+  return make_node<F>(std::remove_cvref_t<decltype(as_argument<domains::any, none>(condition))>(
+                          as_argument<domains::any, none>(condition)),
+                      std::remove_cvref_t<decltype(as_argument<domains::any, common>(x))>(
+                          as_argument<domains::any, common>(x))...);
 }
 
 /// The node of user function F; its own C++ rules decide the type, scalars keep theirs.

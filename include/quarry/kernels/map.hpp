@@ -68,16 +68,14 @@ __global__ void __launch_bounds__(256)
   map_flat_body<M, V>::run(p, backwards);
 }
 
-template <class M, int R, class Index, int Rows, int V, unsigned Wide>
-struct map_strided_body;
-
-template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V, unsigned Wide>
-struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
-  static constexpr int K = sizeof...(In) + 1;
-  using P = params<K, S, R>;
-
-  /// Adds the byte offsets of a row to those of a column.
-  static __device__ void add_row(const P& p, Index row, Index* offset) {
+/// Where all operands of a strided map are at one element.
+template <class P, int K, int R, class Index>
+struct map_addresses {
+  char* at[K];
+  __device__ map_addresses(const P& p, Index column, Index row) {
+    Index offset[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) offset[k] = column * static_cast<Index>(p.stride(k, R - 1));
 #pragma unroll
     for (int d = R - 2; d >= 0; --d) {
       Index j = row;
@@ -89,7 +87,30 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 #pragma unroll
       for (int k = 0; k < K; ++k) offset[k] += j * static_cast<Index>(p.stride(k, d));
     }
+#pragma unroll
+    for (int k = 0; k < K; ++k) at[k] = p.template pointer<char>(k) + offset[k];
   }
+  /// From the row `by` rows before to `row`.
+  __device__ void next(const P& p, Index column, Index row, Index by) {
+    if constexpr (R == 2) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) at[k] += static_cast<Index>(p.stride(k, 0)) * by;
+    } else {
+      *this = map_addresses(p, column, row);
+    }
+  }
+};
+
+template <class M, int R, class Index, int Rows, int V, unsigned Wide>
+struct map_strided_body;
+
+template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V, unsigned Wide>
+struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
+  static constexpr int K = sizeof...(In) + 1;
+  using P = params<K, S, R>;
+  using Addresses = map_addresses<P, K, R, Index>;
+  using Loaded = loaded<V, Wide, 0, In...>;
+  using Vector = vec<Out, V>;
 
   /// How many columns left of the first one a warp starts, so that it writes whole 128-byte lines. Of short
   /// rows too much would be idle.
@@ -101,52 +122,57 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
                : 0;
   }
 
-  /// A thread computes V columns of Rows rows, blockDim.y rows apart; a block covers blockDim.x * V columns
-  /// and Rows * blockDim.y rows. All loads of a thread come before its stores, so that they are in flight
-  /// together; rows past the end are computed as the last one and not stored.
+  static __device__ Vector compute(const P& p, const Loaded& in, i64 first) {
+    Vector out;
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      out.v[lane] = convert<Out>(E{}(lane_context<P, V, Wide, In...>{p, in, first + lane, lane}));
+    }
+    return out;
+  }
+  static __device__ i64 position(const P& p, Index row, Index column) {
+    return static_cast<i64>(row) * p.extent(R - 1) + column;
+  }
+
+  /// `Count` rows, `by` apart. All loads come before the stores: they are in flight together, and an input may
+  /// be the output element for element.
+  template <int Count>
+  static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
+    Loaded in[Count];
+    char* to[Count];
+    Addresses a(p, column, row);
+#pragma unroll
+    for (int r = 0; r < Count; ++r) {
+      if (r > 0) a.next(p, column, row + r * by, by);
+      to[r] = a.at[0];
+      in[r].load(a.at + 1);
+    }
+    Vector out[Count];
+#pragma unroll
+    for (int r = 0; r < Count; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
+#pragma unroll
+    for (int r = 0; r < Count; ++r) *reinterpret_cast<Vector*>(to[r]) = out[r];
+  }
+
+  /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The rows at the end that
+  /// are too few for that are left to further blocks, which compute one row a thread.
   static __device__ void run(const P& p, int backwards) {
-    const Index columns = static_cast<Index>(p.extent(R - 1));
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
     const Index column = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
                           static_cast<Index>(threadIdx.x)) * V - lead(p);
-    if (column < 0 || column >= columns) return;
-    const Index by = static_cast<Index>(blockDim.y);
+    if (column < 0 || column >= static_cast<Index>(p.extent(R - 1))) return;
+    const Index by = static_cast<Index>(blockDim.y), y = static_cast<Index>(threadIdx.y);
     const Index block =
         static_cast<Index>(backwards != 0 ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
-    for (Index row = block * Rows * by + static_cast<Index>(threadIdx.y); row < rows;
-         row += static_cast<Index>(gridDim.y) * Rows * by) {
-      loaded<V, Wide, 0, In...> in[Rows];
-      Index to[Rows];
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        const Index mine = row + r * by;
-        Index offset[K];
-#pragma unroll
-        for (int k = 0; k < K; ++k) offset[k] = column * static_cast<Index>(p.stride(k, R - 1));
-        add_row(p, mine < rows ? mine : rows - 1, offset);
-        to[r] = offset[0];
-        const char* at[K];
-#pragma unroll
-        for (int k = 1; k < K; ++k) at[k - 1] = p.template pointer<const char>(k) + offset[k];
-        in[r].load(at);
-      }
-      vec<Out, V> out[Rows];
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        const i64 first = (static_cast<i64>(row) + r * by) * columns + column;
-#pragma unroll
-        for (int lane = 0; lane < V; ++lane) {
-          out[r].v[lane] = convert<Out>(
-              E{}(lane_context<P, V, Wide, In...>{p, in[r], first + lane, lane}));
-        }
-      }
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        if (row + r * by < rows) {
-          *reinterpret_cast<vec<Out, V>*>(p.template pointer<char>(0) + to[r]) = out[r];
-        }
+    const Index whole = Rows > 1 ? rows & ~(Rows * by - 1) : 0, before = whole - whole / Rows;
+    for (Index first = block * by; first + before < rows;
+         first += static_cast<Index>(gridDim.y) * by) {
+      if (Rows > 1 && first * Rows < whole) {
+        run_rows<Rows>(p, column, first * Rows + y, by);
+      } else if (first + before + y < rows) {
+        run_rows<1>(p, column, first + before + y, by);
       }
     }
   }
@@ -164,44 +190,8 @@ __global__ void __launch_bounds__(256) map_strided(
 
 }  // namespace quarry::kernels
 #else  // the CPU device
-#ifdef __clang__
-#define QUARRY_IVDEP _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define QUARRY_IVDEP _Pragma("GCC ivdep")
-#endif
+#include <quarry/kernels/cpu_context.hpp>
 namespace quarry::kernels {
-
-template <class... In>
-struct dense_context {
-  char* const* pointer;
-  const u64* scalars;
-  i64 i, first;
-  template <class T, int K>
-  T input() const {
-    return load<T>(reinterpret_cast<const T*>(pointer[K + 1]) + i);
-  }
-  template <class T, int S>
-  T scalar() const {
-    return *reinterpret_cast<const T*>(scalars + 2 * S);
-  }
-  i64 index() const { return first + i; }
-};
-
-struct run_context {
-  char* const* pointer;
-  const i64* stride;
-  const u64* scalars;
-  i64 i, first;
-  template <class T, int K>
-  T input() const {
-    return load<T>(pointer[K + 1] + i * stride[K + 1]);
-  }
-  template <class T, int S>
-  T scalar() const {
-    return *reinterpret_cast<const T*>(scalars + 2 * S);
-  }
-  i64 index() const { return first + i; }
-};
 
 /// One run of `n` elements: operand k starts at pointer[k] and advances by stride[k] bytes; `first` is the
 /// C-order position of the first element. Operands do not overlap but element by element.
@@ -212,21 +202,15 @@ struct cpu_map;
 
 template <class E, class Out, int S, class... In>
 struct cpu_map<map_of<E, Out, S, In...>> {
-  static bool dense(const i64* stride) {
-    const i64 size[] = {sizeof(Out), sizeof(In)...};
-    bool all = true;
-    for (unsigned k = 0; k <= sizeof...(In); ++k) all &= stride[k] == size[k];
-    return all;
-  }
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
     i64 i = 0;
-    if (dense(stride)) {
+    if (is_dense<Out, In...>(stride)) {
       Out* const out = reinterpret_cast<Out*>(pointer[0]);
       // a fixed count, so that -O2 turns the inner loop into vector instructions
       for (; i + 16 <= n; i += 16) {
         QUARRY_IVDEP
         for (i64 j = i; j < i + 16; ++j) {
-          out[j] = convert<Out>(E{}(dense_context<In...>{pointer, scalars, j, first}));
+          out[j] = convert<Out>(E{}(dense_context{pointer, scalars, j, first}));
         }
       }
     }

@@ -34,7 +34,8 @@ struct reduce_body;
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
-  static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, unroll = 4, threads = 256;
+  static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
+  static constexpr int unroll = V > 1 ? 4 : 8;  // accesses in flight of a thread
   using P = params<K, S, R, 3>;
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
@@ -219,6 +220,7 @@ __global__ void __launch_bounds__(128)
 
 }  // namespace quarry::kernels
 #else  // the CPU device
+#include <quarry/kernels/cpu_context.hpp>
 namespace quarry::kernels {
 
 /// `begin` starts an accumulator, `run` folds `n` elements into it (`first` is the position of the first one
@@ -237,60 +239,82 @@ struct cpu_reduce;
 
 template <class E, class Op, class Acc, class Out, int S, class... In>
 struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
-  struct context {
+  /// Reads element i of the run, which is at `position` among the reduced.
+  template <class C>
+  struct context : C {
+    i64 position;
+    i64 index() const { return position; }
+  };
+  struct elements {
     char* const* pointer;
     const i64* stride;
     const u64* scalars;
-    i64 i, at;
-    template <class T, int K>
-    T input() const {
-      return load<T>(pointer[K + 1] + i * stride[K + 1]);
+    i64 first;
+    template <bool Dense>
+    void add(Acc& a, i64 i) const {
+      if constexpr (Dense) {
+        Op::take(a, E{}(context<dense_context>{{pointer, scalars, i, 0}, first + i}), first + i);
+      } else {
+        Op::take(a, E{}(context<run_context>{{pointer, stride, scalars, i, 0}, first + i}), first + i);
+      }
     }
-    template <class T, int J>
-    T scalar() const {
-      return *reinterpret_cast<const T*>(scalars + 2 * J);
-    }
-    i64 index() const { return at; }
   };
+  static constexpr i64 lanes = 32;  // chains of a block; a fixed count, so that -O2 makes vectors of them
+
   static Acc* accumulators(void* acc) { return static_cast<Acc*>(acc); }
   static void begin(void* acc, i64 n) {
     for (i64 i = 0; i < n; ++i) accumulators(acc)[i] = Op::template identity<Acc>();
   }
-  /// Pairwise above blocks of 128 in eight chains: the rounding error grows with log n.
-  static Acc fold(const context& c, i64 n) {
-    if (n > 128) {
-      const i64 half = n / 2 / 8 * 8;
-      context right = c;
-      right.i += half;
-      right.at += half;
-      return Op::combine(fold(c, half), fold(right, n - half));
-    }
-    Acc lane[8];
-    for (Acc& a : lane) a = Op::template identity<Acc>();
-    context at = c;
-    i64 i = 0;
-    for (; i + 8 <= n; i += 8) {
-      for (Acc& a : lane) {
-        Op::take(a, E{}(at), at.at);
-        ++at.i, ++at.at;
+  static bool is_dense_run(const i64* stride) { return is_dense<In...>(stride + 1); }
+
+  template <bool Dense>
+  static Acc fold_block(const elements& r, i64 begin, i64 end) {
+    Acc lane[lanes];
+    lane[0] = Op::template identity<Acc>();
+    i64 i = begin;
+    if (i + lanes <= end) {
+      for (Acc& a : lane) a = Op::template identity<Acc>();
+      for (; i + lanes <= end; i += lanes) {
+        QUARRY_IVDEP
+        for (i64 j = 0; j < lanes; ++j) r.template add<Dense>(lane[j], i + j);
+      }
+      for (i64 width = lanes / 2; width > 0; width /= 2) {
+        for (i64 j = 0; j < width; ++j) lane[j] = Op::combine(lane[j], lane[j + width]);
       }
     }
-    for (; i < n; ++i, ++at.i, ++at.at) {
-      Op::take(lane[0], E{}(at), at.at);
-    }
-    for (int width = 4; width > 0; width /= 2) {
-      for (int j = 0; j < width; ++j) lane[j] = Op::combine(lane[j], lane[j + width]);
-    }
+    for (; i < end; ++i) r.template add<false>(lane[0], i);
     return lane[0];
   }
-  static void run(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
-    Acc& a = *accumulators(acc);
-    a = Op::combine(a, fold(context{pointer, stride, scalars, 0, first}, n));
+  /// Pairwise above blocks of 16 elements a chain: the rounding error grows with log n.
+  template <bool Dense>
+  static Acc fold(const elements& r, i64 begin, i64 end) {
+    if (end - begin <= 16 * lanes) return fold_block<Dense>(r, begin, end);
+    const i64 middle = begin + (end - begin) / 2 / lanes * lanes;
+    return Op::combine(fold<Dense>(r, begin, middle), fold<Dense>(r, middle, end));
   }
-  static void columns(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 at) {
+  static void run(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
+                  i64 first) {
+    const elements r{pointer, stride, scalars, first};
+    Acc& a = *accumulators(acc);
+    a = Op::combine(a, is_dense_run(stride) ? fold<true>(r, 0, n) : fold<false>(r, 0, n));
+  }
+  static void columns(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
+                      i64 at) {
     Acc* const a = accumulators(acc);
-    for (i64 i = 0; i < n; ++i) {
-      Op::take(a[i], E{}(context{pointer, stride, scalars, i, at}), at);
+    i64 i = 0;
+    if (is_dense_run(stride)) {
+      for (; i + 16 <= n; i += 16) {
+        Acc* const to = a + i;
+        QUARRY_IVDEP
+        for (i64 j = 0; j < 16; ++j) {
+          Acc next = to[j];
+          Op::take(next, E{}(context<dense_context>{{pointer, scalars, i + j, 0}, at}), at);
+          to[j] = next;
+        }
+      }
+    }
+    for (; i < n; ++i) {
+      Op::take(a[i], E{}(context<run_context>{{pointer, stride, scalars, i, 0}, at}), at);
     }
   }
   static void merge(void* a, const void* b, i64 n) {

@@ -18,7 +18,7 @@ struct located {
 };
 
 template <class R>
-struct plain {
+struct simple_reducer {
   template <class Acc, class V>
   QUARRY_HD static void take(Acc& a, V v, i64) {
     a = R::combine(a, convert<Acc>(v));
@@ -29,7 +29,7 @@ struct plain {
   }
 };
 
-struct sum_of : plain<sum_of> {
+struct sum_of : simple_reducer<sum_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return convert<Acc>(0);
@@ -47,7 +47,7 @@ struct mean_of : sum_of {
   }
 };
 
-struct prod_of : plain<prod_of> {
+struct prod_of : simple_reducer<prod_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return convert<Acc>(1);
@@ -59,7 +59,7 @@ struct prod_of : plain<prod_of> {
 };
 
 /// NaN propagates, as in NumPy.
-struct min_of : plain<min_of> {
+struct min_of : simple_reducer<min_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return limits<Acc>::highest();
@@ -70,7 +70,7 @@ struct min_of : plain<min_of> {
   }
 };
 
-struct max_of : plain<max_of> {
+struct max_of : simple_reducer<max_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return limits<Acc>::lowest();
@@ -81,7 +81,7 @@ struct max_of : plain<max_of> {
   }
 };
 
-struct any_of : plain<any_of> {
+struct any_of : simple_reducer<any_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return false;
@@ -92,7 +92,7 @@ struct any_of : plain<any_of> {
   }
 };
 
-struct all_of : plain<all_of> {
+struct all_of : simple_reducer<all_of> {
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return true;

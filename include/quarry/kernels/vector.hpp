@@ -14,7 +14,7 @@ struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
 /// One base class an input. Bit K of Wide says that input K is dense along the vector; else it does not move.
 template <int V, unsigned Wide, int K, class... In>
 struct loaded {
-  __device__ void load(const char* const*) {}
+  __device__ void load(const char* const* /*at*/) {}
 };
 template <int V, unsigned Wide, int K, class T, class... Rest>
 struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {

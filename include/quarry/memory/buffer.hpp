@@ -9,11 +9,12 @@
 
 namespace quarry {
 
-/// Memory on one device with a home stream. Freed memory is used again in the order of the home stream, and
-/// only after the work of every other stream that `used_on` has named.
+/// Memory on one device with a home stream. Freed memory is used again in the order of the home
+/// stream, and only after the work of every other stream that `used_on` has named.
 class Buffer {
  public:
-  /// From the device's pool. 0 bytes take no memory. Throws MemoryError with what was asked and what is free.
+  /// From the device's pool. 0 bytes take no memory. Throws MemoryError with what was asked and
+  /// what is free.
   static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home);
   /// Memory of somebody else, kept alive by `owner`.
   static std::shared_ptr<Buffer> adopt(void* memory, std::size_t bytes, const Stream& home,

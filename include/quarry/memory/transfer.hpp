@@ -22,14 +22,16 @@ concept StridedHostArray = requires(H& h) {
   h.data();
   h.shape();
   h.strides();
-} && !requires(H& h) { h.device(); };
+}
+&&!requires(H & h) { h.device(); };
 
 /// Contiguous host memory of one dimension: std::span, std::vector, std::array, std::string.
 template <class H>
-concept ContiguousHostRange = !StridedHostArray<H> && requires(H& h) {
+concept ContiguousHostRange = !StridedHostArray<H> && requires(H & h) {
   h.data();
   { h.size() } -> std::convertible_to<std::size_t>;
-} && !requires(H& h) { h.device(); };
+}
+&&!requires(H & h) { h.device(); };
 
 template <class H>
 concept HostArray = StridedHostArray<H> || ContiguousHostRange<H>;
@@ -57,7 +59,8 @@ HostRef host_ref(H& h) {
 template <ContiguousHostRange H>
 HostRef host_ref(H& h) {
   using T = host_value_t<H>;
-  return {reinterpret_cast<std::byte*>(const_cast<T*>(h.data())), dtype_of<T>,
+  return {reinterpret_cast<std::byte*>(const_cast<T*>(h.data())),
+          dtype_of<T>,
           {Shape{h.size()}, Strides{sizeof(T)}}};
 }
 
@@ -69,16 +72,18 @@ struct DeviceRef {
   Buffer* buffer;
 };
 
-/// Copies between arrays of the same shape and dtype, in any layout; only elements of the destination are
-/// written. Throw ShapeError, DTypeError with both sides in the text, AliasError for a destination whose
-/// elements share memory. With `blocking` they return when the copy is done; without it the host memory of
-/// an upload may be reused on return, and the host memory of a download must live until `stream` is there.
+/// Copies between arrays of the same shape and dtype, in any layout; only elements of the
+/// destination are written. Throw ShapeError, DTypeError with both sides in the text, AliasError
+/// for a destination whose elements share memory. With `blocking` they return when the copy is
+/// done; without it the host memory of an upload may be reused on return, and the host memory of a
+/// download must live until `stream` is there.
 void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking);
 void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking);
-/// Also between devices; the source broadcasts to the destination's shape. Overlap is as if through a
-/// temporary. Queued in `stream`, a stream of the destination's device.
+/// Also between devices; the source broadcasts to the destination's shape. Overlap is as if through
+/// a temporary. Queued in `stream`, a stream of the destination's device.
 void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& stream);
-/// Every element becomes the one at `value` (host memory, of the array's dtype). Queued in `stream`.
+/// Every element becomes the one at `value` (host memory, of the array's dtype). Queued in
+/// `stream`.
 void fill_elements(const DeviceRef& to, const void* value, const Stream& stream);
 
 }  // namespace quarry

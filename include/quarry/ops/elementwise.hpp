@@ -2,30 +2,29 @@
 #pragma once
 #include <quarry/expr/evaluate.hpp>
 
-/// The elementwise functions and operators, one for each row of kernels/ops.def, with NumPy's names and types.
-/// All are lazy: they build an expression, throw ShapeError where shapes do not broadcast, and launch nothing.
+/// The elementwise functions and operators, one for each row of kernels/ops.def, with NumPy's names
+/// and types. All are lazy: they build an expression, throw ShapeError where shapes do not
+/// broadcast, and launch nothing.
 namespace quarry {
 
 namespace expr {
 template <class X>
 concept Value = Operand<X> || Scalar<X>;
-/// Operands of a binary function: at least one array or expression, which is asked first, since the concept
-/// Scalar itself compares values of an enumeration.
+/// Operands of a binary function: at least one array or expression, which is asked first, since the
+/// concept Scalar itself compares values of an enumeration.
 template <class A, class B>
-concept Pair = (Operand<A> || Operand<B>) && Value<A> && Value<B>;
+concept Pair = (Operand<A> || Operand<B>)&&Value<A>&& Value<B>;
 }  // namespace expr
 
-#define QUARRY_UNARY(name, domain, ...)         \
-  template <expr::Operand A>                    \
-  auto name(const A& a) {                       \
-    return expr::apply<kernels::name##_op>(a);  \
+#define QUARRY_UNARY(name, domain, ...)        \
+  template <expr::Operand A>                   \
+  auto name(const A& a) {                      \
+    return expr::apply<kernels::name##_op>(a); \
   }
-#define QUARRY_BINARY(name, domain, ...)           \
-  template <class A, class B>                      \
-    requires expr::Pair<A, B>                      \
-  auto name(const A& a, const B& b) {              \
-    return expr::apply<kernels::name##_op>(a, b);  \
-  }
+#define QUARRY_BINARY(name, domain, ...) \
+  template <class A, class B>            \
+  requires expr::Pair<A, B>              \
+  auto name(const A& a, const B& b) { return expr::apply<kernels::name##_op>(a, b); }
 #define QUARRY_TERNARY(name, domain, ...)
 #include <quarry/kernels/ops.def>
 #undef QUARRY_UNARY
@@ -44,9 +43,9 @@ auto clip(const A& a, const L& low, const H& high) {
 }
 
 // NumPy's other names
-#define QUARRY_ALIAS(alias, name)             \
-  template <expr::Operand A>                  \
-  auto alias(const A& a) {                    \
+#define QUARRY_ALIAS(alias, name)              \
+  template <expr::Operand A>                   \
+  auto alias(const A& a) {                     \
     return expr::apply<kernels::name##_op>(a); \
   }
 QUARRY_ALIAS(arcsin, asin)
@@ -58,18 +57,15 @@ QUARRY_ALIAS(arctanh, atanh)
 QUARRY_ALIAS(absolute, abs)
 #undef QUARRY_ALIAS
 template <class A, class B>
-  requires expr::Pair<A, B>
-auto arctan2(const A& a, const B& b) {
-  return expr::apply<kernels::atan2_op>(a, b);
-}
+requires expr::Pair<A, B>
+auto arctan2(const A& a, const B& b) { return expr::apply<kernels::atan2_op>(a, b); }
 
-// Operators. / divides truly (integers give float64), % has the sign of the divisor; see floor_divide, fmod.
-#define QUARRY_OPERATOR(symbol, name)              \
-  template <class A, class B>                      \
-    requires expr::Pair<A, B>                      \
-  auto operator symbol(const A& a, const B& b) {   \
-    return expr::apply<kernels::name##_op>(a, b);  \
-  }
+// Operators. / divides truly (integers give float64), % has the sign of the divisor; see
+// floor_divide, fmod.
+#define QUARRY_OPERATOR(symbol, name) \
+  template <class A, class B>         \
+  requires expr::Pair<A, B>           \
+  auto operator symbol(const A& a, const B& b) { return expr::apply<kernels::name##_op>(a, b); }
 QUARRY_OPERATOR(+, add)
 QUARRY_OPERATOR(-, subtract)
 QUARRY_OPERATOR(*, multiply)
@@ -90,9 +86,9 @@ QUARRY_OPERATOR(<<, left_shift)
 QUARRY_OPERATOR(>>, right_shift)
 #undef QUARRY_OPERATOR
 
-#define QUARRY_OPERATOR(symbol, name)         \
-  template <expr::Operand A>                  \
-  auto operator symbol(const A& a) {          \
+#define QUARRY_OPERATOR(symbol, name)          \
+  template <expr::Operand A>                   \
+  auto operator symbol(const A& a) {           \
     return expr::apply<kernels::name##_op>(a); \
   }
 QUARRY_OPERATOR(-, negative)
@@ -102,12 +98,12 @@ QUARRY_OPERATOR(~, invert)
 #undef QUARRY_OPERATOR
 
 // In place, through a name or a view; the array keeps its type.
-#define QUARRY_OPERATOR(symbol, name)                                              \
-  template <class T, expr::Value B>                                                \
-    requires(!std::is_const_v<T>)                                                  \
-  const DeviceNDArray<T>& operator symbol(const DeviceNDArray<T>& a, const B& b) { \
-    a.assign(expr::apply<kernels::name##_op>(a, b));                               \
-    return a;                                                                      \
+#define QUARRY_OPERATOR(symbol, name)                                                              \
+  template <class T, expr::Value B>                                                                \
+  requires(!std::is_const_v<T>) const DeviceNDArray<T>& operator symbol(const DeviceNDArray<T>& a, \
+                                                                        const B& b) {              \
+    a.assign(expr::apply<kernels::name##_op>(a, b));                                               \
+    return a;                                                                                      \
   }
 QUARRY_OPERATOR(+=, add)
 QUARRY_OPERATOR(-=, subtract)
@@ -124,8 +120,8 @@ QUARRY_OPERATOR(>>=, right_shift)
 /// A function of arrays that runs elementwise on every device and fuses like any other:
 ///     QUARRY_FUNCTION(saxpy, (auto a, auto x, auto y), a * x + y);
 ///     y = saxpy(2.f, x, y);
-/// The body is one expression of its parameters, of numbers, and of the functions of kernels/math.hpp. It
-/// has C++'s types: an int stays an int. At namespace scope only.
+/// The body is one expression of its parameters, of numbers, and of the functions of
+/// kernels/math.hpp. It has C++'s types: an int stays an int. At namespace scope only.
 #define QUARRY_FUNCTION(name, parameters, ...)                                          \
   struct name##_function {                                                              \
     static constexpr const char* quarry_source =                                        \

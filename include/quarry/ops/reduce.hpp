@@ -4,8 +4,9 @@
 
 #include <initializer_list>
 
-/// Reductions over all axes or any of them, of an array or of a whole expression, which is then computed in
-/// the same kernel and never stored. They run at once, in the stream of their input, and give an array.
+/// Reductions over all axes or any of them, of an array or of a whole expression, which is then
+/// computed in the same kernel and never stored. They run at once, in the stream of their input,
+/// and give an array.
 namespace quarry {
 
 /// The axes of a reduction: all of them, one, or a list. Negative ones count from the end.
@@ -52,8 +53,9 @@ struct ReduceProgram<E, R, Acc, Out, S, List<In...>> {
   }
 };
 
-/// Reduction R with accumulator Acc and results of T. `positions`: it returns positions, so the order of the
-/// reduced axes matters. Without elements the result is R's identity, unless it `needs_elements`.
+/// Reduction R with accumulator Acc and results of T. `positions`: it returns positions, so the
+/// order of the reduced axes matters. Without elements the result is R's identity, unless it
+/// `needs_elements`.
 template <class R, class Acc, class T, class X>
 DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const ReduceOptions& options,
                              bool positions, const char* needs_elements) {
@@ -67,9 +69,9 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
     const K value = R::template finish<K>(R::template identity<Acc>(), 0);
     fill_elements(out.ref(), &value, out.stream());
   } else if (out.size() > 0) {
-    reduce_into(ReduceProgram<typename L::type, R, Acc, K, L::next_scalar,
-                              typename L::arrays>::value(),
-                out, plan, arguments.array, arguments.scalar, positions);
+    reduce_into(
+        ReduceProgram<typename L::type, R, Acc, K, L::next_scalar, typename L::arrays>::value(),
+        out, plan, arguments.array, arguments.scalar, positions);
   }
   return options.keepdims ? out.reshape(plan.result) : out;
 }
@@ -81,9 +83,12 @@ using element_t = typename std::remove_cvref_t<X>::value_type;
 consteval TypeId sum_type(TypeId t) {
   switch (DType(t).kind()) {
     case Kind::boolean:
-    case Kind::signed_integer: return TypeId::int64;
-    case Kind::unsigned_integer: return TypeId::uint64;
-    default: return t;
+    case Kind::signed_integer:
+      return TypeId::int64;
+    case Kind::unsigned_integer:
+      return TypeId::uint64;
+    default:
+      return t;
   }
 }
 /// Half precision adds up in float32.
@@ -114,40 +119,46 @@ inline constexpr TypeId id_of = dtype_of<element_t<X>>.id();
 
 template <expr::Operand X>
 auto sum(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::accumulate<kernels::sum_of, expr::sum_type(expr::id_of<X>)>(x, axes, options, nullptr);
+  return expr::accumulate<kernels::sum_of, expr::sum_type(expr::id_of<X>)>(x, axes, options,
+                                                                           nullptr);
 }
 template <expr::Operand X>
 auto prod(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::accumulate<kernels::prod_of, expr::sum_type(expr::id_of<X>)>(x, axes, options, nullptr);
+  return expr::accumulate<kernels::prod_of, expr::sum_type(expr::id_of<X>)>(x, axes, options,
+                                                                            nullptr);
 }
 /// The sum over the number of elements; NaN without elements. Integers give float64.
 template <expr::Operand X>
 auto mean(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::accumulate<kernels::mean_of, expr::mean_type(expr::id_of<X>)>(x, axes, options, nullptr);
+  return expr::accumulate<kernels::mean_of, expr::mean_type(expr::id_of<X>)>(x, axes, options,
+                                                                             nullptr);
 }
 /// NaN if there is one. Throws ShapeError without elements.
 template <expr::Operand X>
 auto min(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   using K = kernel_type_t<expr::element_t<X>>;
   return expr::reduce_tree<kernels::min_of, K, expr::element_t<X>>(expr::as_tree(x), axes, options,
-                                                                  false, "min");
+                                                                   false, "min");
 }
 template <expr::Operand X>
 auto max(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   using K = kernel_type_t<expr::element_t<X>>;
   return expr::reduce_tree<kernels::max_of, K, expr::element_t<X>>(expr::as_tree(x), axes, options,
-                                                                  false, "max");
+                                                                   false, "max");
 }
 template <expr::Operand X>
 auto any(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::reduce_tree<kernels::any_of, bool, bool>(expr::as_tree(x), axes, options, false, nullptr);
+  return expr::reduce_tree<kernels::any_of, bool, bool>(expr::as_tree(x), axes, options, false,
+                                                        nullptr);
 }
 /// NumPy's all; that name is the index of a whole axis here.
 template <expr::Operand X>
 auto all_of(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::reduce_tree<kernels::all_of, bool, bool>(expr::as_tree(x), axes, options, false, nullptr);
+  return expr::reduce_tree<kernels::all_of, bool, bool>(expr::as_tree(x), axes, options, false,
+                                                        nullptr);
 }
-/// The C-order position, among the reduced elements, of the first smallest one, or of the first NaN.
+/// The C-order position, among the reduced elements, of the first smallest one, or of the first
+/// NaN.
 template <expr::Operand X>
 auto argmin(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   return expr::find<kernels::argmin_of>(x, axes, options, "argmin");

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-/// Kernels are compiled when an expression of a new type first meets a GPU, and kept in memory and on disk
-/// ($QUARRY_CACHE_DIR, else $XDG_CACHE_HOME/quarry, else ~/.cache/quarry; QUARRY_DISABLE_CACHE=1 turns the
-/// disk off).
+/// Kernels are compiled when an expression of a new type first meets a GPU, and kept in memory and
+/// on disk
+/// ($QUARRY_CACHE_DIR, else $XDG_CACHE_HOME/quarry, else ~/.cache/quarry; QUARRY_DISABLE_CACHE=1
+/// turns the disk off).
 namespace quarry {
 
 struct KernelCacheStatistics {
@@ -24,7 +25,8 @@ struct KernelCacheInfo {
 };
 KernelCacheInfo kernel_cache_info();
 
-/// The types of the expressions that this process has run on a GPU, in the order of their first use.
+/// The types of the expressions that this process has run on a GPU, in the order of their first
+/// use.
 std::vector<std::string> compiled_kernels();
 
 }  // namespace quarry

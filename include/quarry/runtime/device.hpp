@@ -29,8 +29,8 @@ class Device {
   Device();
   /// The CPU as a device; always there.
   static Device cpu();
-  /// The `id`-th GPU. Throws BackendUnavailable, with the reason, where CUDA cannot be used, IndexError
-  /// where there are fewer GPUs.
+  /// The `id`-th GPU. Throws BackendUnavailable, with the reason, where CUDA cannot be used,
+  /// IndexError where there are fewer GPUs.
   static Device cuda(int id = 0);
   /// "cpu", "cuda" or "cuda:1"; throws LogicError for anything else.
   static Device parse(const std::string& text);
@@ -38,7 +38,7 @@ class Device {
   bool is_cpu() const;
   int id() const;  ///< ordinal among the GPUs; 0 for the CPU
   std::string name() const;
-  std::string uuid() const;  ///< "GPU-..." ; empty for the CPU
+  std::string uuid() const;                        ///< "GPU-..." ; empty for the CPU
   std::pair<int, int> compute_capability() const;  ///< {0, 0} for the CPU
   /// By the names of CUdevice_attribute without prefix: MULTIPROCESSOR_COUNT, WARP_SIZE, ...
   std::map<std::string, std::int64_t> attributes() const;
@@ -48,8 +48,8 @@ class Device {
   bool can_access_peer(const Device& other) const;
   /// Waits for all work of the process on the device.
   void synchronize() const;
-  /// Destroys the process's context on a GPU: arrays, streams and events on it must not be used any more.
-  /// Throws LogicError while arrays on it are alive.
+  /// Destroys the process's context on a GPU: arrays, streams and events on it must not be used any
+  /// more. Throws LogicError while arrays on it are alive.
   void reset() const;
 
   backend::Device& backend() const { return *backend_; }
@@ -108,8 +108,8 @@ inline constexpr DeviceList gpus{};
 inline DeviceList list_devices() { return gpus; }
 
 /// The device of operations that name none, per thread. At first the one that QUARRY_DEVICE, then
-/// CUDA_DEVICE, then the file ~/.cuda-device names, else the first GPU that gives a context, else the CPU.
-/// Throws BackendUnavailable if a variable names a device that cannot be used.
+/// CUDA_DEVICE, then the file ~/.cuda-device names, else the first GPU that gives a context, else
+/// the CPU. Throws BackendUnavailable if a variable names a device that cannot be used.
 Device get_current_device();
 /// Makes GPU `id` current for the thread and returns it.
 Device select_device(int id);
@@ -134,7 +134,8 @@ decltype(auto) with_device(const Device& device, F&& f) {
   return std::forward<F>(f)();
 }
 
-/// The process's context on a device: on a GPU the primary context, which other CUDA libraries share.
+/// The process's context on a device: on a GPU the primary context, which other CUDA libraries
+/// share.
 class Context {
  public:
   explicit Context(const Device& device) : device_(device) {}
@@ -155,13 +156,13 @@ Context current_context();
 Context require_context();
 /// Waits for all work on the current device.
 void synchronize();
-/// Ends the thread's use of devices: waits for the current device, returns cached memory to it, and makes
-/// the default device current again. Arrays stay valid.
+/// Ends the thread's use of devices: waits for the current device, returns cached memory to it, and
+/// makes the default device current again. Arrays stay valid.
 void close();
 
 namespace detail {
-/// Called by close() and by reset(): the memory layer returns what it caches on the device and says how
-/// many bytes are still held by arrays.
+/// Called by close() and by reset(): the memory layer returns what it caches on the device and says
+/// how many bytes are still held by arrays.
 using TrimHook = std::size_t (*)(backend::Device& device);
 void set_trim_hook(TrimHook hook);
 }  // namespace detail

@@ -26,8 +26,8 @@ class Event {
   /// Work queued in `stream` from now on starts after the event. Does not wait on the host.
   void wait(const Stream& stream) const;
   void wait() const;
-  /// Milliseconds from this event to `end`. Throws LogicError if one was not recorded, has not happened yet,
-  /// or was made without timing.
+  /// Milliseconds from this event to `end`. Throws LogicError if one was not recorded, has not
+  /// happened yet, or was made without timing.
   float elapsed_time(const Event& end) const;
   float time_since(const Event& earlier) const { return earlier.elapsed_time(*this); }
   float time_till(const Event& later) const { return elapsed_time(later); }

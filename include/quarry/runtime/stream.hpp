@@ -22,8 +22,8 @@ struct StreamOptions {
   std::optional<Device> device = std::nullopt;  ///< the current device if none
 };
 
-/// An ordered queue of work on one device. Copies are handles of the same queue. Destroying the last handle
-/// lets pending work complete; arrays bound to the stream keep it alive.
+/// An ordered queue of work on one device. Copies are handles of the same queue. Destroying the
+/// last handle lets pending work complete; arrays bound to the stream keep it alive.
 class Stream {
  public:
   /// The current device's default stream.
@@ -43,12 +43,14 @@ class Stream {
   void wait_event(const Event& event) const;
   /// A new event that happens when the work queued so far is done.
   Event record() const;
-  /// Calls `f` on a thread of the library or of the driver after the work queued so far; the stream goes on
-  /// when it returns. `f` must not use the device. What it throws comes out of the next synchronize().
+  /// Calls `f` on a thread of the library or of the driver after the work queued so far; the stream
+  /// goes on when it returns. `f` must not use the device. What it throws comes out of the next
+  /// synchronize().
   void add_callback(std::function<void(const Stream&)> f) const;
   /// Becomes ready, with this stream, when the work queued so far is done.
   std::future<Stream> async_done() const;
-  /// Synchronises when the scope ends, unless an exception leaves it:  auto guard = s.auto_synchronize();
+  /// Synchronises when the scope ends, unless an exception leaves it:  auto guard =
+  /// s.auto_synchronize();
   class AutoSynchronize;
   AutoSynchronize auto_synchronize() const;
 
@@ -86,8 +88,8 @@ Stream external_stream(std::uintptr_t handle);
 /// The default stream of `device`.
 Stream default_stream(const Device& device);
 
-/// Makes `stream` the current one of the thread for the scope: operations that are given no stream go to it
-/// if they run on its device.
+/// Makes `stream` the current one of the thread for the scope: operations that are given no stream
+/// go to it if they run on its device.
 class StreamGuard {
  public:
   explicit StreamGuard(Stream stream);

@@ -91,13 +91,18 @@ int most_rows(const StridedShape& shape) {
   return rows;
 }
 
+/// Blocks of `by` threads that each take `each` rows, then those that take the rest, one row each.
+std::int64_t row_blocks(std::int64_t rows, std::int64_t by, std::int64_t each) {
+  return rows / (by * each) + divide_up(rows % (by * each), by);
+}
+
 constexpr std::int64_t unrolled = 4;  // loads in flight of a thread of reduce
 
-/// How the reduced elements are cut so that the device is busy although there are few outputs.
+/// How the reduced elements are cut so that the device is busy although there are few outputs: into
+/// not more than two waves of blocks.
 void split(ReduceGeometry& g, const ReduceShape& shape, int multiprocessors) {
-  const std::int64_t busy = std::int64_t{8} * multiprocessors;
-  const std::int64_t wanted =
-      g.grid_x >= busy ? 1 : divide_up(shape.along_reduced ? 2 * busy : busy, g.grid_x);
+  const std::int64_t wave = std::int64_t{8} * multiprocessors;
+  const std::int64_t wanted = g.grid_x >= wave ? 1 : 2 * wave / g.grid_x;
   const std::int64_t step =
       shape.along_reduced ? std::int64_t{g.block_x} * shape.vector_width : g.block_y;
   const std::int64_t least = std::max<std::int64_t>(2 * unrolled * step, 64);
@@ -181,7 +186,7 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
   if (rows > 4 && !fills(rows)) rows = 4;
   if (!fills(rows)) rows = 1;
   return {.grid_x = grid_x,
-          .grid_y = static_cast<unsigned>(std::min(divide_up(shape.rows, by * rows), max_grid_y)),
+          .grid_y = static_cast<unsigned>(std::min(row_blocks(shape.rows, by, rows), max_grid_y)),
           .block_x = static_cast<unsigned>(bx),
           .block_y = static_cast<unsigned>(by),
           .rows_a_thread = static_cast<int>(rows),
