@@ -51,6 +51,7 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
       }
       p.template pointer<vec<Out, V>>(0)[i] = out;
     } else {
+#pragma unroll 1
       for (i64 j = first; j < n; ++j) {
         p.template pointer<Out>(0)[j] = convert<Out>(E{}(element_context<P>{p, j}));
       }
@@ -167,6 +168,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     const Index block =
         static_cast<Index>(backwards != 0 ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
     const Index whole = Rows > 1 ? rows & ~(Rows * by - 1) : 0, before = whole - whole / Rows;
+#pragma unroll 1
     for (Index first = block * by; first + before < rows;
          first += static_cast<Index>(gridDim.y) * by) {
       if (Rows > 1 && first * Rows < whole) {

@@ -5,10 +5,18 @@
 
 #include <quarry/kernels/types.hpp>
 
+// A GPU's thread computes several elements at once: of the long functions a kernel has one copy, else
+// it would take several times as long to compile.
 #ifdef __CUDACC__
 #define QUARRY_LIBM(function) ::function
+#ifdef __CUDACC_RTC__
+#define QUARRY_LONG __device__ __noinline__
+#else
+#define QUARRY_LONG __host__ __device__ __noinline__
+#endif
 #else
 #define QUARRY_LIBM(function) __builtin_##function
+#define QUARRY_LONG inline
 #endif
 
 namespace quarry::kernels::math {
@@ -21,29 +29,45 @@ namespace quarry::kernels::math {
     else                                                                      \
       return static_cast<T>(QUARRY_LIBM(function##f)(static_cast<float>(x))); \
   }
+#define QUARRY_MATH_LONG(function)                                            \
+  template <class T>                                                          \
+  QUARRY_LONG T function##_of(T x) {                                          \
+    if constexpr (is_same<T, double>)                                         \
+      return QUARRY_LIBM(function)(x);                                        \
+    else                                                                      \
+      return QUARRY_LIBM(function##f)(x);                                     \
+  }                                                                           \
+  template <class T>                                                          \
+  QUARRY_HD T function(T x) {                                                 \
+    if constexpr (is_same<T, double>)                                         \
+      return function##_of(x);                                                \
+    else                                                                      \
+      return static_cast<T>(function##_of(static_cast<float>(x)));            \
+  }
 QUARRY_MATH_UNARY(sqrt)
-QUARRY_MATH_UNARY(cbrt)
+QUARRY_MATH_LONG(cbrt)
 QUARRY_MATH_UNARY(exp)
 QUARRY_MATH_UNARY(exp2)
-QUARRY_MATH_UNARY(expm1)
+QUARRY_MATH_LONG(expm1)
 QUARRY_MATH_UNARY(log)
 QUARRY_MATH_UNARY(log2)
-QUARRY_MATH_UNARY(log10)
-QUARRY_MATH_UNARY(log1p)
-QUARRY_MATH_UNARY(sin)
-QUARRY_MATH_UNARY(cos)
-QUARRY_MATH_UNARY(tan)
-QUARRY_MATH_UNARY(asin)
-QUARRY_MATH_UNARY(acos)
-QUARRY_MATH_UNARY(atan)
-QUARRY_MATH_UNARY(sinh)
-QUARRY_MATH_UNARY(cosh)
-QUARRY_MATH_UNARY(tanh)
-QUARRY_MATH_UNARY(asinh)
-QUARRY_MATH_UNARY(acosh)
-QUARRY_MATH_UNARY(atanh)
+QUARRY_MATH_LONG(log10)
+QUARRY_MATH_LONG(log1p)
+QUARRY_MATH_LONG(sin)
+QUARRY_MATH_LONG(cos)
+QUARRY_MATH_LONG(tan)
+QUARRY_MATH_LONG(asin)
+QUARRY_MATH_LONG(acos)
+QUARRY_MATH_LONG(atan)
+QUARRY_MATH_LONG(sinh)
+QUARRY_MATH_LONG(cosh)
+QUARRY_MATH_LONG(tanh)
+QUARRY_MATH_LONG(asinh)
+QUARRY_MATH_LONG(acosh)
+QUARRY_MATH_LONG(atanh)
 QUARRY_MATH_UNARY(rint)
 #undef QUARRY_MATH_UNARY
+#undef QUARRY_MATH_LONG
 
 #define QUARRY_MATH_ROUNDING(function)                                        \
   template <class T>                                                          \
@@ -60,20 +84,34 @@ QUARRY_MATH_ROUNDING(ceil)
 QUARRY_MATH_ROUNDING(trunc)
 #undef QUARRY_MATH_ROUNDING
 
-#define QUARRY_MATH_BINARY(function, libm)                                                       \
-  template <class T>                                                                             \
-  QUARRY_HD T function(T x, T y) {                                                               \
-    if constexpr (is_same<T, double>)                                                            \
-      return QUARRY_LIBM(libm)(x, y);                                                            \
-    else                                                                                         \
-      return static_cast<T>(QUARRY_LIBM(libm##f)(static_cast<float>(x), static_cast<float>(y))); \
+#define QUARRY_MATH_BINARY(function, libm)                                                 \
+  template <class T>                                                                       \
+  QUARRY_LONG T function##_of(T x, T y) {                                                  \
+    if constexpr (is_same<T, double>)                                                      \
+      return QUARRY_LIBM(libm)(x, y);                                                      \
+    else                                                                                   \
+      return QUARRY_LIBM(libm##f)(x, y);                                                   \
+  }                                                                                        \
+  template <class T>                                                                       \
+  QUARRY_HD T function(T x, T y) {                                                         \
+    if constexpr (is_same<T, double>)                                                      \
+      return function##_of(x, y);                                                          \
+    else                                                                                   \
+      return static_cast<T>(function##_of(static_cast<float>(x), static_cast<float>(y)));  \
   }
 QUARRY_MATH_BINARY(atan2, atan2)
 QUARRY_MATH_BINARY(hypot, hypot)
-QUARRY_MATH_BINARY(copysign, copysign)
 QUARRY_MATH_BINARY(float_fmod, fmod)
 QUARRY_MATH_BINARY(float_power, pow)
 #undef QUARRY_MATH_BINARY
+
+template <class T>
+QUARRY_HD T copysign(T x, T y) {
+  if constexpr (is_same<T, double>)
+    return QUARRY_LIBM(copysign)(x, y);
+  else
+    return static_cast<T>(QUARRY_LIBM(copysignf)(static_cast<float>(x), static_cast<float>(y)));
+}
 
 template <class T>
 QUARRY_HD bool isnan(T x) {

@@ -53,6 +53,7 @@ struct program {
   std::string_view name;         ///< of map_of<...> or reduction_of<...>
   int inputs, scalars;
   const std::uint32_t* itemsize;  ///< of the output, then of each input
+  const std::uint32_t* alignment;
   void (*users)(void* state, user_visitor);
   map_loop map = nullptr;
   const reduce_loops* reduce = nullptr;
@@ -69,6 +70,8 @@ void visit_users(void* state, user_visitor visit) {
 }
 template <class... T>
 inline constexpr std::uint32_t sizes[] = {sizeof(T)...};
+template <class... T>
+inline constexpr std::uint32_t alignments[] = {alignof(T)...};
 }  // namespace detail
 
 template <class M>
@@ -76,14 +79,14 @@ struct program_for;
 template <class E, class Out, int S, class... In>
 struct program_for<map_of<E, Out, S, In...>> {
   using M = map_of<E, Out, S, In...>;
-  static inline constinit program value{type_name<M>(), sizeof...(In), S, detail::sizes<Out, In...>,
+  static inline constinit program value{type_name<M>(), sizeof...(In), S, detail::sizes<Out, In...>, detail::alignments<Out, In...>,
                                         detail::visit_users<E>, cpu_map<M>::run};
 };
 template <class E, class R, class Acc, class Out, int S, class... In>
 struct program_for<reduction_of<E, R, Acc, Out, S, In...>> {
   using M = reduction_of<E, R, Acc, Out, S, In...>;
   static inline constinit program value{type_name<M>(),         sizeof...(In), S,
-                                        detail::sizes<Out, In...>, detail::visit_users<E>,
+                                        detail::sizes<Out, In...>, detail::alignments<Out, In...>, detail::visit_users<E>,
                                         nullptr,                &cpu_reduce<M>::loops,
                                         sizeof(Acc)};
 };

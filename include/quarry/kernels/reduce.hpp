@@ -85,6 +85,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum[u] = Op::template identity<Acc>();
     i64 i = begin;
+#pragma unroll 1
     for (; i + (unroll - 1) * step + Lanes <= end; i += unroll * step) {
       Loaded<Lanes, Mask> in[unroll];
 #pragma unroll
@@ -92,6 +93,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 #pragma unroll
       for (int u = 0; u < unroll; ++u) add<Lanes, Mask>(p, sum[u], in[u], i + u * step);
     }
+#pragma unroll 1
     for (; i + Lanes <= end; i += step) {
       Loaded<Lanes, Mask> in;
       read<Lanes, Mask>(p, base, i, in);
@@ -111,6 +113,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
     if constexpr (Along) {
       const int width = bx < 32 ? bx : 32;
+#pragma unroll 1
       for (int half = width / 2; half > 0; half /= 2) {
         sum = Op::combine(sum, lane_below(sum, half, width));
       }
@@ -119,11 +122,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       if (x % 32 == 0) shared[warp] = sum;
       __syncthreads();
       if (x == 0) {
+#pragma unroll 1
         for (int w = 1; w < warps; ++w) sum = Op::combine(sum, shared[warp + w]);
       }
     } else {
       const int slot = y * bx + x;
       shared[slot] = sum;
+#pragma unroll 1
       for (int half = by / 2; half > 0; half /= 2) {
         __syncthreads();
         if (y < half) shared[slot] = Op::combine(shared[slot], shared[slot + half * bx]);
@@ -147,6 +152,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       const int lane = Along ? x : y, lanes = Along ? bx : by;
       sum = walk<V, Wide>(p, base, begin + lane * V, end, static_cast<i64>(lanes) * V);
       if constexpr (V > 1) {  // what does not fill a vector
+#pragma unroll 1
         for (i64 rest = begin + (end - begin) / V * V + lane; rest < end; rest += lanes) {
           Loaded<1, 0> in;
           read<1, 0>(p, base, rest, in);
@@ -190,12 +196,15 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>> {
     __shared__ alignas(16) char storage[128 * sizeof(Acc)];
     Acc* const shared = reinterpret_cast<Acc*>(storage);
     const int x = static_cast<int>(threadIdx.x);
+#pragma unroll 1
     for (i64 output = blockIdx.x; output < kept; output += gridDim.x) {
       Acc sum = Op::template identity<Acc>();
+#pragma unroll 4
       for (i64 s = x; s < splits; s += blockDim.x) {
         sum = Op::combine(sum, partial[s * kept + output]);
       }
       shared[x] = sum;
+#pragma unroll 1
       for (int half = static_cast<int>(blockDim.x) / 2; half > 0; half /= 2) {
         __syncthreads();
         if (x < half) shared[x] = Op::combine(shared[x], shared[x + half]);
