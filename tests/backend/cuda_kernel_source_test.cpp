@@ -47,6 +47,7 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
             .inputs = 0,
             .scalars = 0,
             .itemsize = nullptr,
+            .alignment = nullptr,
             .users = [](void*, user_visitor) {}};
   const auto name = [&](const Variant& v) { return kernel_source(p, v).instantiation; };
   EXPECT_EQ(name(flat), "quarry::kernels::map_flat<M, 4>");

@@ -5,7 +5,8 @@
 
 /// out[i] = E(in[i]...), moving every operand once. The expression is a type, the layout is data:
 ///   map_flat     all operands dense and in one order: vectors of V elements, one vector a thread
-///   map_strided  any layout of any rank: threads run along the innermost axis, rows are decoded once
+///   map_strided  any layout of any rank: threads run along the innermost axis, rows are decoded
+///   once
 #ifdef __CUDACC__
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
@@ -60,9 +61,9 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
   using param_type = P;
 };
 
-/// V * sizeof of the widest operand is at most 16 bytes; every pointer is aligned to V elements. `backwards`
-/// says that the blocks start at the end: a map that starts where the one before it ended finds the data of
-/// that one still in the cache.
+/// V * sizeof of the widest operand is at most 16 bytes; every pointer is aligned to V elements.
+/// `backwards` says that the blocks start at the end: a map that starts where the one before it
+/// ended finds the data of that one still in the cache.
 template <class M, int V>
 __global__ void __launch_bounds__(256)
     map_flat(const __grid_constant__ typename map_flat_body<M, V>::param_type p, int backwards) {
@@ -105,7 +106,8 @@ struct map_addresses {
 template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 struct map_strided_body;
 
-template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V, unsigned Wide>
+template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V,
+          unsigned Wide>
 struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   static constexpr int K = sizeof...(In) + 1;
   using P = params<K, S, R>;
@@ -113,8 +115,8 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   using Loaded = loaded<V, Wide, 0, In...>;
   using Vector = vec<Out, V>;
 
-  /// How many columns left of the first one a warp starts, so that it writes whole 128-byte lines. Of short
-  /// rows too much would be idle.
+  /// How many columns left of the first one a warp starts, so that it writes whole 128-byte lines.
+  /// Of short rows too much would be idle.
   static __device__ Index lead(const P& p) {
     constexpr bool divides = sizeof(Out) <= 16 && (sizeof(Out) & (sizeof(Out) - 1)) == 0;
     const bool dense = p.stride(0, R - 1) == static_cast<i64>(sizeof(Out));
@@ -135,8 +137,8 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     return static_cast<i64>(row) * p.extent(R - 1) + column;
   }
 
-  /// `Count` rows, `by` apart. All loads come before the stores: they are in flight together, and an input may
-  /// be the output element for element.
+  /// `Count` rows, `by` apart. All loads come before the stores: they are in flight together, and
+  /// an input may be the output element for element.
   template <int Count>
   static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
     Loaded in[Count];
@@ -155,14 +157,16 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     for (int r = 0; r < Count; ++r) *reinterpret_cast<Vector*>(to[r]) = out[r];
   }
 
-  /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The rows at the end that
-  /// are too few for that are left to further blocks, which compute one row a thread.
+  /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The rows at
+  /// the end that are too few for that are left to further blocks, which compute one row a thread.
   static __device__ void run(const P& p, int backwards) {
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
     const Index column = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
-                          static_cast<Index>(threadIdx.x)) * V - lead(p);
+                          static_cast<Index>(threadIdx.x)) *
+                             V -
+                         lead(p);
     if (column < 0 || column >= static_cast<Index>(p.extent(R - 1))) return;
     const Index by = static_cast<Index>(blockDim.y), y = static_cast<Index>(threadIdx.y);
     const Index block =
@@ -181,12 +185,13 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   using param_type = P;
 };
 
-/// With V > 1 the output is dense along the last axis, whose extent V divides; inputs are dense along it (bit
-/// k of Wide for input k) or do not move along it; all vectors are aligned.
+/// With V > 1 the output is dense along the last axis, whose extent V divides; inputs are dense
+/// along it (bit k of Wide for input k) or do not move along it; all vectors are aligned.
 template <class M, int R, class Index, int Rows, int V = 1, unsigned Wide = 0>
-__global__ void __launch_bounds__(256) map_strided(
-    const __grid_constant__ typename map_strided_body<M, R, Index, Rows, V, Wide>::param_type p,
-    int backwards) {
+__global__ void __launch_bounds__(256)
+    map_strided(const __grid_constant__
+                typename map_strided_body<M, R, Index, Rows, V, Wide>::param_type p,
+                int backwards) {
   map_strided_body<M, R, Index, Rows, V, Wide>::run(p, backwards);
 }
 
@@ -195,9 +200,10 @@ __global__ void __launch_bounds__(256) map_strided(
 #include <quarry/kernels/cpu_context.hpp>
 namespace quarry::kernels {
 
-/// One run of `n` elements: operand k starts at pointer[k] and advances by stride[k] bytes; `first` is the
-/// C-order position of the first element. Operands do not overlap but element by element.
-using map_loop = void (*)(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
+/// One run of `n` elements: operand k starts at pointer[k] and advances by stride[k] bytes; `first`
+/// is the C-order position of the first element. Operands do not overlap but element by element.
+using map_loop = void (*)(i64 n, char* const* pointer, const i64* stride, const u64* scalars,
+                          i64 first);
 
 template <class M>
 struct cpu_map;

@@ -5,8 +5,8 @@
 
 #include <quarry/kernels/types.hpp>
 
-// A GPU's thread computes several elements at once: of the long functions a kernel has one copy, else
-// it would take several times as long to compile.
+// A GPU's thread computes several elements at once: of the long functions a kernel has one copy,
+// else it would take several times as long to compile.
 #ifdef __CUDACC__
 #define QUARRY_LIBM(function) ::function
 #ifdef __CUDACC_RTC__
@@ -29,20 +29,20 @@ namespace quarry::kernels::math {
     else                                                                      \
       return static_cast<T>(QUARRY_LIBM(function##f)(static_cast<float>(x))); \
   }
-#define QUARRY_MATH_LONG(function)                                            \
-  template <class T>                                                          \
-  QUARRY_LONG T function##_of(T x) {                                          \
-    if constexpr (is_same<T, double>)                                         \
-      return QUARRY_LIBM(function)(x);                                        \
-    else                                                                      \
-      return QUARRY_LIBM(function##f)(x);                                     \
-  }                                                                           \
-  template <class T>                                                          \
-  QUARRY_HD T function(T x) {                                                 \
-    if constexpr (is_same<T, double>)                                         \
-      return function##_of(x);                                                \
-    else                                                                      \
-      return static_cast<T>(function##_of(static_cast<float>(x)));            \
+#define QUARRY_MATH_LONG(function)                                 \
+  template <class T>                                               \
+  QUARRY_LONG T function##_of(T x) {                               \
+    if constexpr (is_same<T, double>)                              \
+      return QUARRY_LIBM(function)(x);                             \
+    else                                                           \
+      return QUARRY_LIBM(function##f)(x);                          \
+  }                                                                \
+  template <class T>                                               \
+  QUARRY_HD T function(T x) {                                      \
+    if constexpr (is_same<T, double>)                              \
+      return function##_of(x);                                     \
+    else                                                           \
+      return static_cast<T>(function##_of(static_cast<float>(x))); \
   }
 QUARRY_MATH_UNARY(sqrt)
 QUARRY_MATH_LONG(cbrt)
@@ -84,20 +84,20 @@ QUARRY_MATH_ROUNDING(ceil)
 QUARRY_MATH_ROUNDING(trunc)
 #undef QUARRY_MATH_ROUNDING
 
-#define QUARRY_MATH_BINARY(function, libm)                                                 \
-  template <class T>                                                                       \
-  QUARRY_LONG T function##_of(T x, T y) {                                                  \
-    if constexpr (is_same<T, double>)                                                      \
-      return QUARRY_LIBM(libm)(x, y);                                                      \
-    else                                                                                   \
-      return QUARRY_LIBM(libm##f)(x, y);                                                   \
-  }                                                                                        \
-  template <class T>                                                                       \
-  QUARRY_HD T function(T x, T y) {                                                         \
-    if constexpr (is_same<T, double>)                                                      \
-      return function##_of(x, y);                                                          \
-    else                                                                                   \
-      return static_cast<T>(function##_of(static_cast<float>(x), static_cast<float>(y)));  \
+#define QUARRY_MATH_BINARY(function, libm)                                                \
+  template <class T>                                                                      \
+  QUARRY_LONG T function##_of(T x, T y) {                                                 \
+    if constexpr (is_same<T, double>)                                                     \
+      return QUARRY_LIBM(libm)(x, y);                                                     \
+    else                                                                                  \
+      return QUARRY_LIBM(libm##f)(x, y);                                                  \
+  }                                                                                       \
+  template <class T>                                                                      \
+  QUARRY_HD T function(T x, T y) {                                                        \
+    if constexpr (is_same<T, double>)                                                     \
+      return function##_of(x, y);                                                         \
+    else                                                                                  \
+      return static_cast<T>(function##_of(static_cast<float>(x), static_cast<float>(y))); \
   }
 QUARRY_MATH_BINARY(atan2, atan2)
 QUARRY_MATH_BINARY(hypot, hypot)

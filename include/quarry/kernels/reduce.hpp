@@ -4,8 +4,8 @@
 #include <quarry/kernels/params.hpp>
 #include <quarry/kernels/reducer.hpp>
 
-/// A reduction over any axes of an expression; the input is read once. Kept and reduced axes have their own
-/// shape and strides, so no layout needs packing first.
+/// A reduction over any axes of an expression; the input is read once. Kept and reduced axes have
+/// their own shape and strides, so no layout needs packing first.
 #ifdef __CUDACC__
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
@@ -27,10 +27,10 @@ __device__ Acc lane_below(Acc a, int distance, int width) {
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
 
-/// Along = 1: threads of a warp run along the reduced axes (they hold the smallest strides), blockDim.y
-/// outputs a block. Along = 0: they run along the kept axes, blockDim.y shares the reduced elements.
-/// gridDim.y splits the reduced elements; with more than one split the partial accumulators go to `partial`
-/// as [split][kept] and reduce_finish combines them in order.
+/// Along = 1: threads of a warp run along the reduced axes (they hold the smallest strides),
+/// blockDim.y outputs a block. Along = 0: they run along the kept axes, blockDim.y shares the
+/// reduced elements. gridDim.y splits the reduced elements; with more than one split the partial
+/// accumulators go to `partial` as [split][kept] and reduce_finish combines them in order.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
@@ -77,8 +77,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
   }
 
-  /// Vectors at begin, begin + step, ... that end by `end`, in `unroll` independent chains whose loads are in
-  /// flight together.
+  /// Vectors at begin, begin + step, ... that end by `end`, in `unroll` independent chains whose
+  /// loads are in flight together.
   template <int Lanes, unsigned Mask>
   static __device__ Acc walk(const P& p, const Offsets& base, i64 begin, i64 end, i64 step) {
     Acc sum[unroll];
@@ -93,7 +93,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 #pragma unroll
       for (int u = 0; u < unroll; ++u) add<Lanes, Mask>(p, sum[u], in[u], i + u * step);
     }
-#pragma unroll 1
+#pragma unroll(V > 1 ? 1 : 4)
     for (; i + Lanes <= end; i += step) {
       Loaded<Lanes, Mask> in;
       read<Lanes, Mask>(p, base, i, in);
@@ -173,13 +173,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using acc_type = Acc;
 };
 
-/// blockDim.x * blockDim.y is 32 to 256, both powers of two. V > 1 wants Along, one reduced axis, chunks that
-/// V divides, and inputs that are dense along that axis (bit k of Wide for input k) with aligned vectors, or
-/// do not move along it.
+/// blockDim.x * blockDim.y is 32 to 256, both powers of two. V > 1 wants Along, one reduced axis,
+/// chunks that V divides, and inputs that are dense along that axis (bit k of Wide for input k)
+/// with aligned vectors, or do not move along it.
 template <class M, int Rk, int Rr, class Index, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__
-               typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p,
+           typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p,
            void* partial) {
   using Body = reduce_body<M, Rk, Rr, Index, Along, V, Wide>;
   Body::run(p, static_cast<typename Body::acc_type*>(partial));
@@ -217,14 +217,15 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>> {
   using acc_type = Acc;
 };
 
-/// The output of kept position k is out + k * stride elements (a reduction's result is dense when split).
+/// The output of kept position k is out + k * stride elements (a reduction's result is dense when
+/// split).
 template <class M>
 __global__ void __launch_bounds__(128)
     reduce_finish(void* out, const void* partial, i64 kept, i64 splits, i64 count) {
   using Body = reduce_finish_body<M>;
   auto* const to = static_cast<typename Body::out_type*>(out);
-  Body::run([=](i64 k) { return to + k; }, static_cast<const typename Body::acc_type*>(partial), kept,
-            splits, count);
+  Body::run([=](i64 k) { return to + k; }, static_cast<const typename Body::acc_type*>(partial),
+            kept, splits, count);
 }
 
 }  // namespace quarry::kernels
@@ -232,13 +233,16 @@ __global__ void __launch_bounds__(128)
 #include <quarry/kernels/cpu_context.hpp>
 namespace quarry::kernels {
 
-/// `begin` starts an accumulator, `run` folds `n` elements into it (`first` is the position of the first one
-/// among the reduced), `merge` folds b into a, `finish` writes the result. For `columns` n accumulators lie
-/// side by side and each takes one element of the run. Accumulators are `accumulator_size` bytes.
+/// `begin` starts an accumulator, `run` folds `n` elements into it (`first` is the position of the
+/// first one among the reduced), `merge` folds b into a, `finish` writes the result. For `columns`
+/// n accumulators lie side by side and each takes one element of the run. Accumulators are
+/// `accumulator_size` bytes.
 struct reduce_loops {
   void (*begin)(void* acc, i64 n);
-  void (*run)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
-  void (*columns)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 at);
+  void (*run)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
+              i64 first);
+  void (*columns)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
+                  i64 at);
   void (*merge)(void* a, const void* b, i64 n);
   void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count);
 };
@@ -264,11 +268,13 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
       if constexpr (Dense) {
         Op::take(a, E{}(context<dense_context>{{pointer, scalars, i, 0}, first + i}), first + i);
       } else {
-        Op::take(a, E{}(context<run_context>{{pointer, stride, scalars, i, 0}, first + i}), first + i);
+        Op::take(a, E{}(context<run_context>{{pointer, stride, scalars, i, 0}, first + i}),
+                 first + i);
       }
     }
   };
-  static constexpr i64 lanes = 32;  // chains of a block; a fixed count, so that -O2 makes vectors of them
+  static constexpr i64 lanes =
+      32;  // chains of a block; a fixed count, so that -O2 makes vectors of them
 
   static Acc* accumulators(void* acc) { return static_cast<Acc*>(acc); }
   static void begin(void* acc, i64 n) {

@@ -4,7 +4,8 @@
 
 /// What a reduction computes, apart from how it walks the data:
 ///   identity<Acc>()      the neutral element
-///   take(a, v, i)        adds one element with its C-order position i among the reduced ones, which is above
+///   take(a, v, i)        adds one element with its C-order position i among the reduced ones,
+///   which is above
 ///                        the positions of all that `a` has taken
 ///   combine(a, b)        associative and commutative
 ///   finish<Out>(a, n)    the result from the total of n elements
@@ -103,17 +104,21 @@ struct all_of : simple_reducer<all_of> {
   }
 };
 
-/// The first of equal extremes; the first NaN wins over everything. `NoBetter` compares two values. An element
-/// that does not beat the identity is never taken: when none has been, all are equal and the first one counts.
+/// The first of equal extremes; the first NaN wins over everything. `NoBetter` compares two values.
+/// An element that does not beat the identity is never taken: when none has been, all are equal and
+/// the first one counts.
 template <class NoBetter, bool Lowest>
 struct arg_of {
   static constexpr i64 nowhere = limits<i64>::highest();
 
   template <class T>
   QUARRY_HD static bool beats(T x, T y) {
-    const bool is_better = !NoBetter::template apply<T>(x, y);  // true for every NaN but a complex one
-    if constexpr (is_complex<T>) return (is_better || math::isnan(x)) && !math::isnan(y);
-    else return is_better && y == y;
+    const bool is_better =
+        !NoBetter::template apply<T>(x, y);  // true for every NaN but a complex one
+    if constexpr (is_complex<T>)
+      return (is_better || math::isnan(x)) && !math::isnan(y);
+    else
+      return is_better && y == y;
   }
   template <class Acc>
   QUARRY_HD static Acc identity() {

@@ -2,7 +2,8 @@
 #pragma once
 #include <quarry/kernels/params.hpp>
 
-/// What one thread of a GPU kernel has read: V neighbouring elements of every input, in one access each.
+/// What one thread of a GPU kernel has read: V neighbouring elements of every input, in one access
+/// each.
 #ifdef __CUDACC__
 namespace quarry::kernels {
 
@@ -11,14 +12,15 @@ struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
   T v[V];
 };
 
-/// One base class an input. Bit K of Wide says that input K is dense along the vector; else it does not move.
+/// One base class an input. Bit K of Wide says that input K is dense along the vector; else it does
+/// not move.
 template <int V, unsigned Wide, int K, class... In>
 struct loaded {
   __device__ void load(const char* const* /*at*/) {}
 };
 template <int V, unsigned Wide, int K, class T, class... Rest>
 struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
-  static constexpr int read = (Wide >> K & 1u) != 0 ? V : 1;
+  static constexpr int read = (Wide == ~0u || (K < 32 && (Wide >> (K % 32) & 1u) != 0)) ? V : 1;
   vec<T, read> r;
   __device__ void load(const char* const* at) {
     r = *reinterpret_cast<const vec<T, read>*>(at[K]);
