@@ -75,6 +75,10 @@ void throw_wrong_dtype(DType want, DType have) {
       fmt::format("an array of {} taken for one of {}", to_string(have), to_string(want)));
 }
 
+void throw_out_of_range(const std::string& value, DType type) {
+  throw DTypeError(fmt::format("{} does not fit in {}", value, to_string(type)));
+}
+
 void require_inside(const DeviceNDArrayBase& array) {
   const Layout& layout = array.layout();
   require<ShapeError>(layout.shape.size() == layout.strides.size(), [&] {

@@ -72,14 +72,14 @@ struct Placement {
   Layout layout;
 };
 
-/// As `out`, line of memory by line, unless its elements lie far apart: then both kernels that meet
-/// the temporary write whole lines.
+/// As `out`, line of memory by line, so that both kernels that meet the temporary write whole
+/// lines. Dense if the elements of `out` lie far apart or are not aligned.
 Placement placement_like(const DeviceNDArrayBase& out) {
   constexpr std::size_t line = 128;
   const std::size_t itemsize = out.dtype().itemsize();
   const ByteBounds bounds = byte_bounds(out.layout(), itemsize);
   const auto reach = static_cast<std::size_t>(bounds.past - bounds.lowest);
-  if (reach / 2 > out.nbytes()) {
+  if (reach / 2 > out.nbytes() || !is_aligned(out)) {
     return {out.nbytes(), 0, {out.shape(), c_strides(out.shape(), itemsize)}};
   }
   const std::size_t before =

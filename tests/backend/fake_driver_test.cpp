@@ -2,12 +2,13 @@
 #include "fake_driver/fake_driver.hpp"
 
 #include <gtest/gtest.h>
-#include <nvrtc.h>
 
 #include <array>
 #include <cstring>
 #include <set>
 #include <vector>
+
+#include "backend/cuda/nvrtc.hpp"
 
 namespace quarry::fake {
 namespace {

@@ -15,7 +15,7 @@ static_assert(is_a<Error, std::runtime_error>);
 static_assert(is_a<MemoryError, Error> && is_a<LogicError, Error> && is_a<LaunchError, Error>);
 static_assert(is_a<RuntimeError, Error> && is_a<CompileError, Error>);
 static_assert(is_a<ShapeError, LogicError> && is_a<DTypeError, LogicError>);
-static_assert(is_a<IndexError, LogicError> && is_a<ReadOnlyError, LogicError>);
+static_assert(is_a<IndexError, LogicError>);
 static_assert(is_a<AliasError, LogicError> && is_a<SizeOverflow, ShapeError>);
 static_assert(is_a<FormatError, RuntimeError> && is_a<IoError, RuntimeError>);
 static_assert(is_a<BackendUnavailable, RuntimeError> && is_a<DeviceLost, RuntimeError>);

@@ -48,7 +48,9 @@ DeviceNDArray<std::int32_t> view_of(const DeviceNDArray<std::int32_t>& a,
 void expect_strides(const DeviceNDArrayBase& got, const Ints& want) {
   ASSERT_EQ(got.ndim(), want.size());
   for (std::size_t d = 0; d < want.size(); ++d) {
-    if (got.shape()[d] > 1) EXPECT_EQ(got.strides()[d], want[d]) << "axis " << d;
+    if (got.shape()[d] > 1) {
+      EXPECT_EQ(got.strides()[d], want[d]) << "axis " << d;
+    }
   }
 }
 

@@ -90,9 +90,9 @@ CUresult run_flat(const Launch& launch) {
     const std::uint64_t at = launch.words[1 + static_cast<std::size_t>(k)];
     const std::uint32_t size = program.itemsize[k];
     const auto unit = static_cast<std::uint64_t>(width) * size;
-    if (width > 1 && (!std::has_single_bit(size) || unit > 16 || at % unit != 0)) {
-      return misaligned(launch);
-    }
+    const bool is_legal = width == 1 ? at % program.alignment[k] == 0
+                                     : std::has_single_bit(size) && unit <= 16 && at % unit == 0;
+    if (!is_legal) return misaligned(launch);
     std::byte* const memory =
         state().memory.find(at, static_cast<std::size_t>(n) * size, launch.device);
     if (!memory) return illegal(launch, "operand " + std::to_string(k) + " is not in live memory");
@@ -116,10 +116,23 @@ bool is_aligned(const Launch& launch, const Operands& operands, int k, std::uint
          places % unit == 0;
 }
 
+/// Whether every element of operand k lies where the hardware can access it.
+bool is_natural(const Launch& launch, const Operands& operands, int k, std::uint64_t pointer) {
+  std::uint64_t places = pointer;
+  for (int axis = 0; axis < launch.variant.rank + launch.variant.reduced_rank; ++axis) {
+    if (operands.extent(axis) > 1) places |= static_cast<std::uint64_t>(operands.stride(k, axis));
+  }
+  return places % launch.program->alignment[k] == 0;
+}
+
 /// Whether the inputs, and with `has_output` the output, may be accessed as the kernel's name says.
 bool has_legal_vectors(const Launch& launch, const Operands& operands, std::size_t head,
                        bool has_output) {
   const Variant& variant = launch.variant;
+  for (int k = has_output ? 0 : 1; k < operands.count(); ++k) {
+    const std::uint64_t pointer = launch.words[head + static_cast<std::size_t>(k)];
+    if (!is_natural(launch, operands, k, pointer)) return false;
+  }
   if (variant.width == 1) return variant.wide == 0;
   const int last = variant.rank + variant.reduced_rank - 1;
   for (int k = has_output ? 0 : 1; k < operands.count(); ++k) {
@@ -132,7 +145,8 @@ bool has_legal_vectors(const Launch& launch, const Operands& operands, std::size
   return true;
 }
 
-/// Idle columns that the kernel adds before the first one, so that rows begin at lines of 128 bytes.
+/// Idle columns that the kernel adds before the first one, so that rows begin at lines of 128
+/// bytes.
 std::int64_t lead(const Launch& launch, const Operands& operands, std::int64_t columns) {
   const std::uint32_t size = launch.program->itemsize[0];
   const bool is_dense = operands.stride(0, launch.variant.rank - 1) == size;

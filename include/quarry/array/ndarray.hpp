@@ -81,6 +81,32 @@ class DeviceNDArrayBase {
 
 namespace detail {
 
+/// Bools, integers, floating and complex numbers in the order in which each goes into the next.
+template <class T>
+inline constexpr int number_rank = 4;
+template <Number T>
+inline constexpr int number_rank<T> = dtype_of<T>.kind() == Kind::boolean    ? 0
+                                      : dtype_of<T>.kind() == Kind::floating ? 2
+                                      : dtype_of<T>.kind() == Kind::complex  ? 3
+                                                                             : 1;
+/// A plain value that can be written into elements of T without losing its kind.
+template <class S, class T>
+concept ElementValue =
+    std::is_convertible_v<S, T> && !Expression<S> && !std::is_base_of_v<DeviceNDArrayBase, S> &&
+    (!Number<T> || number_rank<S> <= number_rank<T>);
+template <class U, class T>
+concept OtherThan = !std::is_same_v<U, T>;
+
+template <class T, class S>
+constexpr bool in_range(const S& value) {
+  if constexpr (std::same_as<S, bool> || std::same_as<T, bool>) {
+    return true;
+  } else {
+    using Integer = std::conditional_t<std::same_as<T, char>, std::int8_t, T>;
+    return std::in_range<Integer>(value);
+  }
+}
+
 /// The stream of an operation on `array`: the given one, else the scope's (StreamGuard), else the
 /// array's. Throws LogicError if it is a stream of another device.
 const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given = nullptr);
@@ -94,6 +120,7 @@ ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, 
 void print(std::ostream& out, const DeviceNDArrayBase& array);
 [[noreturn]] void throw_not_scalar(const Shape& shape);
 [[noreturn]] void throw_wrong_dtype(DType want, DType have);
+[[noreturn]] void throw_out_of_range(const std::string& value, DType type);
 std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section);
 void require_inside(const DeviceNDArrayBase& array);
 
@@ -142,25 +169,29 @@ class DeviceNDArray : public DeviceNDArrayBase {
   DeviceNDArray& operator=(const DeviceNDArray&) & = default;
   DeviceNDArray& operator=(DeviceNDArray&&) & noexcept = default;
   template <Expression E>
-      DeviceNDArray& operator=(const E& e) & requires(!read_only) {
+  DeviceNDArray& operator=(const E& e) & {
+    static_assert(!read_only, "an array of const elements cannot be computed into");
     return *this = e.template evaluate<value_type>();
   }
   // ... and a view is written through.
   void operator=(const DeviceNDArray& other) && { assign(other); }
   void operator=(DeviceNDArray&& other) && { assign(other); }
-  template <class U>
-  requires(!std::is_same_v<std::remove_const_t<U>, value_type> || !std::is_same_v<U, T>) void
-  operator=(const DeviceNDArray<U>& other) && {
+  template <detail::OtherThan<T> U>
+  void operator=(const DeviceNDArray<U>& other) && {
     assign(other);
   }
   template <Expression E>
   void operator=(const E& e) && {
     assign(e);
   }
-  template <class S>
-  requires(std::is_convertible_v<S, value_type> && !Expression<S> &&
-           !std::is_base_of_v<DeviceNDArrayBase, S>) void
-  operator=(const S& value) && {
+  /// Throws DTypeError for an integer that T does not hold.
+  template <detail::ElementValue<value_type> S>
+  void operator=(const S& value) && {
+    if constexpr (std::integral<S> && std::integral<value_type>) {
+      if (!detail::in_range<value_type>(value)) {
+        detail::throw_out_of_range(std::to_string(value), dtype_);
+      }
+    }
     fill(static_cast<value_type>(value));
   }
 

@@ -25,8 +25,8 @@ inline constexpr Ellipsis ellipsis{};
 /// One bound of a range.
 struct Bound {
   constexpr Bound(Unbounded) {}
-  template <std::integral I>
-  requires(!std::same_as<I, bool>) constexpr Bound(I v) : value(Extent(v).value), given(true) {}
+  template <Integer I>
+  constexpr Bound(I v) : value(Extent(v).value), given(true) {}
   std::int64_t value = 0;
   bool given = false;
 };
@@ -41,8 +41,8 @@ constexpr Range range(Bound stop) { return {_, stop, 1}; }
 /// One entry of an index.
 struct Index {
   enum class Kind : char { integer, range, newaxis, ellipsis };
-  template <std::integral I>
-  requires(!std::same_as<I, bool>) constexpr Index(I i) : kind(Kind::integer), range{i, i, 1} {}
+  template <Integer I>
+  constexpr Index(I i) : kind(Kind::integer), range{i, i, 1} {}
   constexpr Index(const Range& r) : kind(Kind::range), range(r) {}
   constexpr Index(All) : kind(Kind::range), range{_, _, 1} {}
   constexpr Index(NewAxis) : kind(Kind::newaxis), range{_, _, 1} {}

@@ -79,12 +79,6 @@ class IndexError : public LogicError {
   using LogicError::LogicError;
 };
 
-/// A write through a read-only view.
-class ReadOnlyError : public LogicError {
- public:
-  using LogicError::LogicError;
-};
-
 /// A write whose result would depend on the order in which shared elements are visited.
 class AliasError : public LogicError {
  public:

@@ -9,8 +9,8 @@
 
 namespace quarry {
 
-/// Which index runs fastest: the last (as C) or the first (as Fortran). `a` is f for an array that is dense in
-/// that order alone, else c.
+/// Which index runs fastest: the last (as C) or the first (as Fortran). `a` is f for an array that
+/// is dense in that order alone, else c.
 enum class Order : char { c = 'C', f = 'F', a = 'A' };
 
 /// Where the elements of an array lie, relative to element 0. Strides are in bytes and signed.

@@ -23,11 +23,15 @@ namespace detail {
 [[noreturn]] void throw_add_overflow(std::int64_t a, std::int64_t b);
 }  // namespace detail
 
+/// A number that counts; a bool does not.
+template <class I>
+concept Integer = std::integral<I> && !std::same_as<I, bool>;
+
 /// One extent or stride as a caller writes it: any integer type but bool. Throws ShapeError for an
 /// unsigned value above INT64_MAX.
 struct Extent {
-  template <std::integral I>
-  requires(!std::same_as<I, bool>) constexpr Extent(I v) : value(std::int64_t(v)) {
+  template <Integer I>
+  constexpr Extent(I v) : value(std::int64_t(v)) {
     if (!std::in_range<std::int64_t>(v)) detail::throw_extent_too_large(std::uint64_t(v));
   }
 

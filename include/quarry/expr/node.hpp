@@ -187,6 +187,25 @@ class Arguments {
   int array_count_ = 0, scalar_count_ = 0;
 };
 
+/// The tree whose elements are those that an index selects of `tree`, which has shape `whole`:
+/// every array is indexed, nothing is copied or computed.
+template <class T>
+Leaf<T> indexed(const Leaf<T>& leaf, const Shape& whole, std::span<const Index> entries) {
+  const View v = index(quarry::broadcast_to(leaf.array.layout(), whole), entries);
+  return {DeviceNDArray<T>(v.layout, leaf.array.device_pointer() + v.offset, leaf.array.buffer())
+              .bind(leaf.array.stream())};
+}
+template <class K>
+Constant<K> indexed(const Constant<K>& constant, const Shape&, std::span<const Index>) {
+  return constant;
+}
+template <class Op, class... A>
+Node<Op, A...> indexed(const Node<Op, A...>& node, const Shape& whole,
+                       std::span<const Index> entries) {
+  return std::apply([&](const A&... a) { return Node<Op, A...>(indexed(a, whole, entries)...); },
+                    node.arguments());
+}
+
 /// The result in T of evaluating `tree`, and evaluation into existing elements: expr/evaluate.hpp.
 template <class T, class X>
 DeviceNDArray<T> evaluate_as(const X& tree);
@@ -210,6 +229,14 @@ class Node : LazyExpression {
   std::int64_t size() const { return element_count(shape_); }
   DType dtype() const { return dtype_of<value_type>; }
   const std::tuple<A...>& arguments() const { return arguments_; }
+
+  /// Part of the expression, still lazy: e(i) is eval(e)(i) without computing the rest. See
+  /// view.hpp.
+  template <std::convertible_to<Index>... I>
+  Node operator()(const I&... entries) const {
+    const Index list[sizeof...(I) + 1] = {Index(entries)..., Index(newaxis)};
+    return indexed(*this, shape_, std::span<const Index>(list, sizeof...(I)));
+  }
 
   template <class T>
   DeviceNDArray<T> evaluate() const {

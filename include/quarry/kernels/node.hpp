@@ -2,8 +2,9 @@
 #pragma once
 #include <quarry/kernels/functor.hpp>
 
-/// The device form of an expression: a stateless type. What it computes is in the type, so its name is the
-/// name of the kernel; where its operands lie is run-time data, reached through a context `c`:
+/// The device form of an expression: a stateless type. What it computes is in the type, so its name
+/// is the name of the kernel; where its operands lie is run-time data, reached through a context
+/// `c`:
 ///   c.input<T, K>()   element of the K-th array leaf      c.scalar<T, S>()   the S-th scalar
 ///   c.index()         position of the element in C order of the result
 namespace quarry::kernels {
@@ -62,7 +63,8 @@ struct call {
 template <class E, class Out, int Scalars, class... In>
 struct map_of {};
 
-/// The same for a reduction: out[k] = R::finish(what R::take has taken in of E at every reduced element).
+/// The same for a reduction: out[k] = R::finish(what R::take has taken in of E at every reduced
+/// element).
 template <class E, class R, class Acc, class Out, int Scalars, class... In>
 struct reduction_of {};
 

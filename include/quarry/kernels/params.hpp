@@ -2,10 +2,11 @@
 #pragma once
 #include <quarry/kernels/types.hpp>
 
-/// One parameter block for every kernel and for the CPU loops: 64-bit words, so that plain host code packs
-/// it without knowing the kernel's type. Operand 0 is the output.
+/// One parameter block for every kernel and for the CPU loops: 64-bit words, so that plain host
+/// code packs it without knowing the kernel's type. Operand 0 is the output.
 ///   map:     [n] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R, operand-major, bytes]
-///   reduce:  [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [kept shape x Rk] [reduced shape x Rr]
+///   reduce:  [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [kept shape x Rk] [reduced shape
+///   x Rr]
 ///            [stride x K*(Rk+Rr), operand-major, bytes, kept axes first]
 /// A flat map has R = 0.
 namespace quarry::kernels {

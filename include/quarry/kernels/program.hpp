@@ -6,8 +6,8 @@
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
 
-/// What plain host code knows of one expression type: the name under which NVRTC instantiates it and the
-/// loops that g++ made of it.
+/// What plain host code knows of one expression type: the name under which NVRTC instantiates it
+/// and the loops that g++ made of it.
 namespace quarry::kernels {
 
 /// The name of `T` as this compiler spells it; NVRTC reads the same spelling.
@@ -26,7 +26,9 @@ struct user_function {
 };
 
 template <class F>
-concept has_source = requires { F::quarry_source; };
+concept has_source = requires {
+  F::quarry_source;
+};
 
 /// The user functions below a node, in any order, with repetitions.
 template <class E>
@@ -50,7 +52,7 @@ struct users_of<call<F, A...>> {
 using user_visitor = void (*)(void* state, const user_function&);
 
 struct program {
-  std::string_view name;         ///< of map_of<...> or reduction_of<...>
+  std::string_view name;  ///< of map_of<...> or reduction_of<...>
   int inputs, scalars;
   const std::uint32_t* itemsize;  ///< of the output, then of each input
   const std::uint32_t* alignment;
@@ -79,15 +81,25 @@ struct program_for;
 template <class E, class Out, int S, class... In>
 struct program_for<map_of<E, Out, S, In...>> {
   using M = map_of<E, Out, S, In...>;
-  static inline constinit program value{type_name<M>(), sizeof...(In), S, detail::sizes<Out, In...>, detail::alignments<Out, In...>,
-                                        detail::visit_users<E>, cpu_map<M>::run};
+  static inline constinit program value{type_name<M>(),
+                                        sizeof...(In),
+                                        S,
+                                        detail::sizes<Out, In...>,
+                                        detail::alignments<Out, In...>,
+                                        detail::visit_users<E>,
+                                        cpu_map<M>::run};
 };
 template <class E, class R, class Acc, class Out, int S, class... In>
 struct program_for<reduction_of<E, R, Acc, Out, S, In...>> {
   using M = reduction_of<E, R, Acc, Out, S, In...>;
-  static inline constinit program value{type_name<M>(),         sizeof...(In), S,
-                                        detail::sizes<Out, In...>, detail::alignments<Out, In...>, detail::visit_users<E>,
-                                        nullptr,                &cpu_reduce<M>::loops,
+  static inline constinit program value{type_name<M>(),
+                                        sizeof...(In),
+                                        S,
+                                        detail::sizes<Out, In...>,
+                                        detail::alignments<Out, In...>,
+                                        detail::visit_users<E>,
+                                        nullptr,
+                                        &cpu_reduce<M>::loops,
                                         sizeof(Acc)};
 };
 

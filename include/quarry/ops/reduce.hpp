@@ -13,7 +13,7 @@ namespace quarry {
 class ReduceAxes {
  public:
   ReduceAxes() = default;
-  template <std::integral I>
+  template <Integer I>
   ReduceAxes(I axis) : axes_{axis}, all_(false) {}
   ReduceAxes(std::initializer_list<Extent> axes) : axes_(axes), all_(axes.size() == 0) {}
   bool all() const { return all_; }

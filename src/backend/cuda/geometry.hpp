@@ -52,8 +52,8 @@ struct StridedShape {
 /// How many columns left of the first one map_strided starts.
 std::int64_t lead_of(const StridedOperands& operands, std::int64_t columns);
 
-/// A block covers block_x vectors and rows_a_thread * block_y rows. The last rows, too few for that,
-/// have blocks of block_y rows. A grid that has not enough blocks strides.
+/// A block covers block_x vectors and rows_a_thread * block_y rows. The last rows, too few for
+/// that, have blocks of block_y rows. A grid that has not enough blocks strides.
 struct StridedGeometry {
   unsigned grid_x, grid_y, block_x, block_y;
   int rows_a_thread;

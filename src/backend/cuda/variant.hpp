@@ -15,7 +15,8 @@ struct Variant {
   std::uint8_t reduced_rank = 0;  ///< reduced axes
   bool wide_index = false;
   bool along_reduced = false;
-  std::uint16_t wide = 0;  ///< which inputs are read by vectors along the last axis; not of map_flat
+  std::uint16_t wide =
+      0;  ///< which inputs are read by vectors along the last axis; not of map_flat
 
   /// Different for different variants.
   constexpr std::uint64_t key() const {
