@@ -23,18 +23,17 @@ Stream choose_stream(const ArrayOptions& options) {
   return guarded ? *guarded : default_stream(device);
 }
 
-/// Shape and strides, all checked before any memory is taken.
-Layout dense_layout(const Shape& shape, DType dtype, Order order) {
-  byte_count(shape, dtype.itemsize());
-  return {shape, dense_strides(shape, dtype.itemsize(), order)};
-}
-
 }  // namespace
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options)
-    : layout_(dense_layout(shape, dtype, options.order)), data_(nullptr), dtype_(dtype) {
-  const auto bytes = static_cast<std::size_t>(byte_count(shape, dtype.itemsize()));
-  buffer_ = Buffer::allocate(bytes, choose_stream(options));
+    : DeviceNDArrayBase(dtype, shape, choose_stream(options), options.order) {}
+
+DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream,
+                                     Order order)
+    : data_(nullptr), dtype_(dtype) {
+  const std::int64_t bytes = byte_count(shape, dtype.itemsize());  // checks before memory is taken
+  layout_ = {shape, dense_strides(shape, dtype.itemsize(), order)};
+  buffer_ = Buffer::allocate(static_cast<std::size_t>(bytes), stream);
   data_ = buffer_->data();
 }
 

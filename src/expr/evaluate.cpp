@@ -118,10 +118,6 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
                       scalars, stream, positions);
 }
 
-Stream result_stream(const DeviceNDArrayBase* const* arrays, int count) {
-  return count > 0 ? quarry::detail::stream_for(*arrays[0]) : current_stream();
-}
-
 void throw_scalar_out_of_range(std::int64_t value, TypeId type) {
   throw DTypeError(fmt::format("{} does not fit in {}", value, to_string(type)));
 }

@@ -71,6 +71,7 @@ class DeviceNDArrayBase {
       : layout_(std::move(layout)), data_(data), dtype_(dtype), buffer_(std::move(buffer)) {}
   /// Uninitialised memory.
   DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);
+  DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream, Order order);
 
   Layout layout_;
   std::byte* data_;
@@ -143,6 +144,8 @@ class DeviceNDArray : public DeviceNDArrayBase {
   /// Uninitialised.
   explicit DeviceNDArray(const Shape& shape, const ArrayOptions& options = {})
       : DeviceNDArrayBase(dtype_of<value_type>, shape, options) {}
+  DeviceNDArray(const Shape& shape, const Stream& stream)
+      : DeviceNDArrayBase(dtype_of<value_type>, shape, stream, Order::c) {}
   /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of
   /// it, ShapeError for a layout that has no meaning.
   DeviceNDArray(Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)

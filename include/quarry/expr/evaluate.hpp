@@ -29,9 +29,6 @@ inline constexpr bool has_position<Node<Op, A...>> = (has_position<A> || ...);
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                    bool positions);
-/// The stream for a new result: the scope's, else that of the first array, else the current one.
-Stream result_stream(const DeviceNDArrayBase* const* arrays, int count);
-
 template <class E, class Out, int S, class Arrays>
 struct MapProgram;
 template <class E, class Out, int S, class... In>
@@ -56,7 +53,7 @@ DeviceNDArray<T> evaluate_as(const X& tree) {
                 "this conversion can lose the kind of the values; use astype");
   using L = Lowered<X>;
   const Arguments<X> arguments(tree);
-  DeviceNDArray<T> out(tree.shape(), {.stream = result_stream(arguments.array, L::next_array)});
+  DeviceNDArray<T> out(tree.shape(), quarry::detail::stream_for(*arguments.array[0]));
   evaluate_into(
       MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>::value(),
       out, arguments.array, arguments.scalar, has_position<X>);

@@ -63,7 +63,7 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
   using K = kernel_type_t<T>;
   const ReducePlan plan(tree.shape(), axes, options);
   const Arguments<X> arguments(tree);
-  DeviceNDArray<T> out(plan.kept, {.stream = result_stream(arguments.array, L::next_array)});
+  DeviceNDArray<T> out(plan.kept, quarry::detail::stream_for(*arguments.array[0]));
   if (out.size() > 0 && plan.count == 0) {
     if (needs_elements) throw_empty_reduction(needs_elements, tree.shape());
     const K value = R::template finish<K>(R::template identity<Acc>(), 0);
