@@ -5,12 +5,12 @@
 
 namespace quarry::expr {
 
-bool is_aligned(const std::byte* data, const Layout& layout, DType dtype) {
-  auto places = reinterpret_cast<std::uintptr_t>(data);
-  for (std::size_t d = 0; d < layout.rank(); ++d) {
-    if (layout.shape[d] > 1) places |= static_cast<std::uintptr_t>(layout.strides[d]);
+bool is_aligned(const DeviceNDArrayBase& array) {
+  auto places = reinterpret_cast<std::uintptr_t>(array.device_pointer());
+  for (std::size_t d = 0; d < array.ndim(); ++d) {
+    if (array.shape()[d] > 1) places |= static_cast<std::uintptr_t>(array.strides()[d]);
   }
-  return places % dtype.alignment() == 0;
+  return places % array.dtype().alignment() == 0;
 }
 
 AlignedInputs::Copy::Copy(const DeviceNDArrayBase& of, const Stream& stream)

@@ -8,10 +8,7 @@ namespace quarry::expr {
 
 /// Whether every element lies at a multiple of its type's alignment. A GPU faults on anything else,
 /// and then loses its context; views of fields and of adopted memory can be so.
-bool is_aligned(const std::byte* data, const Layout& layout, DType dtype);
-inline bool is_aligned(const DeviceNDArrayBase& array) {
-  return is_aligned(array.device_pointer(), array.layout(), array.dtype());
-}
+bool is_aligned(const DeviceNDArrayBase& array);
 
 /// The inputs of a kernel: as they are, but for misaligned ones, of which it holds aligned copies.
 class AlignedInputs {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "expr/aligned.hpp"
-#include "expr/bands.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -66,24 +66,37 @@ class Operands {
   std::vector<runtime::Operand> heap_;
 };
 
-std::optional<Bands> bands_for(const kernels::program& program, const DeviceNDArrayBase& out,
-                               const DeviceNDArrayBase* const* arrays) {
-  const auto inputs = static_cast<std::size_t>(program.inputs);
-  const auto conflicting = std::make_unique<bool[]>(inputs);
-  for (std::size_t k = 0; k < inputs; ++k) conflicting[k] = conflicts(out, *arrays[k]);
-  return plan_bands(out, arrays, {conflicting.get(), inputs});
+/// Where a temporary's first element lies in its buffer, and its layout.
+struct Placement {
+  std::size_t bytes, offset;
+  Layout layout;
+};
+
+/// As `out`, line of memory by line, so that both kernels that meet the temporary write whole
+/// lines. Dense if the elements of `out` lie far apart or are not aligned.
+Placement placement_like(const DeviceNDArrayBase& out) {
+  constexpr std::size_t line = 128;
+  const std::size_t itemsize = out.dtype().itemsize();
+  const ByteBounds bounds = byte_bounds(out.layout(), itemsize);
+  const auto reach = static_cast<std::size_t>(bounds.past - bounds.lowest);
+  if (reach / 2 > out.nbytes() || !is_aligned(out)) {
+    return {out.nbytes(), 0, {out.shape(), c_strides(out.shape(), itemsize)}};
+  }
+  const std::size_t before =
+      reinterpret_cast<std::uintptr_t>(out.device_pointer() + bounds.lowest) % line;
+  return {before + reach, before + static_cast<std::size_t>(-bounds.lowest), out.layout()};
 }
 
 void evaluate_through_temporary(const kernels::program& program, const DeviceNDArrayBase& out,
                                 const DeviceNDArrayBase* const* arrays,
                                 const kernels::u64 (*scalars)[2], const Stream& stream,
                                 bool positions) {
-  const Temporary temporary =
-      temporary_like(out.device_pointer(), out.layout(), out.dtype(), stream);
-  runtime::launch_map(program, Operands(temporary.data, temporary.layout, arrays, program.inputs),
-                      scalars, stream, positions);
-  copy_elements(out.ref(), {temporary.data, out.dtype(), temporary.layout, temporary.buffer.get()},
-                stream);
+  const Placement place = placement_like(out);
+  const auto buffer = Buffer::allocate(place.bytes, stream);
+  std::byte* const data = buffer->data() + place.offset;
+  runtime::launch_map(program, Operands(data, place.layout, arrays, program.inputs), scalars,
+                      stream, positions);
+  copy_elements(out.ref(), {data, out.dtype(), place.layout, buffer.get()}, stream);
 }
 
 }  // namespace
@@ -109,8 +122,6 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   for (int k = 0; k < program.inputs; ++k) arrays[k]->buffer()->used_on(stream);
   const AlignedInputs inputs(arrays, program.inputs, stream);
   if (through_temporary) {
-    const auto bands = positions ? std::nullopt : bands_for(program, out, arrays);
-    if (bands) return evaluate_in_bands(*bands, program, out, inputs.arrays(), scalars, stream);
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);
   }
   runtime::launch_map(program,
