@@ -24,7 +24,9 @@ class Brackets {
   /// `indent` is what a line inside these brackets begins with.
   std::string list(std::size_t axis, const std::string& indent, std::int64_t width) {
     const bool innermost = axis + 1 == full_.size();
-    return "[" + (innermost ? row(axis, indent, width - 1) : rows(axis, indent, width)) + "]";
+    std::string text = "[";
+    text += innermost ? row(axis, indent, width - 1) : rows(axis, indent, width);
+    return text += ']';
   }
 
  private:
