@@ -23,7 +23,10 @@ def elementwise(peer, cp):
     x = [cp.random.rand(p.LARGE, dtype=cp.float32) for _ in range(4)]
     out, m = cp.empty_like(x[0]), x[0].reshape(p.SIDE, p.SIDE)
     column, line = x[0][: p.SIDE].reshape(-1, 1), x[1][: p.SIDE].reshape(1, -1)
-    fused = cp.fuse()(lambda a, b, c, d: a * b + cp.sin(c) * 2 - d)
+    @cp.fuse()
+    def fused(a, b, c, d):
+        return a * b + cp.sin(c) * 2 - d
+
     peer.on_device("cupy", "add", lambda: cp.add(x[0], x[1], out=out))
     peer.on_device("cupy", "fused", lambda: x[0] * x[1] + cp.sin(x[2]) * 2 - x[3])
     peer.on_device("cupy.fuse", "fused", lambda: fused(*x))

@@ -107,7 +107,7 @@ bool Stream::is_done() const { return state_->device->is_done(state_->native); }
 void Stream::wait_event(const Event& event) const { event.wait(*this); }
 
 Event Stream::record() const {
-  const Event event({.device = device()});
+  Event event({.device = device()});
   event.record(*this);
   return event;
 }

@@ -112,6 +112,18 @@ TEST(NDArray, NameIsReboundAndViewIsWrittenThrough) {
   EXPECT_EQ(values(kept), (std::vector{4, 60, 80}));
 }
 
+TEST(NDArray, ANumberWrittenIntoElementsMustFit) {
+  const auto a = zeros<std::uint8_t>({3});
+  a(0) = 255;
+  EXPECT_THROW(a(1) = 256, DTypeError);
+  EXPECT_THROW(a(all) = -1, DTypeError);
+  EXPECT_EQ(values(a), (std::vector<std::uint8_t>{255, 0, 0}));
+  const auto b = zeros<float>({2});
+  b(0) = 3;
+  b(1) = 0.5;
+  EXPECT_EQ(values(b), (std::vector{3.f, 0.5f}));
+}
+
 TEST(NDArray, RebindingMayChangeTheShape) {
   auto a = zeros<float>({3});
   a = ones<float>({2, 2}) + 1;

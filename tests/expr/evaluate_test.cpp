@@ -39,6 +39,24 @@ TEST(Evaluate, AnExpressionKeepsItsArraysAlive) {
   EXPECT_EQ(values(eval(e)), (std::vector{20.0, 300.0}));
 }
 
+TEST(Evaluate, AnIndexedExpressionIsTheIndexedResult) {
+  Random random(11);
+  const auto a = arange<int>(60).reshape({3, 4, 5});
+  const auto row = arange<int>(5) * 100, column = arange<int>(4).reshape({4, 1}) * 1000;
+  const auto e = (a + row) * 2 - column;
+  const auto whole = eval(e);
+  for (int round = 0; round < 50; ++round) {
+    const Range r = random.range(3), s = random.range(4), t = random.range(5);
+    EXPECT_EQ(values(eval(e(r, s, t))), values(whole(r, s, t)));
+    EXPECT_EQ(e(r, s, t).shape(), whole(r, s, t).shape());
+    EXPECT_EQ(values(eval(e(ellipsis, t))), values(whole(ellipsis, t)));
+    EXPECT_EQ(values(eval(e(all, -1, newaxis))), values(whole(all, -1, newaxis)));
+  }
+  EXPECT_EQ(e(2, 1, 3).item(), whole(2, 1, 3).item());
+  EXPECT_THROW(e(3), IndexError);
+  EXPECT_THROW(e(0, 0, 0, 0), IndexError);
+}
+
 TEST(Evaluate, ShapesThatDoNotBroadcastAreRefusedInEveryPosition) {
   const auto a = zeros<float>({2, 3}), b = zeros<float>({4, 3}), ok = zeros<float>({1, 3});
   EXPECT_THROW(a + b, ShapeError);

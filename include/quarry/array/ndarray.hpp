@@ -178,6 +178,7 @@ class DeviceNDArray : public DeviceNDArrayBase {
   }
   // ... and a view is written through.
   void operator=(const DeviceNDArray& other) && { assign(other); }
+  // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
   void operator=(DeviceNDArray&& other) && { assign(other); }
   template <detail::OtherThan<T> U>
   void operator=(const DeviceNDArray<U>& other) && {

@@ -59,9 +59,8 @@ struct Axes {
 /// The operands' addresses in a parameter block, from word `first` on.
 inline Pointers pointers_in(const Words& words, int first, int operands) {
   Pointers pointers(operands);
-  for (int k = 0; k < operands; ++k) {
-    pointers[k] = reinterpret_cast<char*>(words[static_cast<std::size_t>(first + k)]);
-  }
+  auto word = static_cast<std::size_t>(first);
+  for (int k = 0; k < operands; ++k) pointers[k] = reinterpret_cast<char*>(words[word++]);
   return pointers;
 }
 

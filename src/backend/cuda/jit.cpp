@@ -49,6 +49,7 @@ class Program {
   nvrtcResult compile(const std::string& instantiation, const std::vector<std::string>& options) {
     require(nvrtc().AddNameExpression(program_, instantiation.c_str()));
     std::vector<const char*> pointers;
+    pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
     return nvrtc().CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   }

@@ -29,7 +29,7 @@ std::string variable(const char* name) {
 
 /// The first that is set decides; a relative path is no place for a cache.
 std::string directory_from_environment() {
-  if (const std::string own = variable("QUARRY_CACHE_DIR"); !own.empty()) return own;
+  if (std::string own = variable("QUARRY_CACHE_DIR"); !own.empty()) return own;
   const std::string cache = variable("XDG_CACHE_HOME");
   if (cache.starts_with('/')) return cache + "/quarry";
   const std::string home = variable("HOME");

@@ -78,7 +78,7 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   std::vector<std::string> definitions;
   for (const auto& [type_name, source] : users_of(program)) {
     const std::string identifier = user_identifier(source);
-    name = renamed(std::move(name), type_name, "quarry::kernels::" + identifier);
+    name = renamed(std::move(name), type_name, fmt::format("quarry::kernels::{}", identifier));
     definitions.push_back(fmt::format("struct {} {{\n{}\n}};\n", identifier, source));
   }
   std::ranges::sort(definitions);
