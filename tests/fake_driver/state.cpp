@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "state.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 namespace quarry::fake {
 
@@ -69,8 +71,8 @@ void set_machine(const Machine& machine) {
   }
   const Guard lock(s.mutex);
   std::vector<std::size_t> capacities;
-  for (auto& context : s.contexts)
-    static_cast<void>(context.release());  // other threads may hold it
+  static auto& retired = *new std::vector<std::unique_ptr<Context>>;  // other threads may hold them
+  std::ranges::move(s.contexts, std::back_inserter(retired));
   s.contexts.clear();
   for (const DeviceOptions& device : machine.devices) {
     s.contexts.push_back(
