@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/error.hpp>
 #include <quarry/base/overlap.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -151,6 +154,14 @@ bool overlaps_itself(const Layout& layout, std::size_t itemsize) {
     reach += stride * limit;
   }
   return false;
+}
+
+void require_no_aliases(const Layout& layout, std::size_t itemsize) {
+  require<AliasError>(!overlaps_itself(layout, itemsize), [&] {
+    return fmt::format(
+        "cannot write to an array of shape {} and strides {}: its elements share memory",
+        to_string(layout.shape), to_string(layout.strides));
+  });
 }
 
 }  // namespace quarry

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "expr/aligned.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace quarry::expr {
@@ -11,6 +13,14 @@ bool is_aligned(const DeviceNDArrayBase& array) {
     if (array.shape()[d] > 1) places |= static_cast<std::uintptr_t>(array.strides()[d]);
   }
   return places % array.dtype().alignment() == 0;
+}
+
+void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
+  if (in.buffer() == out.buffer()) return;
+  require<LogicError>(in.device() == out.device(), [&] {
+    return fmt::format("arrays of two devices in one expression: {} and {}", to_string(in.device()),
+                       to_string(out.device()));
+  });
 }
 
 AlignedInputs::Copy::Copy(const DeviceNDArrayBase& of, const Stream& stream)

@@ -10,6 +10,9 @@ namespace quarry::expr {
 /// and then loses its context; views of fields and of adopted memory can be so.
 bool is_aligned(const DeviceNDArrayBase& array);
 
+/// Throws LogicError if the two are not on one device.
+void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in);
+
 /// The inputs of a kernel: as they are, but for misaligned ones, of which it holds aligned copies.
 class AlignedInputs {
  public:

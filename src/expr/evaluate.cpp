@@ -15,14 +15,6 @@
 namespace quarry::expr {
 namespace {
 
-void require_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
-  if (in.buffer() == out.buffer()) return;
-  require<LogicError>(in.stream().state().device == out.stream().state().device, [&] {
-    return fmt::format("arrays of two devices in one expression: {} and {}", to_string(in.device()),
-                       to_string(out.device()));
-  });
-}
-
 void require_broadcast(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
   if (in.shape() == out.shape() || in.ndim() == 0) return;
   require<ShapeError>(broadcast_shapes(in.shape(), out.shape()) == out.shape(), [&] {
@@ -107,16 +99,12 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   const Stream& stream = quarry::detail::stream_for(out);
   bool through_temporary = !is_aligned(out);
   for (int k = 0; k < program.inputs; ++k) {
-    require_device(out, *arrays[k]);
+    require_same_device(out, *arrays[k]);
     require_broadcast(out, *arrays[k]);
     through_temporary = through_temporary || conflicts(out, *arrays[k]);
   }
   if (!out.is_c_contiguous()) {
-    require<AliasError>(!overlaps_itself(out.layout(), out.dtype().itemsize()), [&] {
-      return fmt::format(
-          "cannot write to an array of shape {} and strides {}: its elements share memory",
-          to_string(out.shape()), to_string(out.strides()));
-    });
+    require_no_aliases(out.layout(), out.dtype().itemsize());
   }
   out.buffer()->used_on(stream);
   for (int k = 0; k < program.inputs; ++k) arrays[k]->buffer()->used_on(stream);
@@ -127,13 +115,6 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   runtime::launch_map(program,
                       Operands(out.device_pointer(), out.layout(), inputs.arrays(), program.inputs),
                       scalars, stream, positions);
-}
-
-void throw_scalar_out_of_range(std::int64_t value, TypeId type) {
-  throw DTypeError(fmt::format("{} does not fit in {}", value, to_string(type)));
-}
-void throw_scalar_out_of_range(std::uint64_t value, TypeId type) {
-  throw DTypeError(fmt::format("{} does not fit in {}", value, to_string(type)));
 }
 
 std::int64_t arange_length(double start, double stop, double step) {

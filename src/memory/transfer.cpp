@@ -25,14 +25,6 @@ void require_like(const Shape& to, DType to_type, const Shape& from, DType from_
   });
 }
 
-void require_no_aliases(const Layout& layout, std::size_t itemsize) {
-  require<AliasError>(!overlaps_itself(layout, itemsize), [&] {
-    return fmt::format(
-        "cannot write to an array of shape {} and strides {}: its elements share memory",
-        to_string(layout.shape), to_string(layout.strides));
-  });
-}
-
 /// Copy programs, by the size of the word that they move.
 template <class Word>
 const kernels::program& copy_program() {

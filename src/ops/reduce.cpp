@@ -36,10 +36,7 @@ void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
   const Stream& stream = quarry::detail::stream_for(out);
   std::vector<runtime::Operand> operands{{out.device_pointer(), &out.layout()}};
   for (int k = 0; k < program.inputs; ++k) {
-    require<LogicError>(arrays[k]->device() == out.device(), [&] {
-      return fmt::format("arrays of two devices in one expression: {} and {}",
-                         to_string(arrays[k]->device()), to_string(out.device()));
-    });
+    require_same_device(out, *arrays[k]);
     arrays[k]->buffer()->used_on(stream);
   }
   const AlignedInputs inputs(arrays, program.inputs, stream);

@@ -165,17 +165,10 @@ struct AxisGroup {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (reduced[d] == take_reduced) extents.push_back(shape[d]);
     }
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (k == 0 && take_reduced) {
-        strides[0] = Strides::filled(extents.size(), 0);
-        continue;
-      }
-      const Strides all =
-          k == 0 ? operands[0].layout->strides : broadcast_strides(*operands[k].layout, shape);
-      if (k == 0) {
-        strides[0] = all;
-        continue;
-      }
+    // the output has the kept axes only, and does not move along the others
+    strides[0] = take_reduced ? Strides::filled(extents.size(), 0) : operands[0].layout->strides;
+    for (std::size_t k = 1; k < operands.size(); ++k) {
+      const Strides all = broadcast_strides(*operands[k].layout, shape);
       for (std::size_t d = 0; d < shape.size(); ++d) {
         if (reduced[d] == take_reduced) strides[k].push_back(all[d]);
       }

@@ -83,18 +83,18 @@ class DeviceNDArrayBase {
 namespace detail {
 
 /// Bools, integers, floating and complex numbers in the order in which each goes into the next.
-template <class T>
-inline constexpr int number_rank = 4;
-template <Number T>
-inline constexpr int number_rank<T> = dtype_of<T>.kind() == Kind::boolean    ? 0
-                                      : dtype_of<T>.kind() == Kind::floating ? 2
-                                      : dtype_of<T>.kind() == Kind::complex  ? 3
-                                                                             : 1;
+constexpr int kind_rank(Kind kind) {
+  return static_cast<int>(kind == Kind::unsigned_integer ? Kind::signed_integer : kind);
+}
+template <class S, class T>
+inline constexpr bool keeps_kind = false;
+template <Number S, Number T>
+inline constexpr bool keeps_kind<S, T> = kind_rank(dtype_of<S>.kind()) <=
+                                         kind_rank(dtype_of<T>.kind());
 /// A plain value that can be written into elements of T without losing its kind.
 template <class S, class T>
-concept ElementValue =
-    std::is_convertible_v<S, T> && !Expression<S> && !std::is_base_of_v<DeviceNDArrayBase, S> &&
-    (!Number<T> || number_rank<S> <= number_rank<T>);
+concept ElementValue = std::is_convertible_v<S, T> && !Expression<S> &&
+                       !std::is_base_of_v<DeviceNDArrayBase, S> && (!Number<T> || keeps_kind<S, T>);
 template <class U, class T>
 concept OtherThan = !std::is_same_v<U, T>;
 

@@ -20,5 +20,7 @@ Overlap overlap(const std::byte* a, const Layout& layout_a, std::size_t itemsize
 /// Whether two elements of one array share a byte, as along a broadcast axis. Says true if a
 /// search of bounded length did not settle it.
 bool overlaps_itself(const Layout& layout, std::size_t itemsize);
+/// Throws AliasError if overlaps_itself: an array that cannot be written to.
+void require_no_aliases(const Layout& layout, std::size_t itemsize);
 
 }  // namespace quarry

@@ -11,8 +11,7 @@ constexpr bool same_kind(DType from, DType to) {
   if (from == to) return true;
   if (from.is_record() || to.is_record()) return false;
   if (from.kind() == Kind::signed_integer && to.kind() == Kind::unsigned_integer) return false;
-  const auto rank = [](Kind k) { return k == Kind::unsigned_integer ? Kind::signed_integer : k; };
-  return rank(from.kind()) <= rank(to.kind());
+  return quarry::detail::kind_rank(from.kind()) <= quarry::detail::kind_rank(to.kind());
 }
 
 template <class X>
@@ -29,6 +28,7 @@ inline constexpr bool has_position<Node<Op, A...>> = (has_position<A> || ...);
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                    bool positions);
+
 template <class E, class Out, int S, class Arrays>
 struct MapProgram;
 template <class E, class Out, int S, class... In>
@@ -38,25 +38,27 @@ struct MapProgram<E, Out, S, List<In...>> {
   }
 };
 
+/// Runs the kernel of tree X, with these arrays and scalars, into elements of T.
+template <class T, class X>
+void run(const DeviceNDArrayBase& out, const Arguments<X>& arguments) {
+  using L = Lowered<X>;
+  using Program =
+      MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>;
+  evaluate_into(Program::value(), out, arguments.array, arguments.scalar, has_position<X>);
+}
+
 template <class T, class X>
 void evaluate_tree(const DeviceNDArrayBase& out, const X& tree) {
-  using L = Lowered<X>;
-  const Arguments<X> arguments(tree);
-  evaluate_into(
-      MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>::value(),
-      out, arguments.array, arguments.scalar, has_position<X>);
+  run<T>(out, Arguments<X>(tree));
 }
 
 template <class T, class X>
 DeviceNDArray<T> evaluate_as(const X& tree) {
   static_assert(same_kind(dtype_of<host_of_t<typename X::kernel_type>>, dtype_of<T>),
                 "this conversion can lose the kind of the values; use astype");
-  using L = Lowered<X>;
   const Arguments<X> arguments(tree);
   DeviceNDArray<T> out(tree.shape(), quarry::detail::stream_for(*arguments.array[0]));
-  evaluate_into(
-      MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>::value(),
-      out, arguments.array, arguments.scalar, has_position<X>);
+  run<T>(out, arguments);
   return out;
 }
 

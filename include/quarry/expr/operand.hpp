@@ -30,9 +30,6 @@ const E& as_tree(const E& e) {
   return e;
 }
 
-[[noreturn]] void throw_scalar_out_of_range(std::int64_t value, TypeId type);
-[[noreturn]] void throw_scalar_out_of_range(std::uint64_t value, TypeId type);
-
 /// `value` as a kernel's K. Throws DTypeError if K is an integer type that does not hold the
 /// integer, as NumPy 2 does.
 template <class K, class S>
@@ -43,8 +40,7 @@ K scalar_as(const S& value) {
   } else if constexpr (std::integral<S> && kernels::is_integer<K>) {
     if constexpr (!std::same_as<S, bool>) {
       if (!std::in_range<K>(value)) {
-        using Wide = std::conditional_t<std::is_signed_v<S>, std::int64_t, std::uint64_t>;
-        throw_scalar_out_of_range(static_cast<Wide>(value), quarry::detail::row_of<K>);
+        quarry::detail::throw_out_of_range(std::to_string(value), quarry::detail::row_of<K>);
       }
     }
     return static_cast<K>(value);
