@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,13 +46,76 @@ struct EventOptions {
 
 enum class Direction { host_to_device, device_to_host, device_to_device };
 
-/// `rows` rows of `bytes` bytes, `pitch` bytes apart; rows = 1 is a plain copy.
+/// `slices` of `rows` of `bytes` bytes; rows are `pitch` bytes apart, slices `slice` bytes. rows = 1
+/// and slices = 1 is a plain copy.
 struct Copy {
   Direction direction;
   void* to;
   const void* from;
   std::size_t bytes, rows = 1, to_pitch = 0, from_pitch = 0;
+  std::size_t slices = 1, to_slice = 0, from_slice = 0;
 };
+
+/// One of many copies of a batch.
+struct Piece {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+
+/// One side of a block copy, field by field as the driver's CUDA_MEMCPY3D has them.
+enum class SideKind { host, device, unified };
+class Device;
+struct BlockSide {
+  SideKind kind = SideKind::host;
+  void* address = nullptr;
+  std::size_t x_in_bytes = 0, y = 0, z = 0, lod = 0, pitch = 0, height = 0;
+  Device* device = nullptr;  ///< of a peer copy; nullptr is the device that is called
+};
+/// `width_in_bytes` x `height` x `depth` from one block into another.
+struct BlockCopy {
+  BlockSide to, from;
+  std::size_t width_in_bytes = 0, height = 1, depth = 1;
+  bool unaligned = false;  ///< cuMemcpy2DUnaligned: pitches that the plain copy refuses; waits
+};
+
+/// How page-locked host memory is made or registered.
+struct HostMemoryFlags {
+  bool portable = false;        ///< page-locked for every device
+  bool mapped = false;          ///< in the address space of the device
+  bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
+  bool read_only = false;       ///< registration only: the device does not write it
+};
+
+/// Who may touch managed memory: every stream of every device; the host alone until told
+/// otherwise; one stream.
+enum class Attach { global, host, single };
+enum class Advice {
+  set_read_mostly,
+  unset_read_mostly,
+  set_preferred_location,
+  unset_preferred_location,
+  set_accessed_by,
+  unset_accessed_by
+};
+
+/// What an address is: pageable host memory, page-locked host memory, device memory, managed memory.
+enum class PointerKind { pageable, page_locked, device, managed };
+struct PointerInfo {
+  PointerKind kind = PointerKind::pageable;
+  int device = -1;             ///< ordinal of the GPU; -1 for host memory
+  void* device_pointer = nullptr;  ///< where the GPU sees it; nullptr where it does not
+  void* base = nullptr;        ///< start of its allocation; nullptr when not known
+  std::size_t bytes = 0;       ///< size of its allocation; 0 when not known
+};
+
+/// Bytes of the driver's stream-ordered pool: kept from the system, and handed out.
+struct DriverPoolInfo {
+  std::size_t reserved = 0, reserved_high = 0, used = 0, used_high = 0;
+};
+
+/// What crosses to another process: CUipcMemHandle, CUipcEventHandle.
+using IpcHandle = std::array<std::byte, 64>;
 
 /// A map over `size` > 0 elements. `words` is the parameter block of kernels/params.hpp with K =
 /// inputs + 1 and R = rank; rank 0 says that every operand is dense in the same order. `span`
@@ -94,6 +159,52 @@ class Device {
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* memory, std::size_t bytes) noexcept = 0;
 
+  // Memory of other kinds. What allocates returns nullptr when there is none. On the CPU device all
+  // of them are aligned memory of the program.
+
+  /// Rows of `width` bytes, `height` of them; `access` (4, 8 or 16) is the largest word that will be
+  /// read. Freed by free().
+  struct Pitched {
+    void* memory = nullptr;
+    std::size_t pitch = 0;
+  };
+  virtual Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) = 0;
+  /// From the device's own stream-ordered pool (made on the first call; the current pool of the
+  /// device is never altered): usable in `stream` order, freed in `stream` order.
+  virtual void* allocate_pooled(std::size_t bytes, Stream stream) = 0;
+  virtual void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept = 0;
+  virtual DriverPoolInfo driver_pool() = 0;
+  virtual void trim_driver_pool(std::size_t bytes_to_keep) = 0;
+
+  /// Page-locked host memory.
+  virtual void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags) = 0;
+  virtual void free_host(void* memory) noexcept = 0;
+  /// CU_MEMHOSTALLOC_* bits in force.
+  virtual unsigned host_flags(void* memory) = 0;
+  /// Page-locks memory of the program, any address and size. Throws LogicError when it is
+  /// registered already or cannot be, MemoryError when the system refuses.
+  virtual void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) = 0;
+  virtual void unregister_host(void* memory) = 0;
+  /// Where the device sees page-locked, mapped or registered memory.
+  virtual void* device_pointer(void* host) = 0;
+
+  virtual void* allocate_managed(std::size_t bytes, Attach attach) = 0;  ///< global or host
+  virtual void attach_managed(Stream stream, void* memory, Attach attach) = 0;
+  /// `to` is the device that the pages go to; the CPU device is the host.
+  virtual void prefetch(void* memory, std::size_t bytes, const Device& to, Stream stream) = 0;
+  virtual void advise(void* memory, std::size_t bytes, Advice advice, const Device& about) = 0;
+
+  virtual PointerInfo pointer_info(const void* address) = 0;
+  virtual void enable_peer_access(Device& other) = 0;   ///< no error when it is enabled
+  virtual void disable_peer_access(Device& other) = 0;  ///< no error when it is not
+
+  /// `memory` is the start of an allocation of allocate(). Throws LogicError on the CPU device.
+  virtual IpcHandle export_memory(void* memory) = 0;
+  virtual void* import_memory(const IpcHandle& handle) = 0;
+  virtual void close_imported(void* memory) = 0;
+  virtual IpcHandle export_event(Event event) = 0;
+  virtual Event import_event(const IpcHandle& handle) = 0;
+
   virtual Stream create_stream(const StreamOptions& options) = 0;
   virtual void destroy_stream(Stream stream) noexcept = 0;  ///< pending work still completes
   /// {least urgent, most urgent}.
@@ -119,9 +230,21 @@ class Device {
   /// Ordered in `stream`; with `blocking` returns when done. Without it pageable host memory is
   /// safe to reuse on return all the same, pinned memory is not.
   virtual void copy(const Copy& copy, Stream stream, bool blocking) = 0;
+  /// Many copies in no order among each other, in one call where the driver has one (it has not in
+  /// the legacy stream), else one by one.
+  virtual void copy_batch(Direction direction, std::span<const Piece> pieces, Stream stream) = 0;
+  virtual bool has_batched_copies(Stream stream) const = 0;
+  /// As the driver's structured copies; `blocking` uses the form that waits.
+  virtual void copy_block(const BlockCopy& copy, Stream stream, bool blocking) = 0;
+  /// `to` lies on this device, `from` on another GPU; with or without peer access.
+  virtual void copy_from_peer(void* to, const void* from, const Device& peer, std::size_t bytes,
+                              Stream stream, bool blocking) = 0;
   /// `count` repetitions of a pattern of 1, 2, 4, 8 or 16 bytes; `to` is aligned to it.
   virtual void fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
                     Stream stream) = 0;
+  /// `height` rows of `width` patterns of 1, 2 or 4 bytes, `pitch` bytes apart.
+  virtual void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
+                         std::size_t width, std::size_t height, Stream stream) = 0;
 
   virtual void map(const MapCall& call, Stream stream) = 0;
   /// Bytes of device memory that `reduce` wants as scratch for this call, 0 for none.

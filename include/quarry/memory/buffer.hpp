@@ -1,34 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/runtime/stream.hpp>
+#include <quarry/memory/resource.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace quarry {
 
-/// Memory on one device with a home stream. Freed memory is used again in the order of the home
-/// stream, and only after the work of every other stream that `used_on` has named.
+/// Memory with a home stream: on a device, or host memory that belongs to one. Freed memory is used
+/// again in the order of the home stream, and only after the work of every other stream that
+/// `used_on` has named.
 class Buffer {
  public:
-  /// From the device's pool. 0 bytes take no memory. Throws MemoryError with what was asked and
-  /// what is free.
+  /// From the current resource of the stream's device. 0 bytes take no memory. Throws MemoryError
+  /// with what was asked and what is free.
   static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home);
+  static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home,
+                                          const Resource& resource);
   /// Memory of somebody else, kept alive by `owner`.
   static std::shared_ptr<Buffer> adopt(void* memory, std::size_t bytes, const Stream& home,
-                                       std::shared_ptr<void> owner);
+                                       std::shared_ptr<void> owner,
+                                       MemorySpace space = MemorySpace::device);
 
-  Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_ptr<void> owner);
+  Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_ptr<void> owner,
+         MemorySpace space);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
+  /// Where kernels see it; for memory of the host alone, where the host does.
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   const Stream& stream() const { return home_; }
   Device device() const { return home_.device(); }
+  MemorySpace space() const { return space_; }
+  /// Where the host sees it, nullptr for device memory of a GPU.
+  std::byte* host_data() const;
 
   /// To be called before work on the buffer is queued in `stream`.
   void used_on(const Stream& stream) {
@@ -42,20 +52,12 @@ class Buffer {
 
   std::byte* data_;
   std::size_t bytes_;
+  MemorySpace space_ = MemorySpace::device;
   Stream home_;
+  std::optional<Resource> resource_;
   std::shared_ptr<void> owner_;
   std::mutex mutex_;
   std::vector<Stream> others_;
 };
-
-/// What the library's pool holds on a device, in bytes.
-struct PoolStatistics {
-  std::size_t active_bytes = 0;  ///< in arrays
-  std::size_t held_bytes = 0;    ///< cached, free to be used again
-  std::size_t allocations = 0;   ///< calls that had to ask the device
-};
-PoolStatistics pool_statistics(const Device& device);
-/// Waits for the device and gives cached memory back to it.
-void trim_pool(const Device& device);
 
 }  // namespace quarry

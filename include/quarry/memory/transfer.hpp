@@ -3,6 +3,7 @@
 #include <quarry/base/dtype.hpp>
 #include <quarry/base/layout.hpp>
 #include <quarry/memory/buffer.hpp>
+#include <quarry/memory/pool.hpp>
 
 #include <concepts>
 #include <type_traits>

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/runtime/stream.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace quarry {
+
+/// Where memory lies, and so who can touch it.
+enum class MemorySpace { device, pinned, mapped, managed, host };
+/// "device", "pinned", ...
+std::string to_string(MemorySpace space);
+constexpr bool is_host_accessible(MemorySpace space) { return space != MemorySpace::device; }
+/// Whether kernels can use it; plain host memory and pinned memory that is not mapped are for copies.
+constexpr bool is_device_accessible(MemorySpace space) { return space != MemorySpace::host; }
+
+/// What a type must have to be a memory resource. `allocate` returns memory for work queued in
+/// `stream` from now on and throws MemoryError when there is none; `deallocate` takes it back in the
+/// order of `stream`, with the same size and alignment. Both may be called from any thread. Copies
+/// of a resource are handles of the same memory. Alignment is a power of two.
+template <class R>
+concept MemoryResource = std::copy_constructible<R> &&
+    requires(R& r, const R& c, const Stream& stream, void* memory, std::size_t n) {
+  { r.allocate(stream, n, n) } -> std::same_as<void*>;
+  { r.deallocate(stream, memory, n, n) } noexcept;
+  { c.space() } -> std::same_as<MemorySpace>;
+  { c.device() } -> std::same_as<Device>;
+};
+
+/// Any memory resource, as a value: copies are handles of the same one. What a resource may have
+/// besides (name(), trim(), and deallocate with the streams that used the memory) is found when the
+/// value is made.
+class Resource {
+ public:
+  /// Of memory that arrays may have: a multiple of 256 bytes on every device.
+  static constexpr std::size_t default_alignment = 256;
+
+  struct Interface {
+    virtual ~Interface() = default;
+    virtual void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) = 0;
+    /// `others` have used the memory too; it may be handed out again only after their work.
+    virtual void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                            std::size_t bytes, std::size_t alignment) noexcept = 0;
+    virtual MemorySpace space() const = 0;
+    virtual Device device() const = 0;
+    virtual std::string name() const = 0;
+    virtual void trim() = 0;
+  };
+
+  template <MemoryResource R>
+  requires(!std::same_as<R, Resource>) Resource(R resource)
+      : shared_(std::make_shared<Model<R>>(std::move(resource))) {}
+  /// For resources of the library.
+  explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {}
+
+  void* allocate(const Stream& stream, std::size_t bytes,
+                 std::size_t alignment = default_alignment) const {
+    return shared_->allocate(stream, bytes, alignment);
+  }
+  void deallocate(const Stream& stream, void* memory, std::size_t bytes,
+                  std::size_t alignment = default_alignment) const noexcept {
+    shared_->deallocate(stream, {}, memory, bytes, alignment);
+  }
+  void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                  std::size_t bytes, std::size_t alignment = default_alignment) const noexcept {
+    shared_->deallocate(stream, others, memory, bytes, alignment);
+  }
+  MemorySpace space() const { return shared_->space(); }
+  Device device() const { return shared_->device(); }
+  std::string name() const { return shared_->name(); }
+  /// Gives memory that is cached and not in use back to where it came from; may wait.
+  void trim() const { shared_->trim(); }
+
+  friend bool operator==(const Resource&, const Resource&) = default;
+
+ private:
+  template <class R>
+  struct Model;
+
+  std::shared_ptr<Interface> shared_;
+};
+
+namespace detail {
+/// Makes `stream` wait, on the device, for what `others` have queued so far; waits on the host
+/// where that cannot be.
+void join_streams(const Stream& stream, std::span<const Stream> others) noexcept;
+}  // namespace detail
+
+template <class R>
+struct Resource::Model final : Resource::Interface {
+  explicit Model(R r) : resource(std::move(r)) {}
+  void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) override {
+    return resource.allocate(stream, bytes, alignment);
+  }
+  void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                  std::size_t bytes, std::size_t alignment) noexcept override {
+    if constexpr (requires { resource.deallocate(stream, others, memory, bytes, alignment); }) {
+      resource.deallocate(stream, others, memory, bytes, alignment);
+    } else {
+      detail::join_streams(stream, others);
+      resource.deallocate(stream, memory, bytes, alignment);
+    }
+  }
+  MemorySpace space() const override { return resource.space(); }
+  Device device() const override { return resource.device(); }
+  std::string name() const override {
+    if constexpr (requires { resource.name(); }) {
+      return resource.name();
+    } else {
+      return to_string(resource.space());
+    }
+  }
+  void trim() override {
+    if constexpr (requires { resource.trim(); }) resource.trim();
+  }
+  R resource;
+};
+
+/// The resource that the calling thread's new arrays on `device` come from: the innermost
+/// ResourceGuard's on that device, else what set_current_resource said, else the device's pool.
+Resource current_resource(const Device& device = {});
+/// For all threads, from now on; arrays that are there keep theirs. Returns the one before. Throws
+/// LogicError if kernels of its device cannot use its memory.
+Resource set_current_resource(const Resource& resource);
+/// Back to the device's pool.
+void reset_current_resource(const Device& device = {});
+
+/// Makes `resource` the thread's current one on its device for the scope.
+class ResourceGuard {
+ public:
+  explicit ResourceGuard(Resource resource);
+  ~ResourceGuard();
+  ResourceGuard(const ResourceGuard&) = delete;
+  ResourceGuard& operator=(const ResourceGuard&) = delete;
+
+ private:
+  friend struct CurrentResource;
+  Resource resource_;
+  const ResourceGuard* previous_;
+};
+
+}  // namespace quarry
