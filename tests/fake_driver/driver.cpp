@@ -313,8 +313,19 @@ CUresult elapsed(float* ms, CUevent start, CUevent end) {
   return CUDA_SUCCESS;
 }
 
+/// A function of any signature that the fake driver does not have.
+template <class Function>
+struct Refuse;
+template <class... Arguments>
+struct Refuse<CUresult (*)(Arguments...)> {
+  static CUresult call(Arguments...) { return CUDA_ERROR_NOT_SUPPORTED; }
+};
+
 DriverTable make_table() {
   DriverTable t;
+#define QUARRY_DRIVER(name, since, need) t.name = Refuse<decltype(t.name)>::call;
+#include "backend/cuda/driver.def"
+#undef QUARRY_DRIVER
   t.Init = init, t.DriverGetVersion = driver_version;
   t.GetErrorName = entry::get_error_name, t.GetErrorString = entry::get_error_string;
   t.DeviceGetCount = device_count, t.DeviceGet = device_get, t.DeviceGetName = device_name;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <quarry/memory/buffer.hpp>
+#include <quarry/memory/pool.hpp>
 
 #include "backend/backend.hpp"
 #include "backend/cuda/shim.hpp"
