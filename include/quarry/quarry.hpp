@@ -6,6 +6,9 @@
 #include <quarry/array/view.hpp>
 #include <quarry/expr/evaluate.hpp>
 #include <quarry/memory/buffer.hpp>
+#include <quarry/memory/pool.hpp>
+#include <quarry/memory/resource.hpp>
+#include <quarry/memory/upstream.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/runtime/compile.hpp>

@@ -1,38 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/memory/buffer.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "memory/pool.hpp"
+#include "memory/current_resource.hpp"
+#include "runtime/stream_state.hpp"
 
 namespace quarry {
+namespace {
 
-Buffer::Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_ptr<void> owner)
+/// Kernels take whole cache lines for granted, and user resources are checked in every build.
+void require_sound(void* memory, std::size_t bytes, const Resource& resource, const Stream& home) {
+  require<MemoryError>(memory != nullptr, [&] {
+    return fmt::format("the resource {} returned no memory for {} bytes", resource.name(), bytes);
+  });
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  if (address % Resource::default_alignment == 0) return;
+  resource.deallocate(home, memory, bytes);
+  throw LogicError(fmt::format("the resource {} returned {}, which is not aligned to {} bytes",
+                               resource.name(), memory, Resource::default_alignment));
+}
+
+}  // namespace
+
+Buffer::Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_ptr<void> owner,
+               MemorySpace space)
     : data_(static_cast<std::byte*>(memory)),
       bytes_(bytes),
+      space_(space),
       home_(home),
       owner_(std::move(owner)) {}
 
 std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home) {
-  auto buffer = std::make_shared<Buffer>(nullptr, 0, home, nullptr);
-  if (bytes > 0) {
-    buffer->data_ =
-        static_cast<std::byte*>(memory::Pool::of(*home.state().device).allocate(bytes, home));
-    buffer->bytes_ = bytes;
-  }
+  const CurrentResource current(*home.state().device);
+  return allocate(bytes, home, *current);
+}
+
+std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home,
+                                         const Resource& resource) {
+  require<LogicError>(&resource.device().backend() == home.state().device, [&] {
+    return fmt::format("the resource {} of {} cannot serve a stream of {}", resource.name(),
+                       to_string(resource.device()), to_string(home.device()));
+  });
+  auto buffer = std::make_shared<Buffer>(nullptr, 0, home, nullptr, resource.space());
+  if (bytes == 0) return buffer;
+  void* const memory = resource.allocate(home, bytes);
+  require_sound(memory, bytes, resource, home);
+  buffer->resource_.emplace(resource);
+  buffer->data_ = static_cast<std::byte*>(memory);
+  buffer->bytes_ = bytes;
   return buffer;
 }
 
 std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Stream& home,
-                                      std::shared_ptr<void> owner) {
+                                      std::shared_ptr<void> owner, MemorySpace space) {
   require<LogicError>(owner != nullptr, "Buffer::adopt: memory without an owner");
-  return std::make_shared<Buffer>(memory, bytes, home, std::move(owner));
+  return std::make_shared<Buffer>(memory, bytes, home, std::move(owner), space);
 }
 
 Buffer::~Buffer() {
-  if (data_ && !owner_) {
-    memory::Pool::of(*home_.state().device).deallocate(data_, bytes_, home_, others_);
-  }
+  if (resource_) resource_->deallocate(home_, others_, data_, bytes_);
+}
+
+std::byte* Buffer::host_data() const {
+  return is_host_accessible(space_) || home_.state().device->info().is_cpu ? data_ : nullptr;
 }
 
 void Buffer::remember(const Stream& stream) {
@@ -41,10 +74,5 @@ void Buffer::remember(const Stream& stream) {
     others_.push_back(stream);
   }
 }
-
-PoolStatistics pool_statistics(const Device& device) {
-  return memory::Pool::of(device.backend()).statistics();
-}
-void trim_pool(const Device& device) { memory::Pool::of(device.backend()).trim(); }
 
 }  // namespace quarry

@@ -1,1 +1,195 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/resource.hpp>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include <quarry/memory/pool.hpp>
+#include <quarry/memory/upstream.hpp>
+#include "memory/current_resource.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry {
+
+std::string to_string(MemorySpace space) {
+  switch (space) {
+    case MemorySpace::device:
+      return "device";
+    case MemorySpace::pinned:
+      return "pinned";
+    case MemorySpace::mapped:
+      return "mapped";
+    case MemorySpace::managed:
+      return "managed";
+    case MemorySpace::host:
+      break;
+  }
+  return "host";
+}
+
+namespace detail {
+namespace {
+
+void join(const StreamState& stream, const StreamState& other) {
+  backend::Device& there = *other.device;
+  const bool same_kind = stream.device->info().is_cpu == there.info().is_cpu;
+  if (!same_kind || !stream.is_of_this_thread() || !other.is_of_this_thread()) {
+    return wait_for(other);
+  }
+  const backend::Event event = there.create_event({.timing = false});
+  try {
+    there.record(event, other.native);
+    stream.device->wait(stream.native, event);
+  } catch (...) {
+    there.destroy_event(event);
+    throw;
+  }
+  there.destroy_event(event);
+}
+
+}  // namespace
+
+void wait_for(const StreamState& stream) {
+  backend::Device& device = *stream.device;
+  if (!stream.is_of_this_thread()) return device.synchronize();
+  const backend::Event event = device.create_event({.timing = false});
+  try {
+    device.record(event, stream.native);
+    device.wait(event);
+  } catch (...) {
+    device.destroy_event(event);
+    throw;
+  }
+  device.destroy_event(event);
+}
+
+void join_streams(const Stream& stream, std::span<const Stream> others) noexcept {
+  for (const Stream& other : others) {
+    if (other == stream) continue;
+    try {
+      join(stream.state(), other.state());
+    } catch (const std::exception&) {
+      try {
+        other.state().device->synchronize();
+      } catch (const std::exception&) {  // the device is lost, and its work has ended
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+// --- the current resource
+// ---------------------------------------------------------------------------
+
+namespace {
+
+/// What QUARRY_MEMORY asks for.
+Resource make_default(const Device& device) {
+  const char* const text = std::getenv("QUARRY_MEMORY");
+  const std::string choice = text && *text ? text : "pool";
+  if (choice == "pool") return Pool::of(device);
+  if (choice == "device") return device_resource(device);
+  if (choice == "driver_pool") return driver_pool_resource(device);
+  throw LogicError(
+      fmt::format("QUARRY_MEMORY is \"{}\"; the choices are pool, driver_pool, device", choice));
+}
+
+/// The resources of one device; lives as long as the process.
+struct DeviceChoice {
+  explicit DeviceChoice(const Device& device) : standard(make_default(device)) {}
+  const Resource standard;
+  std::atomic<bool> is_chosen = false;
+  std::mutex mutex;
+  std::optional<Resource> chosen;
+};
+
+DeviceChoice& find_choice(const Device& device) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::map<backend::Device*, DeviceChoice*>;
+  const std::lock_guard lock(mutex);
+  DeviceChoice*& choice = all[&device.backend()];
+  if (!choice) choice = new DeviceChoice(device);
+  return *choice;
+}
+
+struct ThreadChoice {
+  const ResourceGuard* innermost = nullptr;
+  backend::Device* device = nullptr;
+  DeviceChoice* choice = nullptr;
+};
+thread_local constinit ThreadChoice mine;
+
+DeviceChoice& choice_of(backend::Device& device) {
+  if (mine.device != &device) [[unlikely]] {
+    mine.choice = &find_choice(Device(device));
+    mine.device = &device;
+  }
+  return *mine.choice;
+}
+
+}  // namespace
+
+const Resource* CurrentResource::guarded(backend::Device& device) {
+  for (const ResourceGuard* g = mine.innermost; g; g = g->previous_) {
+    if (&g->resource_.device().backend() == &device) return &g->resource_;
+  }
+  return nullptr;
+}
+
+CurrentResource::CurrentResource(backend::Device& device) {
+  if (mine.innermost) [[unlikely]] {
+    if ((resource_ = guarded(device))) return;
+  }
+  DeviceChoice& choice = choice_of(device);
+  resource_ = &choice.standard;
+  if (choice.is_chosen.load(std::memory_order_acquire)) [[unlikely]] {
+    const std::lock_guard lock(choice.mutex);
+    if (choice.chosen) resource_ = &copy_.emplace(*choice.chosen);
+  }
+}
+
+Resource current_resource(const Device& device) { return *CurrentResource(device.backend()); }
+
+namespace {
+
+void require_for_kernels(const Resource& resource) {
+  const Device device = resource.device();
+  require<LogicError>(device.is_cpu() || is_device_accessible(resource.space()), [&] {
+    return fmt::format("{} memory of {} is not for kernels on {}", to_string(resource.space()),
+                       resource.name(), to_string(device));
+  });
+}
+
+}  // namespace
+
+Resource set_current_resource(const Resource& resource) {
+  require_for_kernels(resource);
+  DeviceChoice& choice = choice_of(resource.device().backend());
+  std::optional<Resource> before(resource);
+  const std::lock_guard lock(choice.mutex);
+  std::swap(choice.chosen, before);
+  choice.is_chosen.store(true, std::memory_order_release);
+  return before.value_or(choice.standard);
+}
+
+void reset_current_resource(const Device& device) {
+  DeviceChoice& choice = choice_of(device.backend());
+  std::optional<Resource> before;  // ends after the lock
+  const std::lock_guard lock(choice.mutex);
+  std::swap(choice.chosen, before);
+  choice.is_chosen.store(false, std::memory_order_release);
+}
+
+ResourceGuard::ResourceGuard(Resource resource)
+    : resource_(std::move(resource)), previous_(mine.innermost) {
+  require_for_kernels(resource_);
+  mine.innermost = this;
+}
+ResourceGuard::~ResourceGuard() { mine.innermost = previous_; }
+
+}  // namespace quarry

@@ -12,8 +12,39 @@ namespace quarry {
 namespace detail {
 
 StreamState::~StreamState() {
-  if (release) release(*this);
+  if (attachments_.load()) {
+    const std::lock_guard lock(attachments_mutex());
+    for (Attachment *a = attachments_.exchange(nullptr), *next; a; a = next) {
+      next = a->next;
+      if (a->owner.load()) a->end.load()(a->data.load(), *this);
+      delete a;
+    }
+  }
   if (kind == StreamKind::created) device->destroy_stream(native);
+}
+
+std::mutex& StreamState::attachments_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+void StreamState::attach(const void* owner, void* data, void (*end)(void*, StreamState&) noexcept) {
+  Attachment* place = attachments_.load();
+  while (place && place->owner.load()) place = place->next;
+  const bool is_new = !place;
+  if (is_new) place = new Attachment;
+  place->data.store(data, std::memory_order_relaxed);
+  place->end.store(end, std::memory_order_relaxed);
+  place->owner.store(owner, std::memory_order_release);
+  if (!is_new) return;
+  place->next = attachments_.load();
+  attachments_.store(place, std::memory_order_release);
+}
+
+void StreamState::detach(const void* owner) noexcept {
+  for (Attachment* a = attachments_.load(); a; a = a->next) {
+    if (a->owner.load() == owner) a->owner.store(nullptr, std::memory_order_release);
+  }
 }
 
 void StreamState::keep(std::exception_ptr error) {
@@ -82,6 +113,16 @@ thread_local const Stream* innermost = nullptr;
 
 }  // namespace
 
+Stream per_thread_stream(backend::Device& device) {
+  if (device.per_thread_stream() == nullptr) return fixed_stream(device, nullptr);
+  thread_local std::map<backend::Device*, Stream> states;
+  const auto found = states.find(&device);
+  if (found != states.end()) return found->second;
+  Stream made(
+      std::make_shared<StreamState>(device, device.per_thread_stream(), StreamKind::per_thread));
+  return states.emplace(&device, std::move(made)).first->second;
+}
+
 const Stream* guarded_stream(const Device& device) {
   return innermost && innermost->state().device == &device.backend() ? innermost : nullptr;
 }
@@ -91,7 +132,10 @@ const Stream* guarded_stream(const Device& device) {
 Stream::Stream() : Stream(default_stream()) {}
 
 Device Stream::device() const { return Device(*state_->device); }
-bool Stream::is_default() const { return state_->kind == detail::StreamKind::fixed; }
+bool Stream::is_default() const {
+  return state_->kind == detail::StreamKind::fixed ||
+         state_->kind == detail::StreamKind::per_thread;
+}
 bool Stream::is_external() const { return state_->kind == detail::StreamKind::external; }
 std::uintptr_t Stream::handle() const { return reinterpret_cast<std::uintptr_t>(state_->native); }
 int Stream::priority() const { return state_->priority; }
@@ -152,10 +196,7 @@ Stream legacy_default_stream() {
   backend::Device& device = Device().backend();
   return detail::fixed_stream(device, device.legacy_stream());
 }
-Stream per_thread_default_stream() {
-  backend::Device& device = Device().backend();
-  return detail::fixed_stream(device, device.per_thread_stream());
-}
+Stream per_thread_default_stream() { return detail::per_thread_stream(Device().backend()); }
 
 Stream external_stream(std::uintptr_t handle) {
   backend::Device& device = Device().backend();

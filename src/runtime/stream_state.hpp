@@ -5,12 +5,25 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "backend/backend.hpp"
 
 namespace quarry::detail {
 
-enum class StreamKind : char { fixed, created, external };
+/// `per_thread` is fixed too, but its handle means another queue in each thread: there is one state
+/// for each thread and only that thread can queue in it.
+enum class StreamKind : char { fixed, per_thread, created, external };
+
+struct StreamState;
+
+/// What another layer keeps for a stream.
+struct Attachment {
+  std::atomic<const void*> owner = nullptr;
+  std::atomic<void*> data = nullptr;
+  std::atomic<void (*)(void* data, StreamState& stream) noexcept> end = nullptr;
+  Attachment* next = nullptr;
+};
 
 struct StreamState {
   StreamState(backend::Device& on, backend::Stream handle, StreamKind made_by, int urgency = 0)
@@ -23,10 +36,26 @@ struct StreamState {
   backend::Stream native;
   StreamKind kind;
   int priority;
-  /// Blocks that the memory layer keeps for this stream (see memory/pool.cpp), released through
-  /// `release`.
-  std::atomic<void*> blocks = nullptr;
-  void (*release)(StreamState& state) noexcept = nullptr;
+  const std::thread::id thread = std::this_thread::get_id();  ///< that made the state
+  /// Whether what the calling thread queues goes into this queue.
+  bool is_of_this_thread() const {
+    return kind != StreamKind::per_thread || thread == std::this_thread::get_id();
+  }
+
+  /// What `owner` keeps here, or nullptr. Takes no lock.
+  void* find(const void* owner) const noexcept {
+    for (auto* a = attachments_.load(std::memory_order_acquire); a; a = a->next) {
+      if (a->owner.load(std::memory_order_acquire) == owner) {
+        return a->data.load(std::memory_order_relaxed);
+      }
+    }
+    return nullptr;
+  }
+  /// Held while anything is attached, detached, or ends with its stream.
+  static std::mutex& attachments_mutex();
+  /// Both want that mutex held, and `end` is called with it.
+  void attach(const void* owner, void* data, void (*end)(void*, StreamState&) noexcept);
+  void detach(const void* owner) noexcept;
 
   void keep(std::exception_ptr error);  ///< from a callback; the first one is kept
   void rethrow();                       ///< throws it once
@@ -34,6 +63,11 @@ struct StreamState {
  private:
   std::mutex mutex_;
   std::exception_ptr error_;
+  std::atomic<Attachment*> attachments_ = nullptr;  ///< never taken out while the stream lives
 };
+
+/// The calling thread's state of the device's per-thread default stream. It ends with the thread,
+/// or with the last array that lives on it; on the CPU it is the default stream.
+Stream per_thread_stream(backend::Device& device);
 
 }  // namespace quarry::detail

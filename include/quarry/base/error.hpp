@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -13,10 +14,29 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What was asked for and what there was, in bytes; 0 where it is not known.
+struct MemoryReport {
+  std::size_t requested = 0;
+  std::size_t live = 0;          ///< handed out by the resource
+  std::size_t cached = 0;        ///< free, kept by the resource
+  std::size_t largest_free = 0;  ///< the largest of the cached pieces
+  std::size_t limit = 0;
+  std::size_t device_free = 0;
+  std::size_t device_total = 0;
+};
+
 /// Memory could not be had (device, pinned or host).
 class MemoryError : public Error {
  public:
   using Error::Error;
+  /// `where` says which resource of which device ("pool(device) on cuda:0"); the text has all the
+  /// figures that are known.
+  MemoryError(const std::string& where, const MemoryReport& report);
+
+  const MemoryReport& report() const noexcept { return report_; }
+
+ private:
+  MemoryReport report_;
 };
 
 /// The caller asked for something that has no meaning; asking again cannot help.

@@ -16,21 +16,30 @@ enum class MemorySpace { device, pinned, mapped, managed, host };
 /// "device", "pinned", ...
 std::string to_string(MemorySpace space);
 constexpr bool is_host_accessible(MemorySpace space) { return space != MemorySpace::device; }
-/// Whether kernels can use it; plain host memory and pinned memory that is not mapped are for copies.
-constexpr bool is_device_accessible(MemorySpace space) { return space != MemorySpace::host; }
+/// Whether kernels can use it; plain host memory and pinned memory that is not mapped are for
+/// copies.
+constexpr bool is_device_accessible(MemorySpace space) {
+  return space != MemorySpace::host && space != MemorySpace::pinned;
+}
 
-/// What a type must have to be a memory resource. `allocate` returns memory for work queued in
-/// `stream` from now on and throws MemoryError when there is none; `deallocate` takes it back in the
-/// order of `stream`, with the same size and alignment. Both may be called from any thread. Copies
-/// of a resource are handles of the same memory. Alignment is a power of two.
+namespace detail {
 template <class R>
-concept MemoryResource = std::copy_constructible<R> &&
-    requires(R& r, const R& c, const Stream& stream, void* memory, std::size_t n) {
+concept ResourceOperations = requires(R& r, const R& c, const Stream& stream, void* memory,
+                                      std::size_t n) {
   { r.allocate(stream, n, n) } -> std::same_as<void*>;
-  { r.deallocate(stream, memory, n, n) } noexcept;
+  { r.deallocate(stream, memory, n, n) }
+  noexcept;
   { c.space() } -> std::same_as<MemorySpace>;
   { c.device() } -> std::same_as<Device>;
 };
+}  // namespace detail
+
+/// What a type must have to be a memory resource. `allocate` returns memory for work queued in
+/// `stream` from now on and throws MemoryError when there is none; `deallocate` takes it back in
+/// the order of `stream`, with the same size and alignment. Both may be called from any thread.
+/// Copies of a resource are handles of the same memory. Alignment is a power of two.
+template <class R>
+concept MemoryResource = std::copy_constructible<R> && detail::ResourceOperations<R>;
 
 /// Any memory resource, as a value: copies are handles of the same one. What a resource may have
 /// besides (name(), trim(), and deallocate with the streams that used the memory) is found when the
@@ -52,9 +61,13 @@ class Resource {
     virtual void trim() = 0;
   };
 
-  template <MemoryResource R>
-  requires(!std::same_as<R, Resource>) Resource(R resource)
-      : shared_(std::make_shared<Model<R>>(std::move(resource))) {}
+  /// Of any MemoryResource. (Whether R can be copied is not asked before the constructor is chosen:
+  /// adaptors that are made from a Resource would ask it of themselves.)
+  template <class R>
+  requires(!std::same_as<R, Resource> && detail::ResourceOperations<R>) Resource(R resource)
+      : shared_(std::make_shared<Model<R>>(std::move(resource))) {
+    static_assert(MemoryResource<R>, "a resource must be copyable");
+  }
   /// For resources of the library.
   explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {}
 

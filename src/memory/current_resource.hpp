@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/resource.hpp>
+
+#include <optional>
+
+#include "backend/backend.hpp"
+
+namespace quarry {
+
+namespace detail {
+struct StreamState;
+/// Waits on the host for what has been queued in `stream`. Errors of the work are left to those who
+/// synchronise with it.
+void wait_for(const StreamState& stream);
+}  // namespace detail
+
+/// The calling thread's current resource on a device, without a copy where nobody has chosen one.
+struct CurrentResource {
+  explicit CurrentResource(backend::Device& device);
+  const Resource& operator*() const { return *resource_; }
+
+ private:
+  static const Resource* guarded(backend::Device& device);
+  const Resource* resource_;
+  std::optional<Resource> copy_;
+};
+
+}  // namespace quarry
