@@ -46,8 +46,8 @@ struct EventOptions {
 
 enum class Direction { host_to_device, device_to_host, device_to_device };
 
-/// `slices` of `rows` of `bytes` bytes; rows are `pitch` bytes apart, slices `slice` bytes. rows = 1
-/// and slices = 1 is a plain copy.
+/// `slices` of `rows` of `bytes` bytes; rows are `pitch` bytes apart, slices `slice` bytes. rows =
+/// 1 and slices = 1 is a plain copy.
 struct Copy {
   Direction direction;
   void* to;
@@ -99,14 +99,15 @@ enum class Advice {
   unset_accessed_by
 };
 
-/// What an address is: pageable host memory, page-locked host memory, device memory, managed memory.
+/// What an address is: pageable host memory, page-locked host memory, device memory, managed
+/// memory.
 enum class PointerKind { pageable, page_locked, device, managed };
 struct PointerInfo {
   PointerKind kind = PointerKind::pageable;
-  int device = -1;             ///< ordinal of the GPU; -1 for host memory
+  int device = -1;                 ///< ordinal of the GPU; -1 for host memory
   void* device_pointer = nullptr;  ///< where the GPU sees it; nullptr where it does not
-  void* base = nullptr;        ///< start of its allocation; nullptr when not known
-  std::size_t bytes = 0;       ///< size of its allocation; 0 when not known
+  void* base = nullptr;            ///< start of its allocation; nullptr when not known
+  std::size_t bytes = 0;           ///< size of its allocation; 0 when not known
 };
 
 /// Bytes of the driver's stream-ordered pool: kept from the system, and handed out.
@@ -162,8 +163,8 @@ class Device {
   // Memory of other kinds. What allocates returns nullptr when there is none. On the CPU device all
   // of them are aligned memory of the program.
 
-  /// Rows of `width` bytes, `height` of them; `access` (4, 8 or 16) is the largest word that will be
-  /// read. Freed by free().
+  /// Rows of `width` bytes, `height` of them; `access` (4, 8 or 16) is the largest word that will
+  /// be read. Freed by free().
   struct Pitched {
     void* memory = nullptr;
     std::size_t pitch = 0;

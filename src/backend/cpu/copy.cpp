@@ -22,20 +22,20 @@ void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
   parallel(bytes, piece_bytes, part);
 }
 
+std::size_t bytes_of(const Copy& copy) { return copy.bytes * copy.rows * copy.slices; }
+
 /// The rows of `copy` one after another without gaps.
 std::vector<std::byte> packed(const Copy& copy) {
-  std::vector<std::byte> bytes(copy.bytes * copy.rows);
+  std::vector<std::byte> bytes(bytes_of(copy));
   Copy pack = copy;
   pack.to = bytes.data();
   pack.to_pitch = copy.bytes;
+  pack.to_slice = copy.bytes * copy.rows;
   copy_now(pack);
   return bytes;
 }
 
-}  // namespace
-
-void copy_now(const Copy& copy) {
-  if (copy.bytes == 0 || copy.rows == 0 || copy.to == copy.from) return;
+void copy_slice(const Copy& copy) {
   auto* const to = static_cast<std::byte*>(copy.to);
   const auto* const from = static_cast<const std::byte*>(copy.from);
   const auto row_bytes = static_cast<std::int64_t>(copy.bytes),
@@ -51,19 +51,49 @@ void copy_now(const Copy& copy) {
   });
 }
 
+}  // namespace
+
+void copy_now(const Copy& copy) {
+  if (bytes_of(copy) == 0 || copy.to == copy.from) return;
+  Copy slice = copy;
+  for (std::size_t i = 0; i < copy.slices; ++i) {
+    slice.to = static_cast<std::byte*>(copy.to) + i * copy.to_slice;
+    slice.from = static_cast<const std::byte*>(copy.from) + i * copy.from_slice;
+    copy_slice(slice);
+  }
+}
+
 void copy_in_order(Streams& streams, const Copy& copy, Stream stream, bool blocking) {
   const bool staged = copy.direction == Direction::host_to_device && Streams::queue(stream) &&
-                      !blocking && copy.bytes * copy.rows <= staged_bytes;
+                      !blocking && bytes_of(copy) <= staged_bytes;
   if (staged) {
     streams.run(stream, [copy = Copy(copy), bytes = packed(copy)]() mutable {
       copy.from = bytes.data();
       copy.from_pitch = copy.bytes;
+      copy.from_slice = copy.bytes * copy.rows;
       copy_now(copy);
     });
   } else if (blocking || copy.direction != Direction::device_to_device) {
     streams.run_and_wait(stream, [copy] { copy_now(copy); });
   } else {
     streams.run(stream, [copy] { copy_now(copy); });
+  }
+}
+
+void copy_pieces(Streams& streams, Direction direction, std::span<const Piece> pieces,
+                 Stream stream) {
+  auto all = [pieces = std::vector<Piece>(pieces.begin(), pieces.end())] {
+    for (const Piece& piece : pieces) {
+      if (piece.bytes > 0) {
+        copy_bytes(static_cast<std::byte*>(piece.to), static_cast<const std::byte*>(piece.from),
+                   static_cast<std::int64_t>(piece.bytes));
+      }
+    }
+  };
+  if (direction == Direction::device_to_device) {
+    streams.run(stream, std::move(all));
+  } else {
+    streams.run_and_wait(stream, std::move(all));
   }
 }
 

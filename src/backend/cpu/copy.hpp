@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "backend/cpu/stream.hpp"
 
@@ -15,6 +16,13 @@ void copy_now(const Copy& copy);
 /// a small host source are taken at once, and the call waits for any other copy from or to the
 /// host. A copy between device memory does not wait unless `blocking`.
 void copy_in_order(Streams& streams, const Copy& copy, Stream stream, bool blocking);
+
+void copy_pieces(Streams& streams, Direction direction, std::span<const Piece> pieces,
+                 Stream stream);
+
+/// Throws LogicError where a pitch or a height is too small for what is copied, as the driver does,
+/// and for a side on a GPU.
+void copy_block(Streams& streams, const BlockCopy& copy, Stream stream, bool blocking);
 
 /// `count` repetitions of the first `size` bytes of `pattern`.
 void fill_now(void* to, const std::array<std::byte, 16>& pattern, std::size_t size,

@@ -1,23 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sys/mman.h>
+#include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+
+#include <quarry/base/error.hpp>
 
 #include "backend/backend.hpp"
 #include "backend/cpu/copy.hpp"
 #include "backend/cpu/event.hpp"
 #include "backend/cpu/loops.hpp"
 #include "backend/cpu/machine.hpp"
+#include "backend/cpu/memory.hpp"
 #include "backend/cpu/stream.hpp"
 
 namespace quarry::backend {
 namespace cpu_backend {
 namespace {
 
-constexpr std::size_t page_bytes = std::size_t{2} << 20;  // a huge page
-constexpr std::size_t small_alignment = 256;
+[[noreturn]] void refuse_ipc() {
+  throw LogicError(
+      "the CPU device shares no memory and no events with other processes: only GPUs do");
+}
+
+void require_cpu(const Device& other, const char* what) {
+  require<LogicError>(other.info().is_cpu, [&] {
+    return fmt::format("the CPU device has no {} with GPU {}", what, other.info().id);
+  });
+}
+
+void require_memory(const void* memory) {
+  require<LogicError>(memory, "there is no memory at a null pointer");
+}
 
 class CpuDevice final : public Device {
  public:
@@ -29,8 +43,45 @@ class CpuDevice final : public Device {
   /// There is no context to destroy: waits for the streams.
   void reset() override { streams_.synchronize(); }
 
-  void* allocate(std::size_t bytes) override;
-  void free(void* memory, std::size_t) noexcept override { std::free(memory); }
+  void* allocate(std::size_t bytes) override { return aligned_memory(bytes); }
+  void free(void* memory, std::size_t) noexcept override { known_.free(memory); }
+  Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) override {
+    return pitched_memory(width, height, access);
+  }
+  void* allocate_pooled(std::size_t bytes, Stream stream) override;
+  void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept override;
+  DriverPoolInfo driver_pool() override;
+  void trim_driver_pool(std::size_t) override {}  // it keeps nothing
+
+  void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags) override {
+    return known_.allocate_host(bytes, flags);
+  }
+  void free_host(void* memory) noexcept override { known_.free_host(memory); }
+  unsigned host_flags(void* memory) override { return known_.flags(memory); }
+  void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) override {
+    known_.register_host(memory, bytes, flags);
+  }
+  void unregister_host(void* memory) override { known_.unregister_host(memory); }
+  void* device_pointer(void* host) override { return known_.device_pointer(host); }
+
+  void* allocate_managed(std::size_t bytes, Attach attach) override {
+    return known_.allocate_managed(bytes, attach);
+  }
+  void attach_managed(Stream, void* memory, Attach) override { known_.require_managed(memory); }
+  void prefetch(void* memory, std::size_t, const Device&, Stream) override {
+    require_memory(memory);
+  }
+  void advise(void* memory, std::size_t, Advice, const Device&) override { require_memory(memory); }
+
+  PointerInfo pointer_info(const void* address) override { return known_.info(address); }
+  void enable_peer_access(Device& other) override { require_cpu(other, "peer access"); }
+  void disable_peer_access(Device& other) override { require_cpu(other, "peer access"); }
+
+  IpcHandle export_memory(void*) override { refuse_ipc(); }
+  void* import_memory(const IpcHandle&) override { refuse_ipc(); }
+  void close_imported(void*) override { refuse_ipc(); }
+  IpcHandle export_event(Event) override { refuse_ipc(); }
+  Event import_event(const IpcHandle&) override { refuse_ipc(); }
 
   Stream create_stream(const StreamOptions& options) override { return streams_.create(options); }
   void destroy_stream(Stream stream) noexcept override { streams_.destroy(stream); }
@@ -56,8 +107,19 @@ class CpuDevice final : public Device {
   void copy(const Copy& copy, Stream stream, bool blocking) override {
     copy_in_order(streams_, copy, stream, blocking);
   }
+  void copy_batch(Direction direction, std::span<const Piece> pieces, Stream stream) override {
+    copy_pieces(streams_, direction, pieces, stream);
+  }
+  bool has_batched_copies(Stream) const override { return true; }
+  void copy_block(const BlockCopy& copy, Stream stream, bool blocking) override {
+    cpu_backend::copy_block(streams_, copy, stream, blocking);
+  }
+  void copy_from_peer(void* to, const void* from, const Device& peer, std::size_t bytes,
+                      Stream stream, bool blocking) override;
   void fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
             Stream stream) override;
+  void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
+                 std::size_t width, std::size_t height, Stream stream) override;
 
   void map(const MapCall& call, Stream stream) override;
   std::size_t reduce_scratch(const ReduceCall&) const override { return 0; }
@@ -67,19 +129,33 @@ class CpuDevice final : public Device {
   static EventState& state(Event event) { return *static_cast<EventState*>(event); }
 
   const DeviceInfo info_ = machine_info();
-  // Linux would promise more than the machine has, and end the process when it is used.
-  const std::size_t memory_bytes_ = std::max(machine_memory().total, page_bytes);
+  KnownMemory known_;
+  PooledBytes pooled_;
   Streams streams_;
 };
 
-void* CpuDevice::allocate(std::size_t bytes) {
-  const std::size_t alignment = bytes < 2 * page_bytes ? small_alignment : page_bytes;
-  if (bytes > memory_bytes_) return nullptr;
-  const std::size_t size = (bytes + (bytes == 0) + alignment - 1) / alignment * alignment;
-  void* const memory = std::aligned_alloc(alignment, size);
-  if (memory && alignment == page_bytes) madvise(memory, size, MADV_HUGEPAGE);
+void* CpuDevice::allocate_pooled(std::size_t bytes, Stream) {
+  void* const memory = aligned_memory(bytes);
+  if (memory) pooled_.add(bytes);
   return memory;
 }
+
+// Work that is queued may still use the memory.
+void CpuDevice::free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept {
+  if (!memory) return;
+  const auto release = [this, memory, bytes] {
+    std::free(memory);
+    pooled_.remove(bytes);
+  };
+  try {
+    streams_.run(stream, release);
+  } catch (...) {  // no memory to queue it
+    if (Queue* queue = Streams::queue(stream)) queue->wait();
+    release();
+  }
+}
+
+DriverPoolInfo CpuDevice::driver_pool() { return pooled_.info(); }
 
 void CpuDevice::record(Event event, Stream stream) {
   auto mark = std::make_shared<Mark>();
@@ -106,6 +182,28 @@ void CpuDevice::fill(void* to, const void* pattern, std::size_t size, std::int64
   std::array<std::byte, 16> bytes{};
   std::memcpy(bytes.data(), pattern, size);
   streams_.run(stream, [=] { fill_now(to, bytes, size, count); });
+}
+
+void CpuDevice::fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
+                          std::size_t width, std::size_t height, Stream stream) {
+  require<LogicError>(size == 1 || size == 2 || size == 4, [&] {
+    return fmt::format("rows are filled with patterns of 1, 2 or 4 bytes, not {}", size);
+  });
+  if (width == 0) return;
+  std::array<std::byte, 16> bytes{};
+  std::memcpy(bytes.data(), pattern, size);
+  streams_.run(stream, [=] {
+    auto* row = static_cast<std::byte*>(to);
+    for (std::size_t i = 0; i < height; ++i, row += pitch) {
+      fill_now(row, bytes, size, static_cast<std::int64_t>(width));
+    }
+  });
+}
+
+void CpuDevice::copy_from_peer(void* to, const void* from, const Device& peer, std::size_t bytes,
+                               Stream stream, bool blocking) {
+  require_cpu(peer, "copies");
+  copy({Direction::device_to_device, to, from, bytes}, stream, blocking);
 }
 
 void CpuDevice::map(const MapCall& call, Stream stream) {

@@ -1,1 +1,175 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cpu/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cpu/machine.hpp"
+
+namespace quarry::backend::cpu_backend {
+namespace {
+
+constexpr std::size_t page_bytes = std::size_t{2} << 20;  // a huge page
+constexpr std::size_t small_alignment = 256;
+
+// the bits of CU_MEMHOSTALLOC_*
+constexpr unsigned portable = 1, mapped = 2, write_combined = 4;
+
+unsigned bits(const HostMemoryFlags& flags) {
+  return (flags.portable ? portable : 0) | (flags.mapped ? mapped : 0) |
+         (flags.write_combined ? write_combined : 0);
+}
+
+std::string unknown(const void* memory, const char* what) {
+  return fmt::format("{} is no {}", memory, what);
+}
+
+}  // namespace
+
+void* aligned_memory(std::size_t bytes) {
+  static const std::size_t machine_bytes = std::max(machine_memory().total, page_bytes);
+  if (bytes > machine_bytes) return nullptr;
+  const std::size_t alignment = bytes < 2 * page_bytes ? small_alignment : page_bytes;
+  const std::size_t size = (bytes + (bytes == 0) + alignment - 1) / alignment * alignment;
+  void* const memory = std::aligned_alloc(alignment, size);
+  if (memory && alignment == page_bytes) madvise(memory, size, MADV_HUGEPAGE);
+  return memory;
+}
+
+Device::Pitched pitched_memory(std::size_t width, std::size_t height, unsigned access) {
+  require<LogicError>(access == 4 || access == 8 || access == 16, [&] {
+    return fmt::format("the words that read pitched memory have 4, 8 or 16 bytes, not {}", access);
+  });
+  const std::size_t filled = std::max<std::size_t>(width, 1) + (small_alignment - 1);
+  const std::size_t pitch = filled / small_alignment * small_alignment;
+  std::size_t bytes = 0;
+  if (filled < width || __builtin_mul_overflow(pitch, height, &bytes)) return {};
+  void* const memory = aligned_memory(bytes);
+  return memory ? Device::Pitched{memory, pitch} : Device::Pitched{};
+}
+
+void* KnownMemory::add(void* memory, const Block& block) {
+  if (!memory) return nullptr;
+  std::unique_ptr<void, decltype(&std::free)> until_known(memory, &std::free);
+  const std::lock_guard lock(mutex_);
+  blocks_.insert_or_assign(static_cast<const std::byte*>(memory), block);
+  return until_known.release();
+}
+
+void* KnownMemory::allocate_host(std::size_t bytes, const HostMemoryFlags& flags) {
+  return add(aligned_memory(bytes), {Origin::allocated, bytes, bits(flags)});
+}
+
+void KnownMemory::free_host(void* memory) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(static_cast<const std::byte*>(memory));
+  }
+  std::free(memory);
+}
+
+void* KnownMemory::allocate_managed(std::size_t bytes, Attach attach) {
+  require<LogicError>(attach != Attach::single,
+                      "managed memory is attached to one stream after it has been allocated");
+  void* const memory = add(aligned_memory(bytes), {Origin::managed, bytes, 0});
+  if (memory) ++managed_;
+  return memory;
+}
+
+void KnownMemory::free(void* memory) noexcept {
+  if (managed_.load(std::memory_order_relaxed) != 0) {
+    const std::lock_guard lock(mutex_);
+    managed_ -= blocks_.erase(static_cast<const std::byte*>(memory));
+  }
+  std::free(memory);
+}
+
+void KnownMemory::register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
+  require<LogicError>(memory && bytes > 0, "there is no host memory to register in 0 bytes");
+  auto* const first = static_cast<const std::byte*>(memory);
+  const std::lock_guard lock(mutex_);
+  const auto after = blocks_.lower_bound(first);
+  const bool is_known = containing(memory) != blocks_.end() ||
+                        (after != blocks_.end() && after->first < first + bytes);
+  require<LogicError>(!is_known, [&] {
+    return fmt::format("host memory [{}, {}) is page-locked already", memory,
+                       fmt::ptr(first + bytes));
+  });
+  blocks_.insert_or_assign(first, Block{Origin::registered, bytes, bits(flags)});
+}
+
+void KnownMemory::unregister_host(void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(static_cast<const std::byte*>(memory));
+  require<LogicError>(found != blocks_.end() && found->second.origin == Origin::registered, [&] {
+    return fmt::format("no host memory that begins at {} is registered", memory);
+  });
+  blocks_.erase(found);
+}
+
+KnownMemory::Blocks::const_iterator KnownMemory::containing(const void* address) const {
+  const auto* const at = static_cast<const std::byte*>(address);
+  auto found = blocks_.upper_bound(at);
+  if (found == blocks_.begin()) return blocks_.end();
+  --found;
+  const std::size_t bytes = std::max<std::size_t>(found->second.bytes, 1);
+  return static_cast<std::size_t>(at - found->first) < bytes ? found : blocks_.end();
+}
+
+const KnownMemory::Block& KnownMemory::page_locked(const void* memory) const {
+  const auto found = containing(memory);
+  require<LogicError>(found != blocks_.end() && found->second.origin != Origin::managed,
+                      [&] { return unknown(memory, "page-locked memory"); });
+  return found->second;
+}
+
+unsigned KnownMemory::flags(const void* memory) const {
+  const std::lock_guard lock(mutex_);
+  return page_locked(memory).flags;
+}
+
+void* KnownMemory::device_pointer(void* memory) const {
+  const std::lock_guard lock(mutex_);
+  page_locked(memory);
+  return memory;
+}
+
+PointerInfo KnownMemory::info(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = containing(address);
+  if (found == blocks_.end()) return {};
+  const bool is_managed = found->second.origin == Origin::managed;
+  return {.kind = is_managed ? PointerKind::managed : PointerKind::page_locked,
+          .device = -1,
+          .device_pointer = const_cast<void*>(address),
+          .base = const_cast<std::byte*>(found->first),
+          .bytes = found->second.bytes};
+}
+
+void KnownMemory::require_managed(const void* memory) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(static_cast<const std::byte*>(memory));
+  require<LogicError>(found != blocks_.end() && found->second.origin == Origin::managed,
+                      [&] { return unknown(memory, "start of managed memory"); });
+}
+
+void PooledBytes::add(std::size_t bytes) {
+  const std::size_t used = used_ += bytes;
+  std::size_t high = high_;
+  while (high < used && !high_.compare_exchange_weak(high, used)) {
+  }
+}
+
+DriverPoolInfo PooledBytes::info() const {
+  const std::size_t used = used_, high = high_;
+  return {.reserved = used, .reserved_high = high, .used = used, .used_high = high};
+}
+
+}  // namespace quarry::backend::cpu_backend

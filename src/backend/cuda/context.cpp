@@ -51,6 +51,12 @@ bool Context::try_bind() noexcept {
   return result == CUDA_SUCCESS;
 }
 
+CUcontext Context::handle() {
+  require_alive(id_);
+  const CUcontext handle = handle_.load(std::memory_order_acquire);
+  return handle ? handle : retained();
+}
+
 void Context::reset() {
   require_alive(id_);
   set_checked_device(id_);

@@ -23,6 +23,9 @@ class Context {
   /// release.
   bool try_bind() noexcept;
 
+  /// The context, made if need be. It becomes current on no thread.
+  CUcontext handle();
+
   /// Destroys all that the process holds on the device; the next `bind` starts anew.
   void reset();
   /// Counts resets: what was made in an earlier generation is gone.

@@ -10,6 +10,7 @@
 
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/driver.hpp"
+#include "backend/cuda/native.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -38,10 +39,6 @@ std::string uuid_of(CUdevice device) {
   return text;
 }
 
-CUstream native(Stream stream) { return static_cast<CUstream>(stream); }
-CUevent native_event(Event event) { return static_cast<CUevent>(event); }
-CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
-
 bool is_ready(CUresult result) {
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(result);
@@ -50,7 +47,7 @@ bool is_ready(CUresult result) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(int id) : device_(handle_of(id)), context_(device_, id) {
+CudaDevice::CudaDevice(int id) : device_(handle_of(id)), context_(device_, id), pool_(device_, id) {
   set_checked_device(id);
   info_.id = id;
   info_.name = name_of(device_);
@@ -94,32 +91,14 @@ MemoryInfo CudaDevice::memory_info() {
   return info;
 }
 
-bool CudaDevice::can_access_peer(const Device& other) const {
-  const auto* peer = dynamic_cast<const CudaDevice*>(&other);
-  if (!peer || peer == this) return peer == this;
-  int can = 0;
-  check(driver().DeviceCanAccessPeer(&can, device_, peer->device_));
-  return can != 0;
-}
-
 void CudaDevice::synchronize() {
   context_.bind();
   check(driver().CtxSynchronize());
 }
 
-void CudaDevice::reset() { context_.reset(); }
-
-void* CudaDevice::allocate(std::size_t bytes) {
-  context_.bind();
-  CUdeviceptr memory = 0;
-  const CUresult result = driver().MemAlloc(&memory, std::max<std::size_t>(bytes, 1));
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) return nullptr;
-  check(result);
-  return reinterpret_cast<void*>(memory);
-}
-
-void CudaDevice::free(void* memory, std::size_t) noexcept {
-  if (memory && context_.try_bind()) note(driver().MemFree(address(memory)));
+void CudaDevice::reset() {
+  if (context_.try_bind()) pool_.destroy();
+  context_.reset();
 }
 
 Stream CudaDevice::create_stream(const StreamOptions& options) {

@@ -6,10 +6,12 @@
 
 #include "backend/backend.hpp"
 #include "backend/cuda/context.hpp"
+#include "backend/cuda/driver_pool.hpp"
 #include "backend/cuda/kernel.hpp"
 
-/// A GPU behind backend.hpp: thin calls of the driver. Memory and streams are in device.cpp, copies
-/// in copy.cpp, fills in fill.cpp, kernels in launch.cpp.
+/// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
+/// in memory.cpp, peers in peer.cpp, other processes in ipc.cpp, copies in copy.cpp and
+/// block_copy.cpp, fills in fill.cpp, kernels in launch.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
@@ -26,6 +28,33 @@ class CudaDevice final : public Device {
 
   void* allocate(std::size_t bytes) override;
   void free(void* memory, std::size_t bytes) noexcept override;
+  Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) override;
+  void* allocate_pooled(std::size_t bytes, Stream stream) override;
+  void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept override;
+  DriverPoolInfo driver_pool() override;
+  void trim_driver_pool(std::size_t bytes_to_keep) override;
+
+  void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags) override;
+  void free_host(void* memory) noexcept override;
+  unsigned host_flags(void* memory) override;
+  void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) override;
+  void unregister_host(void* memory) override;
+  void* device_pointer(void* host) override;
+
+  void* allocate_managed(std::size_t bytes, Attach attach) override;
+  void attach_managed(Stream stream, void* memory, Attach attach) override;
+  void prefetch(void* memory, std::size_t bytes, const Device& to, Stream stream) override;
+  void advise(void* memory, std::size_t bytes, Advice advice, const Device& about) override;
+
+  PointerInfo pointer_info(const void* address) override;
+  void enable_peer_access(Device& other) override;
+  void disable_peer_access(Device& other) override;
+
+  IpcHandle export_memory(void* memory) override;
+  void* import_memory(const IpcHandle& handle) override;
+  void close_imported(void* memory) override;
+  IpcHandle export_event(Event event) override;
+  Event import_event(const IpcHandle& handle) override;
 
   Stream create_stream(const StreamOptions& options) override;
   void destroy_stream(Stream stream) noexcept override;
@@ -45,14 +74,25 @@ class CudaDevice final : public Device {
   float elapsed_ms(Event start, Event end) override;
 
   void copy(const Copy& copy, Stream stream, bool blocking) override;
+  void copy_batch(Direction direction, std::span<const Piece> pieces, Stream stream) override;
+  bool has_batched_copies(Stream stream) const override;
+  void copy_block(const BlockCopy& copy, Stream stream, bool blocking) override;
+  void copy_from_peer(void* to, const void* from, const Device& peer, std::size_t bytes,
+                      Stream stream, bool blocking) override;
   void fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
             Stream stream) override;
+  void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
+                 std::size_t width, std::size_t height, Stream stream) override;
 
   void map(const MapCall& call, Stream stream) override;
   std::size_t reduce_scratch(const ReduceCall& call) const override;
   void reduce(const ReduceCall& call, void* scratch, Stream stream) override;
 
  private:
+  /// Throws LogicError for a device that is no GPU.
+  static CudaDevice& of(const Device& device);
+  static void copy_between_devices(const BlockCopy& copy, CudaDevice& to, CudaDevice& from,
+                                   Stream stream, bool at_once);
   void map_flat(const MapCall& call, int backwards, Stream stream) const;
   void map_strided(const MapCall& call, int backwards, Stream stream) const;
   int attribute(CUdevice_attribute name) const;
@@ -65,6 +105,7 @@ class CudaDevice final : public Device {
   int multiprocessors_ = 1;
   std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs backwards
   mutable Context context_;
+  DriverPool pool_;
 };
 
 }  // namespace quarry::backend::cuda

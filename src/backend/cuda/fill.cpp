@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <array>
 #include <cstring>
 
@@ -8,6 +10,7 @@
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/driver.hpp"
+#include "backend/cuda/native.hpp"
 
 /// Fills: the driver's memset where the pattern repeats within 4 bytes, else a map of a scalar.
 namespace quarry::backend::cuda {
@@ -47,6 +50,20 @@ void set_lanes(CUdeviceptr to, const Lanes& lanes, std::size_t size, std::size_t
   }
 }
 
+void set_rows(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t size,
+              std::size_t width, std::size_t height, CUstream stream) {
+  switch (size) {
+    case 1:
+      return check(driver().MemsetD2D8Async(to, pitch, static_cast<unsigned char>(value), width,
+                                            height, stream));
+    case 2:
+      return check(driver().MemsetD2D16Async(to, pitch, static_cast<unsigned short>(value), width,
+                                             height, stream));
+    default:
+      return check(driver().MemsetD2D32Async(to, pitch, value, width, height, stream));
+  }
+}
+
 template <class T>
 const kernels::program& fill_program =
     kernels::program_for<kernels::map_of<kernels::val<T, 0>, T, 1>>::value;
@@ -75,10 +92,22 @@ void CudaDevice::fill(void* to, const void* pattern, std::size_t size, std::int6
   std::memcpy(lanes.data(), pattern, size);
   const std::size_t step = period(static_cast<const unsigned char*>(pattern), size);
   const auto n = static_cast<std::size_t>(count);
-  const auto at = reinterpret_cast<CUdeviceptr>(to);
-  if (step <= 4) return set(at, lanes, step, n * size, static_cast<CUstream>(stream));
+  const auto at = address(to);
+  if (step <= 4) return set(at, lanes, step, n * size, native(stream));
   if (count >= shortest_map) return map(fill_call(to, lanes, size, count), stream);
-  set_lanes(at, lanes, size, n, static_cast<CUstream>(stream));
+  set_lanes(at, lanes, size, n, native(stream));
+}
+
+void CudaDevice::fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
+                           std::size_t width, std::size_t height, Stream stream) {
+  require<LogicError>(size == 1 || size == 2 || size == 4, [&] {
+    return fmt::format("rows are filled with patterns of 1, 2 or 4 bytes, not {}", size);
+  });
+  if (width == 0 || height == 0) return;
+  context_.bind();
+  unsigned value = 0;
+  std::memcpy(&value, pattern, size);
+  set_rows(address(to), pitch, value, size, width, height, native(stream));
 }
 
 }  // namespace quarry::backend::cuda

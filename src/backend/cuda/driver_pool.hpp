@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cuda.h>
+
+#include <cstddef>
+#include <mutex>
+
+#include "backend/backend.hpp"
+
+namespace quarry::backend::cuda {
+
+/// A stream-ordered pool of the driver that is Quarry's own and gives nothing back by itself. The
+/// device's context is current in every call.
+class DriverPool {
+ public:
+  DriverPool(CUdevice device, int id) : device_(device), id_(id) {}
+
+  /// Made on the first call. Throws LogicError where the driver or the device has no pools.
+  CUresult get(CUmemoryPool* pool);
+  DriverPoolInfo info();  ///< zeros before the first `get`
+  void trim(std::size_t bytes_to_keep);
+  /// Blocks that are still out stay good until they are freed; the next `get` makes a new pool.
+  void destroy() noexcept;
+
+ private:
+  void require_supported() const;
+  CUmemoryPool made();
+
+  CUdevice device_;
+  int id_;
+  std::mutex mutex_;
+  CUmemoryPool pool_ = nullptr;
+};
+
+}  // namespace quarry::backend::cuda
