@@ -10,7 +10,18 @@
 namespace quarry::backend::cuda {
 namespace {
 
-enum class Kind { stream, event, module, device_memory, host_memory };
+enum class Kind {
+  stream,
+  event,
+  module,
+  pool,
+  device_memory,
+  host_memory,
+  registration,
+  managed_memory,
+  pooled_memory,
+  imported_memory
+};
 
 struct Handle {
   Kind kind;
@@ -97,8 +108,56 @@ struct Effect<DriverFunction::MemAlloc> {
   }
 };
 template <>
+struct Effect<DriverFunction::MemAllocPitch> {
+  static void of(const CUdeviceptr* memory, const std::size_t* pitch, std::size_t,
+                 std::size_t height, unsigned) {
+    add(Kind::device_memory, pointer(*memory), *pitch * height);
+  }
+};
+template <>
+struct Effect<DriverFunction::MemAllocManaged> {
+  static void of(const CUdeviceptr* memory, std::size_t bytes, unsigned) {
+    add(Kind::managed_memory, pointer(*memory), bytes);
+  }
+};
+template <>
 struct Effect<DriverFunction::MemFree> {
-  static void of(CUdeviceptr memory) { drop(Kind::device_memory, pointer(memory)); }
+  static void of(CUdeviceptr memory) {
+    drop(Kind::device_memory, pointer(memory));
+    drop(Kind::managed_memory, pointer(memory));
+  }
+};
+template <>
+struct Effect<DriverFunction::MemPoolCreate> {
+  static void of(const CUmemoryPool* pool, const CUmemPoolProps*) { add(Kind::pool, *pool); }
+};
+template <>
+struct Effect<DriverFunction::MemPoolDestroy> {
+  static void of(CUmemoryPool pool) { drop(Kind::pool, pool); }
+};
+template <>
+struct Effect<DriverFunction::MemAllocFromPoolAsync> {
+  static void of(const CUdeviceptr* memory, std::size_t bytes, CUmemoryPool, CUstream) {
+    add(Kind::pooled_memory, pointer(*memory), bytes);
+  }
+};
+template <>
+struct Effect<DriverFunction::MemFreeAsync> {
+  static void of(CUdeviceptr memory, CUstream) { drop(Kind::pooled_memory, pointer(memory)); }
+};
+template <>
+struct Effect<DriverFunction::IpcOpenMemHandle> {
+  static void of(const CUdeviceptr* memory, CUipcMemHandle, unsigned) {
+    add(Kind::imported_memory, pointer(*memory));
+  }
+};
+template <>
+struct Effect<DriverFunction::IpcCloseMemHandle> {
+  static void of(CUdeviceptr memory) { drop(Kind::imported_memory, pointer(memory)); }
+};
+template <>
+struct Effect<DriverFunction::IpcOpenEventHandle> {
+  static void of(const CUevent* event, CUipcEventHandle) { add(Kind::event, *event); }
 };
 template <>
 struct Effect<DriverFunction::MemHostAlloc> {
@@ -109,6 +168,16 @@ struct Effect<DriverFunction::MemHostAlloc> {
 template <>
 struct Effect<DriverFunction::MemFreeHost> {
   static void of(const void* memory) { drop(Kind::host_memory, memory); }
+};
+template <>
+struct Effect<DriverFunction::MemHostRegister> {
+  static void of(const void* memory, std::size_t bytes, unsigned) {
+    add(Kind::registration, memory, bytes);
+  }
+};
+template <>
+struct Effect<DriverFunction::MemHostUnregister> {
+  static void of(const void* memory) { drop(Kind::registration, memory); }
 };
 template <>
 struct Effect<DriverFunction::StreamCreateWithPriority> {
@@ -134,6 +203,41 @@ template <>
 struct Effect<DriverFunction::ModuleUnload> {
   static void of(CUmodule module) { drop(Kind::module, module); }
 };
+
+void count(LiveHandles& live, const Handle& handle) {
+  switch (handle.kind) {
+    case Kind::stream:
+      ++live.streams;
+      break;
+    case Kind::event:
+      ++live.events;
+      break;
+    case Kind::module:
+      ++live.modules;
+      break;
+    case Kind::pool:
+      ++live.pools;
+      break;
+    case Kind::device_memory:
+      ++live.device_blocks, live.device_bytes += handle.bytes;
+      break;
+    case Kind::host_memory:
+      ++live.host_blocks, live.host_bytes += handle.bytes;
+      break;
+    case Kind::registration:
+      ++live.registrations, live.registered_bytes += handle.bytes;
+      break;
+    case Kind::managed_memory:
+      ++live.managed_blocks, live.managed_bytes += handle.bytes;
+      break;
+    case Kind::pooled_memory:
+      ++live.pooled_blocks, live.pooled_bytes += handle.bytes;
+      break;
+    case Kind::imported_memory:
+      ++live.imported_blocks;
+      break;
+  }
+}
 
 constexpr bool can_fail(DriverFunction function) {
   return function != DriverFunction::GetErrorName && function != DriverFunction::GetErrorString;
@@ -204,25 +308,7 @@ LiveHandles live() {
   Shim& s = state();
   const std::lock_guard lock(s.mutex);
   LiveHandles live{.contexts = s.contexts.size()};
-  for (const auto& [key, handle] : s.handles) {
-    switch (handle.kind) {
-      case Kind::stream:
-        ++live.streams;
-        break;
-      case Kind::event:
-        ++live.events;
-        break;
-      case Kind::module:
-        ++live.modules;
-        break;
-      case Kind::device_memory:
-        ++live.device_blocks, live.device_bytes += handle.bytes;
-        break;
-      case Kind::host_memory:
-        ++live.host_blocks, live.host_bytes += handle.bytes;
-        break;
-    }
-  }
+  for (const auto& [key, handle] : s.handles) count(live, handle);
   return live;
 }
 

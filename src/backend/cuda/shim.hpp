@@ -24,6 +24,10 @@ struct LiveHandles {
   std::size_t contexts = 0, streams = 0, events = 0, modules = 0;
   std::size_t device_blocks = 0, device_bytes = 0;
   std::size_t host_blocks = 0, host_bytes = 0;
+  std::size_t registrations = 0, registered_bytes = 0;
+  std::size_t managed_blocks = 0, managed_bytes = 0;
+  std::size_t pools = 0, pooled_blocks = 0, pooled_bytes = 0;
+  std::size_t imported_blocks = 0;  ///< memory of other processes
   bool operator==(const LiveHandles&) const = default;
 };
 
