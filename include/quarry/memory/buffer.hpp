@@ -46,6 +46,11 @@ class Buffer {
       return;
     remember(stream);
   }
+  /// The streams that used_on has named so far, without the home stream.
+  std::vector<Stream> other_streams() {
+    const std::lock_guard lock(mutex_);
+    return others_;
+  }
 
  private:
   void remember(const Stream& stream);
