@@ -1,2 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/memory/device_pointer.hpp>
+
+#include <limits>
+
+/// Device memory in bytes, straight from the driver: every call is one of its calls.
+namespace quarry {
+
+/// Bytes of the device that are free, and all of them.
+MemoryInfo mem_get_info(const Device& device = {});
+
+/// Device memory, or a part of it. Copies and views share it; it is freed with the last of them, or
+/// by free(). Whatever is asked of freed memory throws LogicError.
+class DeviceAllocation {
+ public:
+  static constexpr std::size_t to_end = std::numeric_limits<std::size_t>::max();
+
+  /// No memory.
+  DeviceAllocation() = default;
+  /// All of `buffer`.
+  explicit DeviceAllocation(std::shared_ptr<Buffer> buffer);
+
+  std::size_t size() const { return bytes_; }
+  /// nullptr without memory.
+  std::byte* device_pointer() const;
+  explicit operator std::uintptr_t() const {
+    return reinterpret_cast<std::uintptr_t>(device_pointer());
+  }
+  Device device() const { return buffer()->device(); }
+  /// All of the memory, also when this is a part.
+  std::shared_ptr<Buffer> buffer() const;
+  /// Copies and views that share the memory, this one included; 0 without memory.
+  std::size_t use_count() const { return static_cast<std::size_t>(shared_.use_count()); }
+
+  friend DevicePtr operator+(const DeviceAllocation& a, std::ptrdiff_t bytes) {
+    return DevicePtr(a) + bytes;
+  }
+
+  /// Bytes [start, stop). Throws IndexError if they are not within this.
+  DeviceAllocation view(std::size_t start, std::size_t stop = to_end) const;
+  /// `bytes` from `offset` on, for an array to stand on; the memory lives as long as it does. Throws
+  /// IndexError.
+  std::shared_ptr<Buffer> as_buffer(std::size_t bytes, std::size_t offset = 0) const;
+
+  /// Frees the memory for all who share it, once: a second call throws LogicError, and so does one
+  /// on a view. What as_buffer() gave keeps the memory until it is gone.
+  void free();
+
+ private:
+  struct Shared;
+
+  std::shared_ptr<Shared> shared_;
+  std::size_t offset_ = 0, bytes_ = 0;
+};
+
+/// Uninitialised memory; 0 bytes take none. If there is none, the device's pool gives back what it
+/// caches before MemoryError is thrown.
+DeviceAllocation mem_alloc(std::size_t bytes, const Device& device = {});
+
+/// As many bytes as the elements of an array, on a device or of the host, have.
+template <class A>
+DeviceAllocation mem_alloc_like(const A& array, const Device& device = {}) {
+  if constexpr (requires { array.nbytes(); }) {
+    return mem_alloc(array.nbytes(), device);
+  } else {
+    return mem_alloc(array.size() * sizeof(*array.data()), device);
+  }
+}
+
+/// Rows that start at multiples of `pitch` bytes.
+struct PitchedAllocation {
+  DeviceAllocation allocation;
+  std::size_t pitch = 0;
+};
+/// `height` rows of `width` bytes, at the pitch that suits reads of `access_size` (4, 8 or 16)
+/// bytes. Throws LogicError for another one.
+PitchedAllocation mem_alloc_pitch(std::size_t width, std::size_t height, unsigned access_size = 4,
+                                  const Device& device = {});
+
+struct AddressRange {
+  DevicePtr base;
+  std::size_t bytes = 0;
+};
+/// The allocation that `p` lies in: that of the array or allocation it was made of, for a bare
+/// address the driver's. Throws LogicError where there is none.
+AddressRange mem_get_address_range(const DevicePtr& p);
+
+/// While any scope of a device is alive, in any thread, memory of that device is not freed by the
+/// driver (which would wait for the device); it is freed when the last one ends, or when an
+/// allocation would fail without. Unregistering host memory is not put off.
+class DeferredCleanup {
+ public:
+  explicit DeferredCleanup(const Device& device = {});
+  ~DeferredCleanup();
+  DeferredCleanup(const DeferredCleanup&) = delete;
+  DeferredCleanup& operator=(const DeferredCleanup&) = delete;
+
+ private:
+  Device device_;
+};
+/// auto scope = defer_cleanup();
+[[nodiscard]] inline DeferredCleanup defer_cleanup(const Device& device = {}) {
+  return DeferredCleanup(device);
+}
+
+}  // namespace quarry

@@ -1,2 +1,154 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/layout.hpp>
+#include <quarry/memory/device_pointer.hpp>
+#include <quarry/memory/upstream.hpp>
+
+#include <utility>
+
+namespace quarry {
+
+/// A pool that keeps whole blocks of its upstream and hands each out again for requests of the same
+/// size class, of which there are 16 in every power of two: at most a sixteenth is lost, and the
+/// same sequence of calls makes the same blocks. (Pool, under all arrays, splits and joins blocks.)
+/// A block goes at once to its own stream again, to another one behind the work of its own. May be
+/// used from any thread. A copy is a handle of the same pool; so is what it has handed out. It is a
+/// MemoryResource: ResourceGuard guard(pool) makes arrays come from it.
+class MemoryPool {
+ public:
+  /// The class of a request: 16 * floor(log2(bytes)) plus the four bits after the first; 0 for 0.
+  static int bin_number(std::size_t bytes);
+  /// The most bytes that are of class `bin`: the size of its blocks. Throws LogicError for no class.
+  static std::size_t alloc_size(int bin);
+
+  std::size_t held_blocks() const;    ///< kept for later
+  std::size_t active_blocks() const;  ///< handed out
+  std::size_t managed_bytes() const;  ///< of all blocks
+  std::size_t active_bytes() const;   ///< that were asked for, of the blocks handed out
+  std::size_t peak_managed_bytes() const;
+  std::size_t upstream_allocations() const;  ///< since the pool was made
+
+  /// Gives the blocks that are kept back to the upstream.
+  void free_held();
+  /// The same, and from now on blocks are given back as soon as they are freed.
+  void stop_holding();
+
+  /// Throws MemoryError, after blocks that are kept have been given back, the largest first, and
+  /// the device's Pool has been trimmed.
+  void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
+  void deallocate(const Stream& stream, void* memory, std::size_t bytes,
+                  std::size_t alignment) noexcept;
+  MemorySpace space() const;
+  Device device() const;
+  std::string name() const;
+  void trim() { free_held(); }
+
+ protected:
+  MemoryPool(Resource upstream, std::string name);
+  /// A request of 0 bytes takes a block too, of 1 byte.
+  std::shared_ptr<Buffer> allocate_block(std::size_t bytes, const Stream& stream);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// A block of a pool: goes back to it at the end of its life, or by free().
+class PooledAllocation {
+ public:
+  std::size_t size() const { return bytes_; }
+  /// Throws LogicError after free() and after a move.
+  const std::shared_ptr<Buffer>& buffer() const;
+  /// Arrays that stand on buffer() keep the block until they are gone. A second call throws
+  /// LogicError.
+  void free();
+
+ protected:
+  explicit PooledAllocation(std::shared_ptr<Buffer> buffer, std::size_t bytes)
+      : buffer_(std::move(buffer)), bytes_(bytes) {}
+  ~PooledAllocation() = default;
+  PooledAllocation(PooledAllocation&& other) noexcept
+      : buffer_(std::move(other.buffer_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  PooledAllocation& operator=(PooledAllocation&& other) noexcept {
+    buffer_ = std::move(other.buffer_);
+    bytes_ = std::exchange(other.bytes_, 0);
+    return *this;
+  }
+
+ private:
+  std::shared_ptr<Buffer> buffer_;
+  std::size_t bytes_ = 0;
+};
+
+class PooledDeviceAllocation : public PooledAllocation {
+ public:
+  std::byte* device_pointer() const { return buffer()->data(); }
+  explicit operator std::uintptr_t() const {
+    return reinterpret_cast<std::uintptr_t>(device_pointer());
+  }
+  Device device() const { return buffer()->device(); }
+  friend DevicePtr operator+(const PooledDeviceAllocation& a, std::ptrdiff_t bytes) {
+    return DevicePtr(a) + bytes;
+  }
+
+ private:
+  friend class DeviceMemoryPool;
+  using PooledAllocation::PooledAllocation;
+};
+
+/// Host memory; a contiguous range of bytes.
+class PooledHostAllocation : public PooledAllocation {
+ public:
+  std::byte* data() const { return buffer()->host_data(); }
+  /// Where kernels see it. Throws LogicError if it is not mapped.
+  std::byte* device_pointer() const;
+
+ private:
+  friend class PageLockedMemoryPool;
+  using PooledAllocation::PooledAllocation;
+};
+
+/// Of device memory, or of any memory that kernels can use.
+class DeviceMemoryPool : public MemoryPool {
+ public:
+  /// Throws LogicError for memory that kernels cannot use.
+  explicit DeviceMemoryPool(Resource upstream = device_resource());
+
+  using MemoryPool::allocate;
+  /// For work in `stream`; it may be freed while that is under way.
+  PooledDeviceAllocation allocate(std::size_t bytes, const Stream& stream);
+  /// In the default stream of the pool's device.
+  PooledDeviceAllocation allocate(std::size_t bytes);
+};
+
+/// How page-locked memory is made.
+struct PageLockedAllocator {
+  bool portable = false;        ///< page-locked for every GPU
+  bool mapped = false;          ///< kernels can use it
+  bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
+  std::optional<Device> device = std::nullopt;  ///< the current device if none
+
+  Resource resource() const;
+};
+
+/// What PageLockedMemoryPool::allocate<T>(shape) makes; <quarry/pooled.hpp> defines it for xtensor.
+template <class T, class Enable>
+struct PooledArrayOf;
+
+/// Of page-locked host memory.
+class PageLockedMemoryPool : public MemoryPool {
+ public:
+  explicit PageLockedMemoryPool(const PageLockedAllocator& allocator = {});
+
+  using MemoryPool::allocate;
+  PooledHostAllocation allocate(std::size_t bytes, const Stream& stream);
+  PooledHostAllocation allocate(std::size_t bytes);
+  /// An xtensor array, uninitialised, whose memory is a block of the pool. Needs
+  /// <quarry/pooled.hpp>.
+  template <class T>
+  auto allocate(const Shape& shape, Order order = Order::c) {
+    return PooledArrayOf<T, void>::make(*this, shape, order);
+  }
+};
+
+}  // namespace quarry

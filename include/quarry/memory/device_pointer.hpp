@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/buffer.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace quarry {
+
+/// What owns device memory: arrays, DeviceAllocation, PooledDeviceAllocation.
+template <class M>
+concept DeviceMemory = requires(const M& memory) {
+  { memory.device_pointer() } -> std::same_as<std::byte*>;
+  { memory.buffer() } -> std::convertible_to<std::shared_ptr<Buffer>>;
+};
+
+/// An address in device memory, for the raw calls; owns nothing. Made of an array or an allocation
+/// it knows its device and how far the memory goes, and calls that are given it after the memory
+/// has been freed throw LogicError. On the CPU device it is an address of the program.
+class DevicePtr {
+ public:
+  DevicePtr() = default;
+  explicit DevicePtr(std::uintptr_t address) : address_(address) {}
+  explicit DevicePtr(const void* address) : address_(reinterpret_cast<std::uintptr_t>(address)) {}
+  template <DeviceMemory M>
+  DevicePtr(const M& memory) : DevicePtr(memory.device_pointer()) {
+    buffer_ = memory.buffer();
+    knows_ = true;
+  }
+
+  std::uintptr_t address() const { return address_; }
+  explicit operator std::uintptr_t() const { return address_; }
+  explicit operator bool() const { return address_ != 0; }
+  void* get() const { return reinterpret_cast<void*>(address_); }
+
+  /// Bytes further on; nothing is checked before the pointer is used.
+  friend DevicePtr operator+(DevicePtr p, std::ptrdiff_t bytes) {
+    p.address_ += static_cast<std::uintptr_t>(bytes);
+    return p;
+  }
+  friend DevicePtr operator-(const DevicePtr& p, std::ptrdiff_t bytes) { return p + -bytes; }
+  friend bool operator==(const DevicePtr& a, const DevicePtr& b) {
+    return a.address_ == b.address_;
+  }
+
+  /// The memory that the pointer was made of, nullptr for a bare address. Throws LogicError if it
+  /// has been freed.
+  std::shared_ptr<Buffer> buffer() const;
+
+ private:
+  std::uintptr_t address_ = 0;
+  bool knows_ = false;
+  std::weak_ptr<Buffer> buffer_;
+};
+
+/// "0x7f0012345600".
+std::string to_string(const DevicePtr& p);
+
+enum class PointerKind { pageable, page_locked, device, managed };
+/// "pageable host memory", "device memory", ...
+std::string to_string(PointerKind kind);
+
+/// What the driver knows of an address.
+struct PointerInfo {
+  PointerKind kind = PointerKind::pageable;
+  std::optional<Device> device = std::nullopt;  ///< that the memory lies on
+  std::uintptr_t device_pointer = 0;            ///< where kernels see it; 0 where they do not
+  std::uintptr_t base = 0;                      ///< start of its allocation; 0 when not known
+  std::size_t bytes = 0;                        ///< of its allocation; 0 when not known
+};
+/// Any address, of host or device memory. The CPU device calls all memory pageable.
+PointerInfo pointer_info(const void* address, const Device& device = {});
+PointerInfo pointer_info(const DevicePtr& p, const Device& device = {});
+
+}  // namespace quarry

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/deferred.hpp"
+
+#include <quarry/memory/allocation.hpp>
+
+#include <atomic>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace quarry {
+namespace memory {
+namespace {
+
+enum class Kind : bool { device, host };
+
+struct Freed {
+  Kind kind;
+  void* memory;
+  std::size_t bytes;
+};
+
+struct Deferred {
+  int scopes = 0;
+  std::vector<Freed> queue;
+};
+
+std::atomic<int> scopes_anywhere = 0;
+
+/// Never destroyed: statics of the program may free memory after main.
+struct Registry {
+  std::mutex mutex;
+  std::map<backend::Device*, Deferred> devices;
+};
+Registry& registry() {
+  static auto& r = *new Registry;
+  return r;
+}
+
+void free_now(backend::Device& device, const Freed& f) noexcept {
+  f.kind == Kind::device ? device.free(f.memory, f.bytes) : device.free_host(f.memory);
+}
+
+/// Whether a scope has taken it.
+bool defer(backend::Device& device, const Freed& f) noexcept {
+  if (scopes_anywhere.load(std::memory_order_relaxed) == 0) return false;
+  try {
+    const std::lock_guard lock(registry().mutex);
+    const auto at = registry().devices.find(&device);
+    if (at == registry().devices.end() || at->second.scopes == 0) return false;
+    at->second.queue.push_back(f);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void free_unless_deferred(backend::Device& device, const Freed& f) noexcept {
+  if (f.memory && !defer(device, f)) free_now(device, f);
+}
+
+std::vector<Freed> take_queue(backend::Device& device) noexcept {
+  const std::lock_guard lock(registry().mutex);
+  const auto at = registry().devices.find(&device);
+  return at == registry().devices.end() ? std::vector<Freed>() : std::exchange(at->second.queue, {});
+}
+
+/// Returns the number of scopes that are left.
+int count_scopes(backend::Device& device, int change) {
+  const std::lock_guard lock(registry().mutex);
+  scopes_anywhere += change;
+  return registry().devices[&device].scopes += change;
+}
+
+}  // namespace
+
+void free_device_memory(backend::Device& device, void* memory, std::size_t bytes) noexcept {
+  free_unless_deferred(device, {Kind::device, memory, bytes});
+}
+void free_host_memory(backend::Device& device, void* memory) noexcept {
+  free_unless_deferred(device, {Kind::host, memory, 0});
+}
+
+bool free_deferred(backend::Device& device) noexcept {
+  const auto queue = take_queue(device);
+  for (const auto& f : queue) free_now(device, f);
+  return !queue.empty();
+}
+
+}  // namespace memory
+
+DeferredCleanup::DeferredCleanup(const Device& device) : device_(device) {
+  memory::count_scopes(device.backend(), 1);
+}
+
+DeferredCleanup::~DeferredCleanup() {
+  if (memory::count_scopes(device_.backend(), -1) == 0) memory::free_deferred(device_.backend());
+}
+
+}  // namespace quarry
