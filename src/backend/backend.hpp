@@ -74,7 +74,7 @@ struct BlockSide {
 };
 /// `width_in_bytes` x `height` x `depth` from one block into another.
 struct BlockCopy {
-  BlockSide to, from;
+  BlockSide to = {}, from = {};
   std::size_t width_in_bytes = 0, height = 1, depth = 1;
   bool unaligned = false;  ///< cuMemcpy2DUnaligned: pitches that the plain copy refuses; waits
 };
@@ -171,7 +171,8 @@ class Device {
   };
   virtual Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) = 0;
   /// From the device's own stream-ordered pool (made on the first call; the current pool of the
-  /// device is never altered): usable in `stream` order, freed in `stream` order.
+  /// device is never altered): usable in `stream` order, freed in `stream` order. Peers cannot use
+  /// it. Throws LogicError where the driver or the device has no such pools.
   virtual void* allocate_pooled(std::size_t bytes, Stream stream) = 0;
   virtual void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept = 0;
   virtual DriverPoolInfo driver_pool() = 0;
@@ -185,13 +186,15 @@ class Device {
   /// Page-locks memory of the program, any address and size. Throws LogicError when it is
   /// registered already or cannot be, MemoryError when the system refuses.
   virtual void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) = 0;
-  virtual void unregister_host(void* memory) = 0;
+  virtual void unregister_host(void* memory) = 0;  ///< throws LogicError for what is not registered
   /// Where the device sees page-locked, mapped or registered memory.
   virtual void* device_pointer(void* host) = 0;
 
-  virtual void* allocate_managed(std::size_t bytes, Attach attach) = 0;  ///< global or host
+  /// `attach` is global or host. Freed by free().
+  virtual void* allocate_managed(std::size_t bytes, Attach attach) = 0;
   virtual void attach_managed(Stream stream, void* memory, Attach attach) = 0;
-  /// `to` is the device that the pages go to; the CPU device is the host.
+  /// `to` is the device that the pages go to; the CPU device is the host. Throws LogicError for
+  /// memory that is not managed, and on a GPU without the attribute CONCURRENT_MANAGED_ACCESS.
   virtual void prefetch(void* memory, std::size_t bytes, const Device& to, Stream stream) = 0;
   virtual void advise(void* memory, std::size_t bytes, Advice advice, const Device& about) = 0;
 
@@ -232,10 +235,12 @@ class Device {
   /// safe to reuse on return all the same, pinned memory is not.
   virtual void copy(const Copy& copy, Stream stream, bool blocking) = 0;
   /// Many copies in no order among each other, in one call where the driver has one (it has not in
-  /// the legacy stream), else one by one.
+  /// the legacy stream), else one by one. Host memory must stay as it is until they are done,
+  /// pageable memory too.
   virtual void copy_batch(Direction direction, std::span<const Piece> pieces, Stream stream) = 0;
   virtual bool has_batched_copies(Stream stream) const = 0;
-  /// As the driver's structured copies; `blocking` uses the form that waits.
+  /// As the driver's structured copies; returns when done if `blocking`, as an unaligned copy does
+  /// always. Throws LogicError where a pitch or a height is too small for what is copied.
   virtual void copy_block(const BlockCopy& copy, Stream stream, bool blocking) = 0;
   /// `to` lies on this device, `from` on another GPU; with or without peer access.
   virtual void copy_from_peer(void* to, const void* from, const Device& peer, std::size_t bytes,
