@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <string_view>
 
-#include "backend/cuda/shim.hpp"
 #include "entry.hpp"
 #include "state.hpp"
 
-namespace quarry::fake {
+namespace quarry::fake::entry {
 namespace {
-
-using backend::cuda::DriverTable;
 
 CUresult entered_device(CUdevice device) {
   State& s = state();
@@ -21,6 +16,8 @@ CUresult entered_device(CUdevice device) {
 }
 
 Context& context_of(CUdevice device) { return *state().contexts[static_cast<std::size_t>(device)]; }
+
+}  // namespace
 
 CUresult init(unsigned) {
   const Guard lock(state().mutex);
@@ -73,7 +70,7 @@ CUresult can_access_peer(int* can, CUdevice device, CUdevice peer) {
   for (const CUdevice each : {device, peer}) {
     if (const CUresult result = entered_device(each)) return result;
   }
-  *can = device != peer;
+  *can = state().machine.has_peers && device != peer;
   return CUDA_SUCCESS;
 }
 
@@ -104,6 +101,8 @@ CUresult reset(CUdevice device) {
   std::erase_if(s.events, is_on);
   std::erase_if(s.modules, is_on);
   std::erase_if(s.per_thread, is_on);
+  s.pools.forget(device);
+  s.imports.forget(device);
   s.memory.forget(device);
   context_of(device).legacy = nullptr;
   context_of(device).is_active = false;
@@ -131,6 +130,7 @@ CUresult set_current(CUcontext context) {
 CUresult synchronize() {
   if (const CUresult result = enter()) return result;
   state().scheduler.finish_device(current_device());
+  state().pools.release_surplus(current_device());
   return state().scheduler.sticky(current_device());
 }
 
@@ -166,6 +166,8 @@ CUresult stream_destroy(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
+namespace {
+
 std::shared_ptr<Queue> locked_find(CUstream stream) {
   const Guard lock(state().mutex);
   return find_stream(stream);
@@ -181,6 +183,8 @@ std::shared_ptr<Mark> mark_legacy(Queue& queue) {
   return mark;
 }
 
+}  // namespace
+
 CUresult stream_synchronize(CUstream stream) {
   if (const CUresult result = enter()) return result;
   const auto queue = locked_find(stream);
@@ -190,6 +194,7 @@ CUresult stream_synchronize(CUstream stream) {
   } else {
     state().scheduler.finish(*queue);
   }
+  state().pools.release_surplus(queue->device);
   return state().scheduler.sticky(queue->device);
 }
 
@@ -202,25 +207,6 @@ CUresult stream_query(CUstream stream) {
                            : state().scheduler.poll(*queue);
   if (const CUresult result = state().scheduler.sticky(queue->device)) return result;
   return is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-}
-
-Event* find_event(CUevent event) {
-  const auto found = state().events.find(event);
-  return found == state().events.end() ? nullptr : found->second.get();
-}
-
-CUresult stream_wait(CUstream stream, CUevent event, unsigned flags) {
-  if (const CUresult result = enter()) return result;
-  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  Operation operation;
-  {
-    const Guard lock(state().mutex);
-    const Event* const found = find_event(event);
-    if (!found) return CUDA_ERROR_INVALID_HANDLE;
-    operation.wait_for = found->latest;
-  }
-  operation.cost_ms = 0;
-  return enqueue(stream, std::move(operation));
 }
 
 CUresult launch_host(CUstream stream, CUhostFn function, void* with) {
@@ -236,147 +222,4 @@ CUresult launch_host(CUstream stream, CUhostFn function, void* with) {
   return enqueue(stream, std::move(operation));
 }
 
-CUresult event_create(CUevent* event, unsigned flags) {
-  if (const CUresult result = enter()) return result;
-  const bool has_timing = !(flags & CU_EVENT_DISABLE_TIMING);
-  const bool is_shared = flags & CU_EVENT_INTERPROCESS;
-  if (flags > 7 || (is_shared && has_timing)) return CUDA_ERROR_INVALID_VALUE;
-  auto made = std::make_unique<Event>(Event{current_device(), has_timing, nullptr});
-  *event = reinterpret_cast<CUevent>(made.get());
-  const Guard lock(state().mutex);
-  state().events.emplace(*event, std::move(made));
-  return CUDA_SUCCESS;
-}
-
-CUresult event_destroy(CUevent event) {
-  if (const CUresult result = enter()) return result;
-  const Guard lock(state().mutex);
-  if (state().events.erase(event) == 1) return CUDA_SUCCESS;
-  add_fault("cuEventDestroy of an event that is not live");
-  return CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult event_record(CUevent event, CUstream stream) {
-  if (const CUresult result = enter()) return result;
-  Operation operation;
-  operation.mark = std::make_shared<Mark>();
-  const auto mark = operation.mark;
-  {
-    const Guard lock(state().mutex);
-    const Event* const found = find_event(event);
-    const auto queue = find_stream(stream);
-    if (!found || !queue || found->device != queue->device) return CUDA_ERROR_INVALID_HANDLE;
-  }
-  if (const CUresult result = enqueue(stream, std::move(operation))) return result;
-  const Guard lock(state().mutex);
-  if (Event* const found = find_event(event)) found->latest = mark;
-  return CUDA_SUCCESS;
-}
-
-/// The event's latest mark, null when it was never recorded.
-CUresult latest(CUevent event, std::shared_ptr<Mark>* mark, bool needs_timing = false) {
-  const Guard lock(state().mutex);
-  const Event* const found = find_event(event);
-  if (!found || (needs_timing && (!found->has_timing || !found->latest))) {
-    return CUDA_ERROR_INVALID_HANDLE;
-  }
-  *mark = found->latest;
-  return CUDA_SUCCESS;
-}
-
-CUresult event_query(CUevent event) {
-  if (const CUresult result = enter()) return result;
-  std::shared_ptr<Mark> mark;
-  if (const CUresult result = latest(event, &mark)) return result;
-  const bool is_done = !mark || state().scheduler.poll(*mark);
-  if (const CUresult result = state().scheduler.sticky(current_device())) return result;
-  return is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-}
-
-CUresult event_synchronize(CUevent event) {
-  if (const CUresult result = enter()) return result;
-  std::shared_ptr<Mark> mark;
-  if (const CUresult result = latest(event, &mark)) return result;
-  if (mark) state().scheduler.finish(*mark);
-  return state().scheduler.sticky(current_device());
-}
-
-CUresult elapsed(float* ms, CUevent start, CUevent end) {
-  if (const CUresult result = enter()) return result;
-  std::shared_ptr<Mark> first, last;
-  if (const CUresult result = latest(start, &first, true)) return result;
-  if (const CUresult result = latest(end, &last, true)) return result;
-  if (!state().scheduler.is_done(*first) || !state().scheduler.is_done(*last)) {
-    return CUDA_ERROR_NOT_READY;
-  }
-  *ms = static_cast<float>(last->time_ms - first->time_ms);
-  return CUDA_SUCCESS;
-}
-
-/// A function of any signature that the fake driver does not have.
-template <class Function>
-struct Refuse;
-template <class... Arguments>
-struct Refuse<CUresult (*)(Arguments...)> {
-  static CUresult call(Arguments...) { return CUDA_ERROR_NOT_SUPPORTED; }
-};
-
-DriverTable make_table() {
-  DriverTable t;
-#define QUARRY_DRIVER(name, since, need) t.name = Refuse<decltype(t.name)>::call;
-#include "backend/cuda/driver.def"
-#undef QUARRY_DRIVER
-  t.Init = init, t.DriverGetVersion = driver_version;
-  t.GetErrorName = entry::get_error_name, t.GetErrorString = entry::get_error_string;
-  t.DeviceGetCount = device_count, t.DeviceGet = device_get, t.DeviceGetName = device_name;
-  t.DeviceGetUuid = device_uuid, t.DeviceGetAttribute = entry::get_attribute;
-  t.DeviceCanAccessPeer = can_access_peer;
-  t.DevicePrimaryCtxRetain = retain, t.DevicePrimaryCtxReset = reset;
-  t.CtxGetCurrent = get_current, t.CtxSetCurrent = set_current, t.CtxSynchronize = synchronize;
-  t.CtxGetStreamPriorityRange = priority_range;
-  t.MemGetInfo = entry::mem_get_info, t.MemAlloc = entry::mem_alloc, t.MemFree = entry::mem_free;
-  t.MemHostAlloc = entry::mem_host_alloc, t.MemFreeHost = entry::mem_free_host;
-  t.MemcpyHtoD = entry::to_device, t.MemcpyHtoDAsync = entry::to_device_async;
-  t.MemcpyDtoH = entry::to_host, t.MemcpyDtoHAsync = entry::to_host_async;
-  t.MemcpyDtoD = entry::on_device, t.MemcpyDtoDAsync = entry::on_device_async;
-  t.Memcpy2DAsync = entry::copy_2d_async, t.MemsetD2D32Async = entry::set_2d_32_async;
-  t.MemsetD8Async = entry::set_8_async, t.MemsetD16Async = entry::set_16_async;
-  t.MemsetD32Async = entry::set_32_async;
-  t.StreamCreateWithPriority = stream_create, t.StreamDestroy = stream_destroy;
-  t.StreamSynchronize = stream_synchronize, t.StreamQuery = stream_query;
-  t.StreamWaitEvent = stream_wait, t.LaunchHostFunc = launch_host;
-  t.EventCreate = event_create, t.EventDestroy = event_destroy, t.EventRecord = event_record;
-  t.EventQuery = event_query, t.EventSynchronize = event_synchronize, t.EventElapsedTime = elapsed;
-  t.ModuleLoadDataEx = entry::module_load, t.ModuleUnload = entry::module_unload;
-  t.ModuleGetFunction = entry::module_get_function, t.LaunchKernel = entry::launch_kernel;
-  return t;
-}
-
-}  // namespace
-
-const DriverTable& driver_table() {
-  static const DriverTable table = make_table();
-  return table;
-}
-
-CUresult get_proc_address(const char* symbol, void** function, int version, cuuint64_t,
-                          CUdriverProcAddressQueryResult* status) {
-  const DriverTable& table = driver_table();
-  const Guard lock(state().mutex);
-  *function = nullptr;
-  *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  if (state().machine.missing.contains(symbol)) return CUDA_ERROR_NOT_FOUND;
-  if (version > state().machine.driver_version) {
-    *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-    return CUDA_ERROR_NOT_FOUND;
-  }
-#define QUARRY_DRIVER(name, since, need) \
-  if (std::string_view(symbol) == "cu" #name) *function = reinterpret_cast<void*>(table.name);
-#include "backend/cuda/driver.def"
-#undef QUARRY_DRIVER
-  if (!*function) return CUDA_ERROR_NOT_FOUND;
-  *status = CU_GET_PROC_ADDRESS_SUCCESS;
-  return CUDA_SUCCESS;
-}
-
-}  // namespace quarry::fake
+}  // namespace quarry::fake::entry

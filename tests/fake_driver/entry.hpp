@@ -2,18 +2,77 @@
 #pragma once
 #include <cuda.h>
 
-/// The parts of the table that are not in driver.cpp.
+/// The driver's functions.
 namespace quarry::fake::entry {
 
-CUresult get_attribute(int* value, CUdevice_attribute attribute, CUdevice device);
+CUresult init(unsigned flags);
+CUresult driver_version(int* version);
 CUresult get_error_name(CUresult error, const char** text);
 CUresult get_error_string(CUresult error, const char** text);
+CUresult device_count(int* count);
+CUresult device_get(CUdevice* device, int ordinal);
+CUresult device_name(char* name, int size, CUdevice device);
+CUresult device_uuid(CUuuid* uuid, CUdevice device);
+CUresult get_attribute(int* value, CUdevice_attribute attribute, CUdevice device);
+CUresult can_access_peer(int* can, CUdevice device, CUdevice peer);
+
+CUresult retain(CUcontext* context, CUdevice device);
+CUresult reset(CUdevice device);
+CUresult get_current(CUcontext* context);
+CUresult set_current(CUcontext context);
+CUresult synchronize();
+CUresult priority_range(int* least, int* greatest);
+CUresult enable_peer(CUcontext context, unsigned flags);
+CUresult disable_peer(CUcontext context);
+
+CUresult stream_create(CUstream* stream, unsigned flags, int priority);
+CUresult stream_destroy(CUstream stream);
+CUresult stream_synchronize(CUstream stream);
+CUresult stream_query(CUstream stream);
+CUresult stream_wait(CUstream stream, CUevent event, unsigned flags);
+CUresult launch_host(CUstream stream, CUhostFn function, void* with);
+
+CUresult event_create(CUevent* event, unsigned flags);
+CUresult event_destroy(CUevent event);
+CUresult event_record(CUevent event, CUstream stream);
+CUresult event_query(CUevent event);
+CUresult event_synchronize(CUevent event);
+CUresult elapsed(float* ms, CUevent start, CUevent end);
 
 CUresult mem_get_info(std::size_t* free, std::size_t* total);
 CUresult mem_alloc(CUdeviceptr* out, std::size_t bytes);
+CUresult mem_alloc_pitch(CUdeviceptr* out, std::size_t* pitch, std::size_t width,
+                         std::size_t height, unsigned element);
 CUresult mem_free(CUdeviceptr address);
+CUresult mem_get_address_range(CUdeviceptr* start, std::size_t* bytes, CUdeviceptr address);
 CUresult mem_host_alloc(void** out, std::size_t bytes, unsigned flags);
 CUresult mem_free_host(void* memory);
+CUresult mem_host_get_device_pointer(CUdeviceptr* out, void* memory, unsigned flags);
+CUresult mem_host_get_flags(unsigned* flags, void* memory);
+CUresult mem_host_register(void* memory, std::size_t bytes, unsigned flags);
+CUresult mem_host_unregister(void* memory);
+CUresult mem_alloc_managed(CUdeviceptr* out, std::size_t bytes, unsigned flags);
+CUresult stream_attach(CUstream stream, CUdeviceptr address, std::size_t bytes, unsigned flags);
+CUresult mem_prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation to, unsigned flags,
+                      CUstream stream);
+CUresult mem_advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice,
+                    CUmemLocation about);
+CUresult pointer_get_attributes(unsigned count, CUpointer_attribute* attributes, void** data,
+                                CUdeviceptr address);
+
+CUresult pool_create(CUmemoryPool* pool, const CUmemPoolProps* properties);
+CUresult pool_destroy(CUmemoryPool pool);
+CUresult pool_trim(CUmemoryPool pool, std::size_t keep);
+CUresult pool_set(CUmemoryPool pool, CUmemPool_attribute attribute, void* value);
+CUresult pool_get(CUmemoryPool pool, CUmemPool_attribute attribute, void* value);
+CUresult pool_allocate(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream stream);
+CUresult pool_free(CUdeviceptr address, CUstream stream);
+
+CUresult ipc_export_memory(CUipcMemHandle* handle, CUdeviceptr address);
+CUresult ipc_open_memory(CUdeviceptr* out, CUipcMemHandle handle, unsigned flags);
+CUresult ipc_close_memory(CUdeviceptr address);
+CUresult ipc_export_event(CUipcEventHandle* handle, CUevent event);
+CUresult ipc_open_event(CUevent* event, CUipcEventHandle handle);
 
 CUresult to_device(CUdeviceptr to, const void* from, std::size_t bytes);
 CUresult to_host(void* to, CUdeviceptr from, std::size_t bytes);
@@ -21,10 +80,27 @@ CUresult on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes);
 CUresult to_device_async(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream);
 CUresult to_host_async(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream);
 CUresult on_device_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream);
+CUresult batch_async(CUdeviceptr* to, CUdeviceptr* from, std::size_t* bytes, std::size_t count,
+                     CUmemcpyAttributes* attributes, std::size_t* first, std::size_t n,
+                     CUstream stream);
+CUresult copy_2d_now(const CUDA_MEMCPY2D* copy);
 CUresult copy_2d_async(const CUDA_MEMCPY2D* copy, CUstream stream);
+CUresult copy_3d_now(const CUDA_MEMCPY3D* copy);
+CUresult copy_3d_async(const CUDA_MEMCPY3D* copy, CUstream stream);
+CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER* copy);
+CUresult copy_3d_peer_async(const CUDA_MEMCPY3D_PEER* copy, CUstream stream);
+CUresult copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                   std::size_t bytes);
+CUresult copy_peer_async(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                         CUcontext from_context, std::size_t bytes, CUstream stream);
+
 CUresult set_8_async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream);
 CUresult set_16_async(CUdeviceptr to, unsigned short value, std::size_t count, CUstream stream);
 CUresult set_32_async(CUdeviceptr to, unsigned value, std::size_t count, CUstream stream);
+CUresult set_2d_8_async(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width,
+                        std::size_t height, CUstream stream);
+CUresult set_2d_16_async(CUdeviceptr to, std::size_t pitch, unsigned short value, std::size_t width,
+                         std::size_t height, CUstream stream);
 CUresult set_2d_32_async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
                          std::size_t height, CUstream stream);
 

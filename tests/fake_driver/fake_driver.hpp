@@ -30,6 +30,7 @@ struct Machine {
   CUresult init = CUDA_SUCCESS;
   CUresult context = CUDA_SUCCESS;  ///< of cuDevicePrimaryCtxRetain
   int driver_version = 13000;
+  bool has_peers = true;  ///< devices can have access to each other's memory
   /// Entry points ("cuDeviceGetUuid") that the driver does not have.
   std::set<std::string> missing = {};
 };
@@ -57,12 +58,20 @@ struct Statistics {
   std::int64_t operations = 0, launches = 0, copies = 0, fills = 0, host_functions = 0;
   std::int64_t compilations = 0, modules = 0;
   std::int64_t bytes_to_device = 0, bytes_to_host = 0, bytes_on_device = 0;
+  std::int64_t bytes_between_devices = 0;        ///< those are in bytes_on_device too
+  std::int64_t batches = 0, batched_copies = 0;  ///< the copies are in `copies` too
+  std::int64_t prefetches = 0, advices = 0;
 };
 
 /// What has been made and not destroyed.
 struct Live {
   std::size_t streams = 0, events = 0, modules = 0;
-  std::size_t device_blocks = 0, device_bytes = 0, host_blocks = 0, host_bytes = 0;
+  /// Of cuMemAlloc and cuMemAllocPitch; bytes with what pools have reserved.
+  std::size_t device_blocks = 0, device_bytes = 0;
+  std::size_t host_blocks = 0, host_bytes = 0;  ///< of cuMemHostAlloc
+  std::size_t registrations = 0, managed_blocks = 0;
+  std::size_t pools = 0, pool_blocks = 0;
+  std::size_t imported = 0;  ///< other processes' blocks that are open
   bool operator==(const Live&) const = default;
 };
 
@@ -83,6 +92,7 @@ void set_behaviour(const Behaviour& behaviour);
 Behaviour behaviour();
 void set_compiler(const Compiler& compiler);
 void set_memory(int device, std::size_t bytes);  ///< the capacity from now on
+void set_host_memory(std::size_t bytes);         ///< of memory that can be page-locked
 
 Statistics statistics();
 void reset_statistics();

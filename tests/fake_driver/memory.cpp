@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -12,49 +10,29 @@
 namespace quarry::fake {
 namespace {
 
-constexpr std::size_t alignment = 512;
 constexpr int poison = 0xFB;
 
-std::size_t round_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-/// A range of addresses that nothing is mapped at: host code that follows a device pointer faults.
-CUdeviceptr reserve_addresses() {
-  for (std::size_t size = std::size_t{1} << 40; size >= std::size_t{1} << 32; size /= 4) {
-    void* const at =
-        mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at != MAP_FAILED) return reinterpret_cast<CUdeviceptr>(at);
-  }
-  return CUdeviceptr{1} << 60;
+bool is_page_locked(BlockKind kind) {
+  return kind == BlockKind::page_locked || kind == BlockKind::registered;
 }
 
-/// Large blocks are poisoned at both ends only, so that they cost no memory until they are used.
-void fill_with_poison(std::byte* memory, std::size_t bytes) {
-  constexpr std::size_t whole = std::size_t{64} << 20, part = std::size_t{1} << 20;
-  if (bytes <= whole) {
-    std::memset(memory, poison, bytes);
-  } else {
-    std::memset(memory, poison, part);
-    std::memset(memory + bytes - part, poison, part);
-  }
-}
-
-std::byte* new_memory(std::size_t bytes) {
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(alignment, round_up(bytes)));
-  if (memory) fill_with_poison(memory, bytes);
+std::byte* new_host_memory(std::size_t bytes) {
+  const std::size_t rounded = Arena::round_up(bytes);
+  if (rounded < bytes) return nullptr;
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(Arena::alignment, rounded));
+  if (memory) std::memset(memory, poison, std::min(bytes, std::size_t{64} << 20));
   return memory;
 }
 
 }  // namespace
 
-void Memory::Free::operator()(std::byte* memory) const { std::free(memory); }
-
 void Memory::set_devices(const std::vector<std::size_t>& capacities) {
   const std::lock_guard lock(mutex_);
-  blocks_.clear();
+  arena_.open();
+  while (!blocks_.empty()) release(blocks_.begin());
   used_.clear();
-  host_used_ = {};
+  peers_.clear();
   for (const std::size_t bytes : capacities) used_.push_back({0, 0, bytes});
-  if (!first_) first_ = next_ = (reserve_addresses() + alignment - 1) / alignment * alignment;
 }
 
 void Memory::set_capacity(int device, std::size_t bytes) {
@@ -62,110 +40,183 @@ void Memory::set_capacity(int device, std::size_t bytes) {
   used_.at(static_cast<std::size_t>(device)).capacity = bytes;
 }
 
+void Memory::set_host_capacity(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  host_capacity_ = bytes;
+}
+
+void Memory::forget(int device) {
+  const std::lock_guard lock(mutex_);
+  for (auto at = blocks_.begin(); at != blocks_.end();) {
+    const auto block = at++;
+    if (block->second.device == device) release(block);
+  }
+  std::erase_if(peers_, [&](const auto& pair) { return pair.first == device; });
+  Usage& used = used_.at(static_cast<std::size_t>(device));
+  used.blocks = used.bytes = 0;
+}
+
+CUdeviceptr Memory::add(CUdeviceptr address, Block block) {
+  block.id = next_id_++;
+  blocks_.insert_or_assign(address, block);
+  return address;
+}
+
+/// Gives back what the block's kind holds, and forgets the block.
+void Memory::release(Blocks::iterator at) {
+  const auto& [address, block] = *at;
+  switch (block.kind) {
+    case BlockKind::device:
+    case BlockKind::pooled:
+      arena_.give_back(address, block.bytes);
+      break;
+    case BlockKind::imported:
+      arena_.unmap(address, block.bytes);
+      break;
+    case BlockKind::page_locked:
+      host_bytes_ -= block.bytes;
+      [[fallthrough]];
+    case BlockKind::managed:
+      std::free(block.memory);
+      break;
+    case BlockKind::registered:
+      break;
+  }
+  blocks_.erase(at);
+}
+
+bool Memory::has_room(const Usage& used, std::size_t bytes) const {
+  return bytes <= used.capacity &&
+         Arena::round_up(bytes) <= used.capacity - std::min(used.bytes, used.capacity);
+}
+
 CUresult Memory::allocate(int device, std::size_t bytes, CUdeviceptr* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(mutex_);
   Usage& used = used_.at(static_cast<std::size_t>(device));
-  if (bytes > used.capacity ||
-      round_up(bytes) > used.capacity - std::min(used.bytes, used.capacity)) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  std::byte* const memory = new_memory(bytes);
-  if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
-  blocks_.emplace(next_, Block{bytes, device, std::unique_ptr<std::byte, Free>(memory)});
-  *out = next_;
-  next_ += round_up(bytes) + alignment;  // addresses are never used twice
+  const CUdeviceptr address = has_room(used, bytes) ? arena_.take(bytes) : 0;
+  if (!address) return CUDA_ERROR_OUT_OF_MEMORY;
+  *out = add(address, {BlockKind::device, bytes, device, arena_.memory(address)});
   ++used.blocks;
-  used.bytes += round_up(bytes);
+  used.bytes += Arena::round_up(bytes);
   return CUDA_SUCCESS;
-}
-
-int Memory::owner(CUdeviceptr address) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = blocks_.find(address);
-  return found == blocks_.end() ? -1 : found->second.device;
 }
 
 CUresult Memory::free(CUdeviceptr address) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(address);
-  if (found == blocks_.end() || found->second.device < 0) {
-    const bool is_known = address >= first_ && address < next_;
-    add_fault(is_known ? "cuMemFree of a block that is not live or not its start"
-                       : "cuMemFree of an address that the driver never gave out");
+  const bool is_live = found != blocks_.end() && (found->second.kind == BlockKind::device ||
+                                                  found->second.kind == BlockKind::managed);
+  if (!is_live) {
+    add_fault(arena_.has_given(address) ? "cuMemFree of a block that is not live or not its start"
+                                        : "cuMemFree of an address that the driver never gave out");
     return CUDA_ERROR_INVALID_VALUE;
   }
-  Usage& used = used_.at(static_cast<std::size_t>(found->second.device));
-  --used.blocks;
-  used.bytes -= round_up(found->second.bytes);
-  blocks_.erase(found);
-  return CUDA_SUCCESS;
-}
-
-CUresult Memory::allocate_host(std::size_t bytes, void** out) {
-  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  std::byte* const memory = new_memory(bytes);
-  if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
-  const std::lock_guard lock(mutex_);
-  blocks_.emplace(reinterpret_cast<CUdeviceptr>(memory),
-                  Block{bytes, -1, std::unique_ptr<std::byte, Free>(memory)});
-  ++host_used_.blocks;
-  host_used_.bytes += bytes;
-  *out = memory;
-  return CUDA_SUCCESS;
-}
-
-CUresult Memory::free_host(void* memory) {
-  const std::lock_guard lock(mutex_);
-  const auto found = blocks_.find(reinterpret_cast<CUdeviceptr>(memory));
-  if (found == blocks_.end() || found->second.device >= 0) {
-    add_fault("cuMemFreeHost of memory that is not page-locked or was freed");
-    return CUDA_ERROR_INVALID_VALUE;
+  if (found->second.kind == BlockKind::device) {
+    Usage& used = used_.at(static_cast<std::size_t>(found->second.device));
+    --used.blocks;
+    used.bytes -= Arena::round_up(found->second.bytes);
   }
-  --host_used_.blocks;
-  host_used_.bytes -= found->second.bytes;
-  blocks_.erase(found);
+  release(found);
   return CUDA_SUCCESS;
 }
 
-void Memory::forget(int device) {
+bool Memory::reserve(int device, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(blocks_, [&](const auto& entry) { return entry.second.device == device; });
   Usage& used = used_.at(static_cast<std::size_t>(device));
-  used.blocks = used.bytes = 0;
+  if (!has_room(used, bytes)) return false;
+  used.bytes += bytes;
+  return true;
 }
 
-const Memory::Block* Memory::containing(CUdeviceptr address, std::size_t bytes,
-                                        CUdeviceptr* start) const {
+void Memory::unreserve(int device, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  used_.at(static_cast<std::size_t>(device)).bytes -= bytes;
+}
+
+CUresult Memory::allocate_pooled(int device, std::size_t bytes, CUdeviceptr* out) {
+  const std::lock_guard lock(mutex_);
+  const CUdeviceptr address = arena_.take(bytes);
+  if (!address) return CUDA_ERROR_OUT_OF_MEMORY;
+  Block block{BlockKind::pooled, bytes, device, arena_.memory(address)};
+  block.is_ready = false;
+  *out = add(address, block);
+  return CUDA_SUCCESS;
+}
+
+void Memory::make_ready(CUdeviceptr address) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = blocks_.find(address); found != blocks_.end()) {
+    found->second.is_ready = true;
+  }
+}
+
+void Memory::free_pooled(CUdeviceptr address) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = blocks_.find(address); found != blocks_.end()) release(found);
+}
+
+std::optional<SharedBlock> Memory::share(CUdeviceptr address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = containing(address, 1);
+  if (found == blocks_.end() || found->second.kind != BlockKind::device) return std::nullopt;
+  SharedBlock shared = arena_.share(found->first, found->second.bytes, found->second.id);
+  shared.device = found->second.device;
+  return shared;
+}
+
+CUdeviceptr Memory::import(const SharedBlock& shared) {
+  const std::lock_guard lock(mutex_);
+  const CUdeviceptr address = arena_.map(shared);
+  if (!address) return 0;
+  return add(address, {BlockKind::imported, shared.bytes, shared.device, arena_.memory(address)});
+}
+
+bool Memory::close_import(CUdeviceptr address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(address);
+  if (found == blocks_.end() || found->second.kind != BlockKind::imported) return false;
+  release(found);
+  return true;
+}
+
+bool Memory::set_peer(int device, int peer, bool is_enabled) {
+  const std::lock_guard lock(mutex_);
+  return is_enabled ? peers_.insert({device, peer}).second : peers_.erase({device, peer}) == 1;
+}
+
+Memory::Blocks::const_iterator Memory::containing(CUdeviceptr address, std::size_t bytes) const {
   auto found = blocks_.upper_bound(address);
-  if (found == blocks_.begin()) return nullptr;
+  if (found == blocks_.begin()) return blocks_.end();
   --found;
   const CUdeviceptr offset = address - found->first;
-  if (offset > found->second.bytes || bytes > found->second.bytes - offset) return nullptr;
-  *start = found->first;
-  return &found->second;
+  const std::size_t size = found->second.bytes;
+  return offset > size || bytes > size - offset ? blocks_.end() : found;
+}
+
+std::optional<Found> Memory::look(CUdeviceptr address, std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = containing(address, bytes);
+  if (found == blocks_.end()) return std::nullopt;
+  return Found{found->first, found->second};
 }
 
 std::byte* Memory::find(CUdeviceptr address, std::size_t bytes, int device) const {
   const std::lock_guard lock(mutex_);
-  CUdeviceptr start = 0;
-  const Block* const block = containing(address, bytes, &start);
-  if (!block || (device >= 0 && block->device >= 0 && block->device != device)) return nullptr;
-  return block->memory.get() + (address - start);
+  const auto found = containing(address, bytes);
+  if (found == blocks_.end() || !found->second.is_ready) return nullptr;
+  const Block& block = found->second;
+  const bool is_remote = device >= 0 && block.device >= 0 && block.device != device;
+  if (is_remote && !peers_.contains({device, block.device})) return nullptr;
+  const bool is_unmapped =
+      block.kind == BlockKind::registered && !(block.flags & CU_MEMHOSTREGISTER_DEVICEMAP);
+  if (device >= 0 && is_unmapped) return nullptr;
+  return block.memory + (address - found->first);
 }
 
-bool Memory::is_device(CUdeviceptr address, std::size_t bytes) const {
+bool Memory::is_reserved(CUdeviceptr address) const {
   const std::lock_guard lock(mutex_);
-  CUdeviceptr start = 0;
-  const Block* const block = containing(address, bytes, &start);
-  return block && block->device >= 0;
-}
-
-bool Memory::is_pinned(const void* memory, std::size_t bytes) const {
-  const std::lock_guard lock(mutex_);
-  CUdeviceptr start = 0;
-  const Block* const block = containing(reinterpret_cast<CUdeviceptr>(memory), bytes, &start);
-  return block && block->device < 0;
+  return arena_.is_reserved(address);
 }
 
 Memory::Usage Memory::usage(int device) const {
@@ -173,14 +224,102 @@ Memory::Usage Memory::usage(int device) const {
   return used_.at(static_cast<std::size_t>(device));
 }
 
-Memory::Usage Memory::host_usage() const {
+Memory::Usage Memory::usage(BlockKind kind) const {
   const std::lock_guard lock(mutex_);
-  return host_used_;
+  Usage total;
+  for (const auto& [address, block] : blocks_) {
+    if (block.kind != kind) continue;
+    ++total.blocks;
+    total.bytes += block.bytes;
+  }
+  return total;
 }
 
 int Memory::devices() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(used_.size());
+}
+
+CUresult Memory::take_host(BlockKind kind, std::size_t bytes, unsigned flags, CUdeviceptr* out) {
+  std::byte* const memory = new_host_memory(bytes);
+  if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
+  const auto address = reinterpret_cast<CUdeviceptr>(memory);
+  const auto is_stale = [&](const auto& entry) {
+    return entry.second.kind == BlockKind::registered && entry.first < address + bytes &&
+           entry.first + entry.second.bytes > address;
+  };
+  if (std::erase_if(blocks_, is_stale) > 0) {
+    add_fault("registered memory was given back to the system before it was unregistered");
+  }
+  *out = add(address, {kind, bytes, -1, memory, flags});
+  return CUDA_SUCCESS;
+}
+
+CUresult Memory::allocate_host(std::size_t bytes, unsigned flags, void** out) {
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(mutex_);
+  if (bytes > host_capacity_ || host_bytes_ > host_capacity_ - bytes)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  CUdeviceptr address = 0;
+  if (const CUresult result = take_host(BlockKind::page_locked, bytes, flags, &address))
+    return result;
+  host_bytes_ += bytes;
+  *out = reinterpret_cast<void*>(address);
+  return CUDA_SUCCESS;
+}
+
+CUresult Memory::allocate_managed(std::size_t bytes, unsigned flags, CUdeviceptr* out) {
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(mutex_);
+  return take_host(BlockKind::managed, bytes, flags, out);
+}
+
+CUresult Memory::free_host(void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(reinterpret_cast<CUdeviceptr>(memory));
+  if (found == blocks_.end() || found->second.kind != BlockKind::page_locked) {
+    add_fault("cuMemFreeHost of memory that is not page-locked or was freed");
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  release(found);
+  return CUDA_SUCCESS;
+}
+
+/// Whether a page of the range belongs to a registration, or a byte of it to page-locked memory.
+bool Memory::overlaps_page_locked(CUdeviceptr address, std::size_t bytes) const {
+  constexpr CUdeviceptr page = 4096;
+  const CUdeviceptr first = address / page * page, end = (address + bytes + page - 1) / page * page;
+  return std::any_of(blocks_.begin(), blocks_.end(), [&](const auto& entry) {
+    const auto& [start, block] = entry;
+    if (!is_page_locked(block.kind)) return false;
+    const bool is_whole = block.kind == BlockKind::registered;
+    const CUdeviceptr low = is_whole ? first : address, high = is_whole ? end : address + bytes;
+    return start < high && start + block.bytes > low;
+  });
+}
+
+CUresult Memory::register_host(void* memory, std::size_t bytes, unsigned flags) {
+  const auto address = reinterpret_cast<CUdeviceptr>(memory);
+  const std::lock_guard lock(mutex_);
+  if (overlaps_page_locked(address, bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  add(address, {BlockKind::registered, bytes, -1, static_cast<std::byte*>(memory), flags});
+  return CUDA_SUCCESS;
+}
+
+CUresult Memory::unregister_host(void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(reinterpret_cast<CUdeviceptr>(memory));
+  if (found == blocks_.end() || found->second.kind != BlockKind::registered) {
+    add_fault("cuMemHostUnregister of memory that is not registered");
+    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  }
+  release(found);
+  return CUDA_SUCCESS;
+}
+
+void Memory::attach(CUdeviceptr address, unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = blocks_.find(address); found != blocks_.end()) found->second.flags = flags;
 }
 
 }  // namespace quarry::fake

@@ -17,6 +17,15 @@ double real_ms() {
   return Milliseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+bool is_reached(const Mark& mark) {
+  return mark.is_done || (mark.is_elsewhere && mark.shared->is_done(mark.number));
+}
+
+void reach(Mark& mark) {
+  mark.is_done = true;
+  if (mark.shared) mark.shared->finish(mark.number);
+}
+
 }  // namespace
 
 bool Scheduler::in_host_function() { return is_in_host_function; }
@@ -59,7 +68,7 @@ void Scheduler::add(Queue& queue, Operation operation) {
     if (chance(random_) < behaviour_.eagerness) step(lock);
   }
   while (pending_locked() > longest_backlog) {
-    if (behaviour_.background || !step(lock)) changed_.wait(lock);
+    if (behaviour_.background || !step(lock)) wait(lock, changed_);
   }
 }
 
@@ -68,7 +77,7 @@ void Scheduler::add(Queue& queue, Operation operation) {
 bool Scheduler::may_run(const Queue& queue) const {
   if (queue.waiting.empty() || queue.is_running) return false;
   const Operation& first = queue.waiting.front();
-  if (first.wait_for && !first.wait_for->is_done) return false;
+  if (first.wait_for && !is_reached(*first.wait_for)) return false;
   if (queue.kind == StreamKind::non_blocking) return true;
   return std::none_of(queues_.begin(), queues_.end(), [&](const auto& other) {
     const bool is_ordered =
@@ -134,8 +143,8 @@ void Scheduler::complete(Queue& queue, CUresult result) {
   now_ms_ = std::max(now_ms_, done.queued_ms) + done.cost_ms;
   ++operations_;
   if (done.mark) {
-    done.mark->is_done = true;
     done.mark->time_ms = now_ms_;
+    reach(*done.mark);
   }
   if (queue.is_destroyed && queue.waiting.empty()) {
     std::erase_if(queues_, [&](const auto& q) { return q.get() == &queue; });
@@ -158,16 +167,25 @@ void Scheduler::work() {
       const std::shared_ptr<Queue> queue = host_functions_.front();
       host_functions_.pop_front();
       run(lock, *queue);
-    } else if (!behaviour_.background || !step(lock)) {
-      work_to_do_.wait(lock);
+    } else if (!(behaviour_.background || is_hurried()) || !step(lock)) {
+      wait(lock, work_to_do_);
     }
+  }
+}
+
+/// Nobody tells when another process has done something.
+void Scheduler::wait(Lock& lock, std::condition_variable& condition) {
+  if (has_others_) {
+    condition.wait_until(lock, std::chrono::system_clock::now() + std::chrono::milliseconds(1));
+  } else {
+    condition.wait(lock);
   }
 }
 
 template <class Done>
 void Scheduler::until(Lock& lock, Done done) {
   while (!done()) {
-    if (behaviour_.background || !step(lock)) changed_.wait(lock);
+    if (behaviour_.background || !step(lock)) wait(lock, changed_);
   }
 }
 
@@ -179,7 +197,7 @@ void Scheduler::finish(Queue& queue) {
 
 void Scheduler::finish(const Mark& mark) {
   Lock lock(mutex_);
-  until(lock, [&] { return mark.is_done; });
+  until(lock, [&] { return is_reached(mark); });
 }
 
 void Scheduler::finish_device(int device) {
@@ -215,7 +233,7 @@ bool Scheduler::poll(Queue& queue) {
 
 bool Scheduler::poll(const Mark& mark) {
   Lock lock(mutex_);
-  const bool is_done = mark.is_done;
+  const bool is_done = is_reached(mark);
   if (!is_done) poll_step(lock);
   return is_done;
 }
@@ -231,7 +249,29 @@ bool Scheduler::poll_blocking(int device) {
 
 bool Scheduler::is_done(const Mark& mark) {
   const Lock lock(mutex_);
-  return mark.is_done;
+  return is_reached(mark);
+}
+
+void Scheduler::hurry(std::shared_ptr<Mark> mark) {
+  const Lock lock(mutex_);
+  hurried_.push_back(std::move(mark));
+  start_worker();
+  work_to_do_.notify_all();
+}
+
+bool Scheduler::is_hurried() {
+  std::erase_if(hurried_, [](const auto& mark) { return is_reached(*mark); });
+  return !hurried_.empty();
+}
+
+void Scheduler::expect_others() {
+  const Lock lock(mutex_);
+  has_others_ = true;
+}
+
+std::uint64_t Scheduler::random() {
+  const Lock lock(mutex_);
+  return random_();
 }
 
 void Scheduler::drop(int device) {
@@ -244,7 +284,7 @@ void Scheduler::drop(int device) {
   for (const auto& queue : queues_) {
     if (!of_device(queue)) continue;
     for (const Operation& operation : queue->waiting) {
-      if (operation.mark) operation.mark->is_done = true;
+      if (operation.mark) reach(*operation.mark);
     }
     queue->waiting.clear();
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fake_driver.hpp"
+#include "shared_event.hpp"
 
 /// Queues of operations and the orders in which they may run. Every operation has a ticket, its
 /// place in the order in which the program queued it; what an operation waits for always has a
@@ -22,6 +23,9 @@ namespace quarry::fake {
 struct Mark {
   bool is_done = false;
   double time_ms = 0;
+  std::shared_ptr<SharedEvent> shared = nullptr;  ///< of events that processes share
+  std::uint64_t number = 0;                       ///< of the recording of a shared event
+  bool is_elsewhere = false;  ///< another process has recorded it: it alone knows when it is done
 };
 
 struct Operation {
@@ -65,6 +69,10 @@ class Scheduler {
   bool poll(const Mark& mark);
   bool poll_blocking(int device);  ///< of all queues but the non-blocking ones
   bool is_done(const Mark& mark);
+  /// Runs work on the worker until the mark is reached: another process may wait for it.
+  void hurry(std::shared_ptr<Mark> mark);
+  void expect_others();    ///< from now on other processes' marks may be waited for
+  std::uint64_t random();  ///< of the seed's sequence
 
   void drop(int device);  ///< forgets the device's queues, once what is running has ended
   CUresult sticky(int device) const;
@@ -84,6 +92,8 @@ class Scheduler {
   void start_worker();
   void work();
   void poll_step(Lock& lock);
+  void wait(Lock& lock, std::condition_variable& condition);
+  bool is_hurried();
   template <class Done>
   void until(Lock& lock, Done done);
   template <class Chosen>
@@ -100,7 +110,8 @@ class Scheduler {
   std::uint64_t next_ticket_ = 1;
   std::int64_t operations_ = 0;
   double now_ms_ = 0;
-  bool has_worker_ = false;
+  std::vector<std::shared_ptr<Mark>> hurried_;
+  bool has_worker_ = false, has_others_ = false;
 };
 
 }  // namespace quarry::fake

@@ -39,6 +39,18 @@ CUresult enter() {
   return state().scheduler.sticky(context->device);
 }
 
+bool is_live(CUcontext context) {
+  const Guard lock(state().mutex);
+  return std::ranges::any_of(state().contexts, [&](const auto& known) {
+    return known.get() == reinterpret_cast<Context*>(context) && known->is_active;
+  });
+}
+
+bool can_reach(int device, int peer) {
+  const Guard lock(state().mutex);
+  return state().machine.has_peers && device != peer;
+}
+
 std::shared_ptr<Queue> find_stream(CUstream stream) {
   State& s = state();
   if (!stream || stream == CU_STREAM_LEGACY) return current_context()->legacy;
@@ -85,6 +97,8 @@ void set_machine(const Machine& machine) {
   s.per_thread.clear();
   s.events.clear();
   s.modules.clear();
+  s.pools.clear();
+  for (int device = 0; device < s.memory.devices(); ++device) s.imports.forget(device);
   s.memory.set_devices(capacities);
   current_context() = nullptr;
 }
@@ -93,6 +107,7 @@ void set_behaviour(const Behaviour& behaviour) { state().scheduler.set(behaviour
 Behaviour behaviour() { return state().scheduler.behaviour(); }
 
 void set_memory(int device, std::size_t bytes) { state().memory.set_capacity(device, bytes); }
+void set_host_memory(std::size_t bytes) { state().memory.set_host_capacity(bytes); }
 
 Statistics statistics() {
   const Guard lock(state().mutex);
@@ -109,14 +124,17 @@ void reset_statistics() {
 Live live() {
   State& s = state();
   const Guard lock(s.mutex);
-  const Memory::Usage host = s.memory.host_usage();
+  const Memory::Usage host = s.memory.usage(BlockKind::page_locked);
   Live live{.streams = s.streams.size(),
             .events = s.events.size(),
             .modules = s.modules.size(),
-            .device_blocks = 0,
-            .device_bytes = 0,
             .host_blocks = host.blocks,
-            .host_bytes = host.bytes};
+            .host_bytes = host.bytes,
+            .registrations = s.memory.usage(BlockKind::registered).blocks,
+            .managed_blocks = s.memory.usage(BlockKind::managed).blocks,
+            .pools = s.pools.pools(),
+            .pool_blocks = s.pools.blocks(),
+            .imported = s.memory.usage(BlockKind::imported).blocks};
   for (int device = 0; device < s.memory.devices(); ++device) {
     const Memory::Usage used = s.memory.usage(device);
     live.device_blocks += used.blocks;

@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "fake_driver.hpp"
+#include "ipc.hpp"
 #include "memory.hpp"
+#include "pool.hpp"
 #include "scheduler.hpp"
+#include "shared_event.hpp"
 
 /// All that the fake driver knows.
 namespace quarry::fake {
@@ -19,7 +22,8 @@ namespace quarry::fake {
 struct Event {
   int device;
   bool has_timing;
-  std::shared_ptr<Mark> latest;  ///< null before the first cuEventRecord
+  std::shared_ptr<Mark> latest;  ///< null before the first cuEventRecord of this process
+  std::shared_ptr<SharedEvent> shared = nullptr;  ///< of events that processes share
 };
 
 /// A kernel in a loaded module: its address is the CUfunction.
@@ -40,7 +44,7 @@ struct Context {
 };
 
 struct State {
-  std::mutex mutex;  ///< of all below but `memory` and `scheduler`, which have their own
+  std::mutex mutex;  ///< of all below up to `memory`, from where each has its own
   Machine machine;
   bool is_initialized = false;
   std::vector<std::unique_ptr<Context>> contexts;
@@ -52,6 +56,8 @@ struct State {
   Statistics statistics;
 
   Memory memory;
+  Pools pools;
+  Imports imports;
   Scheduler scheduler;
 
   std::mutex fault_mutex;
@@ -70,6 +76,10 @@ Context*& current_context();
 /// without a live current context, and once the device has a sticky error.
 CUresult enter();
 int current_device();
+/// Whether `context` is one of the machine's and active.
+bool is_live(CUcontext context);
+/// Whether the devices can have access to each other.
+bool can_reach(int device, int peer);
 
 /// The queue behind a handle, or nullptr. With the state's lock held.
 std::shared_ptr<Queue> find_stream(CUstream stream);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "copy.hpp"
+#include "entry.hpp"
+#include "state.hpp"
+
+/// The structured copies, and those between devices.
+namespace quarry::fake::entry {
+namespace {
+
+constexpr std::size_t longest_pitch = 2147483647;
+
+/// One side as the driver's structures name it.
+struct Corner {
+  CUmemorytype type;
+  const void* host;
+  CUdeviceptr device;
+  std::size_t x = 0, y = 0, z = 0, pitch = 0, height = 0, lod = 0;
+  CUcontext context = nullptr;
+};
+
+struct Extent {
+  std::size_t width, rows, slices;
+};
+
+bool is_known(CUmemorytype type) {
+  return type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_DEVICE ||
+         type == CU_MEMORYTYPE_UNIFIED;
+}
+
+/// A pitch may be left out where there is one row, a height where there is one slice.
+bool is_valid(const Corner& c, const Extent& e) {
+  const bool needs_pitch = e.rows > 1 || e.slices > 1 || c.y > 0 || c.z > 0;
+  const bool needs_height = e.slices > 1 || c.z > 0;
+  if (!is_known(c.type) || c.lod != 0 || c.pitch > longest_pitch) return false;
+  if ((needs_pitch || c.pitch > 0) && c.pitch < e.width + c.x) return false;
+  return !((needs_height || c.height > 0) && c.height < e.rows + c.y);
+}
+
+Side side_of(const Corner& c) {
+  const bool is_host = c.type == CU_MEMORYTYPE_HOST;
+  Side side = is_host ? host_side(c.host) : device_side(c.device);
+  if (c.type == CU_MEMORYTYPE_UNIFIED) {
+    const auto found = state().memory.look(c.device);
+    side.is_device = found && found->block.device >= 0;
+  }
+  side.at += c.z * c.height * c.pitch + c.y * c.pitch + c.x;
+  side.pitch = c.pitch;
+  side.slice = c.height * c.pitch;
+  return side;
+}
+
+CUresult copy_corners(const Corner& to, const Corner& from, const Extent& e, CUstream stream,
+                      bool waits) {
+  if (const CUresult result = enter()) return result;
+  if (!is_valid(to, e) || !is_valid(from, e)) return CUDA_ERROR_INVALID_VALUE;
+  Box box{side_of(to), side_of(from), e.width, e.rows, e.slices};
+  for (const auto& [side, corner] : {std::pair{&box.to, &to}, {&box.from, &from}}) {
+    if (corner->context && side->is_device) {
+      side->device = reinterpret_cast<Context*>(corner->context)->device;
+    }
+  }
+  return copy(box, stream, waits && !(box.to.is_device && box.from.is_device));
+}
+
+template <class C>
+Corner source(const C& c) {
+  return {.type = c.srcMemoryType,
+          .host = c.srcHost,
+          .device = c.srcDevice,
+          .x = c.srcXInBytes,
+          .y = c.srcY,
+          .pitch = c.srcPitch};
+}
+template <class C>
+Corner target(const C& c) {
+  return {.type = c.dstMemoryType,
+          .host = c.dstHost,
+          .device = c.dstDevice,
+          .x = c.dstXInBytes,
+          .y = c.dstY,
+          .pitch = c.dstPitch};
+}
+
+CUresult copy_2d(const CUDA_MEMCPY2D& c, CUstream stream, bool waits) {
+  return copy_corners(target(c), source(c), {c.WidthInBytes, c.Height, 1}, stream, waits);
+}
+
+template <class C>
+CUresult copy_3d(const C& c, CUstream stream, bool waits) {
+  Corner to = target(c), from = source(c);
+  to.z = c.dstZ, to.height = c.dstHeight, to.lod = c.dstLOD;
+  from.z = c.srcZ, from.height = c.srcHeight, from.lod = c.srcLOD;
+  if constexpr (requires { c.srcContext; }) {
+    if (!is_live(c.dstContext) || !is_live(c.srcContext)) return CUDA_ERROR_INVALID_CONTEXT;
+    to.context = c.dstContext, from.context = c.srcContext;
+  }
+  return copy_corners(to, from, {c.WidthInBytes, c.Height, c.Depth}, stream, waits);
+}
+
+/// The forms without a stream come after everything that is queued on either device.
+void finish_both(CUcontext a, CUcontext b) {
+  for (const CUcontext each : {a, b}) {
+    if (is_live(each)) {
+      state().scheduler.finish_device(reinterpret_cast<Context*>(each)->device);
+    }
+  }
+}
+
+CUresult between(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                 std::size_t bytes, CUstream stream, bool waits) {
+  if (const CUresult result = enter()) return result;
+  if (!is_live(to_context) || !is_live(from_context)) return CUDA_ERROR_INVALID_CONTEXT;
+  Box box{device_side(to), device_side(from), bytes};
+  box.to.device = reinterpret_cast<Context*>(to_context)->device;
+  box.from.device = reinterpret_cast<Context*>(from_context)->device;
+  return copy(box, stream, waits);
+}
+
+}  // namespace
+
+CUresult copy_2d_now(const CUDA_MEMCPY2D* c) { return copy_2d(*c, nullptr, true); }
+CUresult copy_2d_async(const CUDA_MEMCPY2D* c, CUstream stream) {
+  return copy_2d(*c, stream, false);
+}
+CUresult copy_3d_now(const CUDA_MEMCPY3D* c) { return copy_3d(*c, nullptr, true); }
+CUresult copy_3d_async(const CUDA_MEMCPY3D* c, CUstream stream) {
+  return copy_3d(*c, stream, false);
+}
+CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER* c) {
+  finish_both(c->srcContext, c->dstContext);
+  return copy_3d(*c, nullptr, true);
+}
+CUresult copy_3d_peer_async(const CUDA_MEMCPY3D_PEER* c, CUstream stream) {
+  return copy_3d(*c, stream, false);
+}
+CUresult copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                   std::size_t bytes) {
+  finish_both(to_context, from_context);
+  return between(to, to_context, from, from_context, bytes, nullptr, false);
+}
+CUresult copy_peer_async(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                         CUcontext from_context, std::size_t bytes, CUstream stream) {
+  return between(to, to_context, from, from_context, bytes, stream, false);
+}
+
+namespace {
+
+CUresult change_peer(CUcontext context, bool is_enabled) {
+  if (const CUresult result = enter()) return result;
+  if (!is_live(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  const int peer = reinterpret_cast<Context*>(context)->device;
+  if (!can_reach(current_device(), peer)) {
+    return is_enabled ? CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  }
+  if (state().memory.set_peer(current_device(), peer, is_enabled)) return CUDA_SUCCESS;
+  return is_enabled ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+
+}  // namespace
+
+CUresult enable_peer(CUcontext context, unsigned flags) {
+  return flags == 0 ? change_peer(context, true) : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult disable_peer(CUcontext context) { return change_peer(context, false); }
+
+}  // namespace quarry::fake::entry
