@@ -7,8 +7,8 @@
 #include <map>
 #include <span>
 
-#include "random.hpp"
 #include "run.hpp"
+#include "tools/random.hpp"
 
 /// What the benchmarks of arrays share: sizes, inputs, device timing, checks.
 namespace bench {

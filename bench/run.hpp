@@ -3,23 +3,18 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tools/sampling.hpp"
+
 /// One row of the report: a work item as one library does it. A row prepares its inputs, checks its
 /// result and takes its own samples, so Google Benchmark sees one iteration whose time is their
 /// median.
 namespace bench {
-
-using Clock = std::chrono::steady_clock;
-
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Run {
  public:
@@ -28,53 +23,44 @@ class Run {
   /// Extents and the like, for the reader.
   std::string size;
 
-  /// Takes samples after `warm_up` untimed ones: 15 of them, fewer once half a second is over, but
-  /// three at least. `one()` does the work and returns the seconds that it took.
+  /// Takes samples after `warm_up` untimed ones. `one()` does the work and returns the seconds that
+  /// it took.
   template <class F>
   void sample(F one, int warm_up = 2) {
-    for (int i = 0; i < warm_up; ++i) one();
-    const auto start = Clock::now();
-    for (int i = 0; i < 15 && (i < 3 || seconds_since(start) < 0.5); ++i) samples_.push_back(one());
+    samples_ = take_samples(one, {.warm_up = warm_up});
   }
   /// Work that is done when the call returns.
   template <class F>
   void call(F work, int warm_up = 2) {
-    sample(
-        [&] {
-          const auto start = Clock::now();
-          work();
-          return seconds_since(start);
-        },
-        warm_up);
+    sample([&] { return timed(work); }, warm_up);
   }
   /// The time of queueing something tiny: a batch at a time, without the wait that follows.
   template <class F, class Wait>
   void issue(F work, Wait wait) {
     constexpr int batch = 500;
     sample([&] {
-      const auto start = Clock::now();
-      for (int i = 0; i < batch; ++i) work();
-      const double taken = seconds_since(start) / batch;
+      const double taken = timed([&] {
+        for (int i = 0; i < batch; ++i) work();
+      });
       wait();
-      return taken;
+      return taken / batch;
     });
   }
 
   void report(benchmark::State& state) {
     if (samples_.empty()) throw std::logic_error("no samples");
-    std::sort(samples_.begin(), samples_.end());
-    const double median = samples_[samples_.size() / 2];
-    for ([[maybe_unused]] auto iteration : state) state.SetIterationTime(median);
+    const double seconds = median(samples_);
+    for ([[maybe_unused]] auto iteration : state) state.SetIterationTime(seconds);
     state.SetLabel(size);
     state.counters["bytes"] = bytes;
     state.counters["fastest"] = samples_.front();
     state.counters["slowest"] = samples_.back();
     state.counters["samples"] = static_cast<double>(samples_.size());
-    if (bytes > 0) state.counters["GB/s"] = 1e-9 * bytes / median;
+    if (bytes > 0) state.counters["GB/s"] = 1e-9 * bytes / seconds;
   }
 
  private:
-  std::vector<double> samples_;
+  std::vector<double> samples_;  ///< sorted
 };
 
 /// Registers the row `who/item`, for a static initialiser.

@@ -11,22 +11,9 @@
 #include <string_view>
 #include <vector>
 
-namespace {
+#include "tools/json.hpp"
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
+namespace {
 
 std::string version(std::pair<int, int> v) {
   return v.first == 0 ? "none" : fmt::format("{}.{}", v.first, v.second);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/quarry_bench/text.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/json.hpp"
+#include "tools/workloads.hpp"
+
+namespace bench {
+
+namespace {
+
+const AllocationRow* find(const std::vector<AllocationRow>& rows, const std::string& resource) {
+  for (const auto& row : rows) {
+    if (row.resource == resource && row.error.empty() && row.seconds > 0) return &row;
+  }
+  return nullptr;
+}
+
+std::string streams_text(int streams) { return streams > 0 ? std::to_string(streams) : ""; }
+
+std::string json_of(const TransferRow& row) {
+  std::string out = fmt::format(
+      "{{\"section\": {}, \"memory\": {}, \"direction\": {}, \"layout\": {}, \"streams\": {}, "
+      "\"bytes\": {}, ",
+      quoted(row.section), quoted(row.memory), quoted(row.direction), quoted(row.layout),
+      row.streams, row.bytes);
+  if (!row.error.empty()) return out + fmt::format("\"error\": {}}}", quoted(row.error));
+  out += fmt::format("\"seconds\": {:.9g}", row.seconds);
+  if (row.bytes > 0) out += fmt::format(", \"bytes_per_second\": {:.6g}", row.rate());
+  if (row.share > 0) out += fmt::format(", \"share_of_link\": {:.4f}", row.share);
+  return out + "}";
+}
+
+std::string json_of(const AllocationRow& row) {
+  const std::string out = fmt::format(
+      "{{\"workload\": {}, \"group\": {}, \"title\": {}, \"parameter\": {:.15g}, \"resource\": "
+      "{}, ",
+      quoted(row.workload), quoted(row.group), quoted(row.title), row.parameter,
+      quoted(row.resource));
+  if (!row.error.empty()) return out + fmt::format("\"error\": {}}}", quoted(row.error));
+  return out + fmt::format("\"seconds\": {:.9g}, \"per\": {}}}", row.seconds, quoted(row.per));
+}
+
+template <class Row>
+std::string json_list(const std::vector<Row>& rows) {
+  std::string out;
+  for (const Row& row : rows) out += (out.empty() ? "" : ",\n    ") + json_of(row);
+  return out;
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  constexpr const char* units[] = {"s", "ms", "us", "ns"};
+  int unit = 0;
+  for (; unit < 3 && seconds < 1; ++unit) seconds *= 1e3;
+  const int digits = seconds < 10 ? 2 : seconds < 100 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", seconds, digits, units[unit]);
+}
+
+std::string rate_text(double bytes_per_second) {
+  const double rate = 1e-9 * bytes_per_second;
+  return fmt::format("{:.{}f}", rate, rate < 1 ? 3 : rate < 10 ? 2 : rate < 1000 ? 1 : 0);
+}
+
+std::string share_text(double share) { return share > 0 ? fmt::format("{:.2f}", share) : ""; }
+
+std::string heading(const Results& results) {
+  std::string out = fmt::format("Quarry {}, {}, driver {}, {}\n{}\n", results.version,
+                                results.device, results.driver, results.date, results.command);
+  if (results.link.up > 0) {
+    out += fmt::format("{}: {} GB/s to the device, {} GB/s back\n",
+                       results.is_cpu ? "one copy in memory" : "the link, page-locked memory",
+                       rate_text(results.link.up), rate_text(results.link.down));
+  }
+  return out;
+}
+
+std::string transfer_heading() {
+  return fmt::format("{:<9} {:<4} {:<31} {:>7} {:>8} {:>9} {:>8} {:>11}\n", "memory", "way",
+                     "layout", "streams", "size", "time", "GB/s", "of the link");
+}
+
+std::string transfer_line(const TransferRow& row) {
+  const std::string start =
+      fmt::format("{:<9} {:<4} {:<31} {:>7} {:>8} ", row.memory, row.direction, row.layout,
+                  streams_text(row.streams), row.bytes > 0 ? size_text(row.bytes) : "");
+  if (!row.error.empty()) return start + "failed: " + row.error + "\n";
+  return start + fmt::format("{:>9} {:>8} {:>11}\n", duration_text(row.seconds),
+                             row.bytes > 0 ? rate_text(row.rate()) : "", share_text(row.share));
+}
+
+std::string allocation_heading(const std::vector<std::string>& names) {
+  std::string out = fmt::format("{:<46} {:<7}", "workload", "per");
+  for (const auto& name : names) out += fmt::format(" {:>12}", name);
+  return out + fmt::format(" {:>16}\n", "pool/driver_pool");
+}
+
+double share_of_driver_pool(const std::vector<AllocationRow>& rows, const std::string& resource) {
+  const auto* const ours = find(rows, resource);
+  const auto* const theirs = find(rows, "driver_pool");
+  return ours && theirs ? ours->seconds / theirs->seconds : 0;
+}
+
+std::string allocation_line(const std::vector<AllocationRow>& rows) {
+  std::string out = fmt::format("{:<46} {:<7}", rows[0].title, rows[0].per), errors;
+  for (const auto& row : rows) {
+    const bool was_left_out = row.error.empty() && row.seconds <= 0;
+    out += fmt::format(" {:>12}", was_left_out        ? ""
+                                  : row.error.empty() ? duration_text(row.seconds)
+                                                      : "failed");
+    if (!row.error.empty()) errors += "  " + row.resource + ": " + row.error + "\n";
+  }
+  return out + fmt::format(" {:>16}\n", share_text(share_of_driver_pool(rows, "pool"))) + errors;
+}
+
+std::string to_json(const Results& results) {
+  const bool transfers = results.part == "transfers";
+  return fmt::format(
+      "{{\n  \"part\": {},\n  \"version\": {},\n  \"device\": {},\n  \"driver\": {},\n"
+      "  \"date\": {},\n  \"command\": {},\n  \"seconds\": {:.3f},\n{}"
+      "  \"rows\": [\n    {}\n  ]\n}}\n",
+      quoted(results.part), quoted(results.version), quoted(results.device), quoted(results.driver),
+      quoted(results.date), quoted(results.command), results.took,
+      transfers ? fmt::format("  \"link\": {{\"up_bytes_per_second\": {:.6g}, "
+                              "\"down_bytes_per_second\": {:.6g}}},\n",
+                              results.link.up, results.link.down)
+                : "",
+      transfers ? json_list(results.transfers) : json_list(results.allocation));
+}
+
+}  // namespace bench
