@@ -92,11 +92,12 @@ auto with_second_attempt(const Device& device, F&& allocate) {
 DeviceAllocation allocate_pitched(const Device& device, std::size_t width, std::size_t height,
                                   unsigned access_size, std::size_t& pitch) {
   const auto got = device.backend().allocate_pitched(width, height, access_size);
-  require<MemoryError>(got.memory != nullptr, [&] {
+  if (!got.memory) {
     const MemoryInfo info = device.memory_info();
-    return fmt::format("{}: no memory for {} rows of {} bytes; {} of {} bytes are free",
-                       to_string(device), height, width, info.free, info.total);
-  });
+    throw MemoryError(
+        fmt::format("{} rows of {} bytes on {}", height, width, to_string(device)),
+        {.requested = width * height, .device_free = info.free, .device_total = info.total});
+  }
   pitch = got.pitch;
   const std::size_t bytes = got.pitch * height;
   auto release = [device, bytes](void* memory) {
@@ -128,9 +129,8 @@ PitchedAllocation mem_alloc_pitch(std::size_t width, std::size_t height, unsigne
     pitched.allocation = mem_alloc(0, device);
     return pitched;
   }
-  pitched.allocation = with_second_attempt(device, [&] {
-    return allocate_pitched(device, width, height, access_size, pitched.pitch);
-  });
+  pitched.allocation = with_second_attempt(
+      device, [&] { return allocate_pitched(device, width, height, access_size, pitched.pitch); });
   return pitched;
 }
 

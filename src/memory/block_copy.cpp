@@ -1,1 +1,187 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/block_copy.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "memory/raw_address.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry {
+namespace {
+
+using detail::CopySide, detail::DeviceSide, detail::HostSide, detail::UnifiedSide;
+
+struct Box {
+  std::size_t width, height, depth;
+};
+
+/// Where the box begins in a block, and the block's rows and planes.
+struct Place {
+  std::size_t x, y, z, lod, pitch, height;
+};
+
+/// One side of a copy under way: `name` is "Memcpy3D: the source", for errors.
+struct Side {
+  std::string name;
+  const CopySide& memory;
+  Place place;
+  std::optional<Device> device = std::nullopt;
+};
+
+std::size_t sum(std::size_t a, std::size_t b) {
+  return static_cast<std::size_t>(
+      checked_add(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
+}
+std::size_t product(std::size_t a, std::size_t b) {
+  return static_cast<std::size_t>(
+      checked_mul(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
+}
+
+const DevicePtr* device_memory(const CopySide& side) {
+  if (const auto* device = std::get_if<DeviceSide>(&side)) return &device->memory;
+  const auto* unified = std::get_if<UnifiedSide>(&side);
+  return unified ? std::get_if<DevicePtr>(&unified->memory) : nullptr;
+}
+std::span<std::byte> host_memory(const CopySide& side) {
+  if (const auto* host = std::get_if<HostSide>(&side)) return host->memory;
+  return std::get<std::span<std::byte>>(std::get<UnifiedSide>(side).memory);
+}
+
+/// The rows and planes as the driver wants them: where there is only one, its size does not matter.
+void complete(Side& side, const Box& box) {
+  Place& p = side.place;
+  require<LogicError>(p.lod == 0, [&] {
+    return fmt::format("{} has level of detail {}; memory has 0 alone", side.name, p.lod);
+  });
+  const std::size_t row_end = sum(p.x, box.width), plane_end = sum(p.y, box.height);
+  if (p.pitch == 0) p.pitch = box.width;
+  if (p.height == 0) p.height = box.height;
+  if (box.depth == 1 && p.z == 0) p.height = std::max(p.height, plane_end);
+  if (plane_end == 1 && box.depth == 1 && p.z == 0) p.pitch = std::max(p.pitch, row_end);
+  require<LogicError>(row_end <= p.pitch, [&] {
+    return fmt::format("{} has a pitch of {} bytes, rows of the box end at byte {} ({} + {})",
+                       side.name, p.pitch, row_end, p.x, box.width);
+  });
+  require<LogicError>(plane_end <= p.height, [&] {
+    return fmt::format("{} has planes of {} rows, the box ends at row {} ({} + {})", side.name,
+                       p.height, plane_end, p.y, box.height);
+  });
+}
+
+/// Bytes from the start of the block to the end of the box.
+std::size_t extent(const Place& p, const Box& box) {
+  const std::size_t planes = sum(p.z, box.depth) - 1, rows = sum(p.y, box.height) - 1;
+  const std::size_t full = product(sum(product(planes, p.height), rows), p.pitch);
+  return sum(full, sum(p.x, box.width));
+}
+
+void require_unified(const Side& side, std::span<const std::byte> memory, const Device& device) {
+  if (device.is_cpu()) return;
+  require<LogicError>(pointer_info(memory.data(), device).kind != PointerKind::pageable, [&] {
+    return fmt::format("{} was given as unified memory, but {} is {}", side.name,
+                       fmt::ptr(memory.data()), to_string(PointerKind::pageable));
+  });
+}
+
+void require_memory(const Side& side, const Box& box, const Device& device) {
+  const std::size_t bytes = extent(side.place, box);
+  if (const DevicePtr* p = device_memory(side.memory)) {
+    return memory::require_device_memory(side.name.c_str(), *p, bytes, device);
+  }
+  const auto host = host_memory(side.memory);
+  require<LogicError>(bytes <= host.size(), [&] {
+    return fmt::format("{} is {} bytes of the host, the box ends at byte {}", side.name,
+                       host.size(), bytes);
+  });
+  if (std::holds_alternative<UnifiedSide>(side.memory)) return require_unified(side, host, device);
+  memory::require_host_memory(side.name.c_str(), host.first(bytes), device);
+}
+
+void used_on(const CopySide& side, const Stream& stream) {
+  if (const DevicePtr* p = device_memory(side)) return memory::used_on(*p, stream);
+  memory::used_on(host_memory(side), stream);
+}
+
+backend::BlockSide side_of(const Side& side) {
+  backend::BlockSide s{.x_in_bytes = side.place.x,
+                       .y = side.place.y,
+                       .z = side.place.z,
+                       .pitch = side.place.pitch,
+                       .height = side.place.height};
+  s.kind = static_cast<backend::SideKind>(side.memory.index() - 1);
+  if (const DevicePtr* p = device_memory(side.memory)) {
+    s.address = p->get();
+    const auto buffer = p->buffer();
+    if (side.device) {
+      s.device = &side.device->backend();
+    } else if (buffer) {
+      s.device = &buffer->device().backend();
+    }
+  } else {
+    s.address = host_memory(side.memory).data();
+  }
+  return s;
+}
+
+/// That of the destination or of the source, whichever is known, else the current one.
+Device device_of(const Side& to, const Side& from) {
+  for (const Side* side : {&to, &from}) {
+    if (side->device) return *side->device;
+    const DevicePtr* p = device_memory(side->memory);
+    if (const auto buffer = p ? p->buffer() : nullptr) return buffer->device();
+  }
+  return {};
+}
+
+void run(Side to, Side from, const Box& box, const Stream* stream, bool unaligned) {
+  for (Side* side : {&to, &from}) {
+    require<LogicError>(side->memory.index() != 0, [&] { return side->name + " was not set"; });
+  }
+  if (box.width == 0 || box.height == 0 || box.depth == 0) return;
+  const Stream in = stream ? *stream : default_stream(device_of(to, from));
+  for (Side* side : {&to, &from}) {
+    complete(*side, box);
+    require_memory(*side, box, side->device.value_or(in.device()));
+  }
+  used_on(to.memory, in);
+  used_on(from.memory, in);
+  in.device().backend().copy_block({.to = side_of(to),
+                                    .from = side_of(from),
+                                    .width_in_bytes = box.width,
+                                    .height = box.height,
+                                    .depth = box.depth,
+                                    .unaligned = unaligned},
+                                   in.state().native, !stream);
+}
+
+void run_2d(const Memcpy2D& c, const CopySide& dst, const CopySide& src, const Stream* stream,
+            bool unaligned) {
+  run({"Memcpy2D: the destination", dst, {c.dst_x_in_bytes, c.dst_y, 0, 0, c.dst_pitch, 0}},
+      {"Memcpy2D: the source", src, {c.src_x_in_bytes, c.src_y, 0, 0, c.src_pitch, 0}},
+      {c.width_in_bytes, c.height, 1}, stream, unaligned);
+}
+
+}  // namespace
+
+void Memcpy2D::operator()(bool aligned) const { run_2d(*this, dst_, src_, nullptr, !aligned); }
+void Memcpy2D::operator()(const Stream& stream) const { run_2d(*this, dst_, src_, &stream, false); }
+
+void Memcpy3D::run(const Stream* stream, const std::optional<Device>& src_device,
+                   const std::optional<Device>& dst_device) const {
+  const Place to{dst_x_in_bytes, dst_y, dst_z, dst_lod, dst_pitch, dst_height};
+  const Place from{src_x_in_bytes, src_y, src_z, src_lod, src_pitch, src_height};
+  quarry::run({"Memcpy3D: the destination", dst_, to, dst_device},
+              {"Memcpy3D: the source", src_, from, src_device}, {width_in_bytes, height, depth},
+              stream, false);
+}
+void Memcpy3D::operator()() const { run(nullptr, std::nullopt, std::nullopt); }
+void Memcpy3D::operator()(const Stream& stream) const { run(&stream, std::nullopt, std::nullopt); }
+
+void Memcpy3DPeer::operator()() const { run(nullptr, src_device_, dst_device_); }
+void Memcpy3DPeer::operator()(const Stream& stream) const {
+  run(&stream, src_device_, dst_device_);
+}
+
+}  // namespace quarry

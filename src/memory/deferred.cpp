@@ -63,7 +63,8 @@ void free_unless_deferred(backend::Device& device, const Freed& f) noexcept {
 std::vector<Freed> take_queue(backend::Device& device) noexcept {
   const std::lock_guard lock(registry().mutex);
   const auto at = registry().devices.find(&device);
-  return at == registry().devices.end() ? std::vector<Freed>() : std::exchange(at->second.queue, {});
+  return at == registry().devices.end() ? std::vector<Freed>()
+                                        : std::exchange(at->second.queue, {});
 }
 
 /// Returns the number of scopes that are left.

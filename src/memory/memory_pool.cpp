@@ -248,9 +248,9 @@ void PooledAllocation::free() {
 }
 
 std::byte* PooledHostAllocation::device_pointer() const {
-  require<LogicError>(is_device_accessible(buffer()->space()) &&
-                          buffer()->space() != MemorySpace::pinned,
-                      "device_pointer: page-locked memory that is not mapped");
+  require<LogicError>(
+      is_device_accessible(buffer()->space()) && buffer()->space() != MemorySpace::pinned,
+      "device_pointer: page-locked memory that is not mapped");
   return buffer()->data();
 }
 

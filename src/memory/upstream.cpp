@@ -7,6 +7,7 @@
 #include <new>
 
 #include "memory/current_resource.hpp"
+#include "memory/deferred.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -57,7 +58,10 @@ class Upstream final : public Resource::Interface {
                          Kind::name, to_string(device()), to_string(stream.device()));
     });
     if (bytes == 0) return nullptr;
-    void* const memory = kind_.allocate(stream, bytes, alignment);
+    void* memory = kind_.allocate(stream, bytes, alignment);
+    if (!memory && memory::free_deferred(kind_.device)) {
+      memory = kind_.allocate(stream, bytes, alignment);
+    }
     if (!memory) refuse(Kind::name, kind_.device, bytes);
     return memory;
   }
@@ -91,7 +95,7 @@ struct OfDevice {
       wait_quietly(stream.state());
       for (const Stream& other : others) wait_quietly(other.state());
     }
-    device.free(memory, bytes);
+    memory::free_device_memory(device, memory, bytes);
   }
 };
 
@@ -134,7 +138,7 @@ struct OfHost {
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory, std::size_t,
                   std::size_t) const noexcept {
     wait_for_all(stream, others);
-    device.free_host(memory);
+    memory::free_host_memory(device, memory);
   }
 };
 
@@ -152,7 +156,7 @@ struct OfManaged {
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t) const noexcept {
     wait_for_all(stream, others);
-    device.free(memory, bytes);
+    memory::free_device_memory(device, memory, bytes);
   }
 };
 

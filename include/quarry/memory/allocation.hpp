@@ -39,8 +39,8 @@ class DeviceAllocation {
 
   /// Bytes [start, stop). Throws IndexError if they are not within this.
   DeviceAllocation view(std::size_t start, std::size_t stop = to_end) const;
-  /// `bytes` from `offset` on, for an array to stand on; the memory lives as long as it does. Throws
-  /// IndexError.
+  /// `bytes` from `offset` on, for an array to stand on; the memory lives as long as it does.
+  /// Throws IndexError.
   std::shared_ptr<Buffer> as_buffer(std::size_t bytes, std::size_t offset = 0) const;
 
   /// Frees the memory for all who share it, once: a second call throws LogicError, and so does one

@@ -18,7 +18,8 @@ class MemoryPool {
  public:
   /// The class of a request: 16 * floor(log2(bytes)) plus the four bits after the first; 0 for 0.
   static int bin_number(std::size_t bytes);
-  /// The most bytes that are of class `bin`: the size of its blocks. Throws LogicError for no class.
+  /// The most bytes that are of class `bin`: the size of its blocks. Throws LogicError for no
+  /// class.
   static std::size_t alloc_size(int bin);
 
   std::size_t held_blocks() const;    ///< kept for later

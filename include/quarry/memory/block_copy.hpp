@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/memcpy.hpp>
+
+#include <ranges>
+#include <type_traits>
+#include <variant>
+
+/// Copies of rectangles and boxes between blocks of memory, as the driver has them. A block is rows
+/// of `pitch` bytes, `height` rows a plane; the box begins `x_in_bytes`, `y` rows and `z` planes
+/// into it. A pitch of 0 is the width of the box, a height of 0 its height. Before the driver is
+/// called, LogicError is thrown for boxes that leave their block or the memory that is known, for
+/// a side that was not set, and for host memory given as device memory or the reverse. Memory is
+/// not kept alive, but what has been freed is noticed if a side was set from an array or an
+/// allocation on the device.
+namespace quarry {
+
+namespace detail {
+
+template <class H>
+concept LastingHostArray = HostArray<std::remove_reference_t<H>> &&
+    (std::is_lvalue_reference_v<H> || std::ranges::borrowed_range<H>);
+template <class H>
+concept LastingWritableHostArray =
+    LastingHostArray<H> && WritableHostArray<std::remove_reference_t<H>>;
+
+/// What a side of a block copy is; nothing until it is set.
+struct HostSide {
+  std::span<std::byte> memory;
+};
+struct DeviceSide {
+  DevicePtr memory;
+};
+struct UnifiedSide {  ///< managed memory, seen from the host or from the device
+  std::variant<std::span<std::byte>, DevicePtr> memory;
+};
+using CopySide = std::variant<std::monostate, HostSide, DeviceSide, UnifiedSide>;
+
+/// The sides of a block copy. Host memory is one contiguous block.
+class CopySides {
+ public:
+  template <LastingHostArray H>
+  void set_src_host(H&& from) {
+    src_ = HostSide{host_bytes(from)};
+  }
+  void set_src_device(const DevicePtr& from) { src_ = DeviceSide{from}; }
+  template <LastingHostArray H>
+  void set_src_unified(H&& from) {
+    src_ = UnifiedSide{host_bytes(from)};
+  }
+  void set_src_unified(const DevicePtr& from) { src_ = UnifiedSide{from}; }
+
+  template <LastingWritableHostArray H>
+  void set_dst_host(H&& to) {
+    dst_ = HostSide{host_bytes(to)};
+  }
+  void set_dst_device(const DevicePtr& to) { dst_ = DeviceSide{to}; }
+  template <LastingWritableHostArray H>
+  void set_dst_unified(H&& to) {
+    dst_ = UnifiedSide{host_bytes(to)};
+  }
+  void set_dst_unified(const DevicePtr& to) { dst_ = UnifiedSide{to}; }
+
+ protected:
+  CopySide src_, dst_;
+};
+
+}  // namespace detail
+
+/// Copies nothing while width_in_bytes or height is 0.
+class Memcpy2D : public detail::CopySides {
+ public:
+  std::size_t src_x_in_bytes = 0, src_y = 0, src_pitch = 0;
+  std::size_t dst_x_in_bytes = 0, dst_y = 0, dst_pitch = 0;
+  std::size_t width_in_bytes = 0, height = 0;
+
+  /// In the default stream; returns when the copy is done. `aligned = false` is for pitches that
+  /// the driver's plain copy refuses.
+  void operator()(bool aligned = true) const;
+  /// In `stream`; page-locked host memory must live until it is there.
+  void operator()(const Stream& stream) const;
+};
+
+/// Copies nothing while width_in_bytes, height or depth is 0. `lod` must be 0 for memory.
+class Memcpy3D : public detail::CopySides {
+ public:
+  std::size_t src_x_in_bytes = 0, src_y = 0, src_z = 0, src_lod = 0, src_pitch = 0, src_height = 0;
+  std::size_t dst_x_in_bytes = 0, dst_y = 0, dst_z = 0, dst_lod = 0, dst_pitch = 0, dst_height = 0;
+  std::size_t width_in_bytes = 0, height = 0, depth = 0;
+
+  void operator()() const;
+  void operator()(const Stream& stream) const;
+
+ protected:
+  void run(const Stream* stream, const std::optional<Device>& src_device,
+           const std::optional<Device>& dst_device) const;
+};
+
+/// Between two GPUs. A side whose context was not set is on the device of its memory, if that is
+/// known, else on the current one.
+class Memcpy3DPeer : public Memcpy3D {
+ public:
+  void set_src_context(const Device& device) { src_device_ = device; }
+  void set_src_context(const Context& context) { src_device_ = context.device(); }
+  void set_dst_context(const Device& device) { dst_device_ = device; }
+  void set_dst_context(const Context& context) { dst_device_ = context.device(); }
+
+  void operator()() const;
+  /// `stream` is one of the destination's device.
+  void operator()(const Stream& stream) const;
+
+ private:
+  std::optional<Device> src_device_, dst_device_;
+};
+
+}  // namespace quarry

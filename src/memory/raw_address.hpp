@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/device_pointer.hpp>
+
+#include <initializer_list>
+#include <span>
+
+/// What the raw calls check before a driver sees an address. Errors are LogicError and begin with
+/// the name of the `call`.
+namespace quarry::memory {
+
+/// Of the first pointer that knows, else the current one.
+Device device_of(std::initializer_list<const DevicePtr*> pointers);
+
+/// [p, p + bytes) is memory that `device` can use: p knows its memory, or the driver is asked.
+void require_device_memory(const char* call, const DevicePtr& p, std::size_t bytes,
+                           const Device& device);
+/// The host can touch it.
+void require_host_memory(const char* call, std::span<const std::byte> memory, const Device& device);
+
+/// To be called before work on the memory is queued in `stream`: it may be dropped then.
+void used_on(const DevicePtr& p, const Stream& stream);
+void used_on(std::span<const std::byte> host, const Stream& stream);
+
+}  // namespace quarry::memory
