@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/host_memory.hpp>
+#include <quarry/memory/transfer.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace quarry {
+
+struct RegisterOptions {
+  std::optional<Device> device = std::nullopt;  ///< the current device if none
+  bool portable = false;                        ///< page-locked for every GPU
+  bool mapped = false;                          ///< kernels can use it too
+  bool read_only = false;                       ///< the device does not write to it
+};
+
+/// Memory of the program that is page-locked while this lives: any address, any size. Whole pages
+/// are locked; what several registrations share stays locked until the last of them is gone. A
+/// registration that shares pages with one on another device, or with a read-only one that it wants
+/// to write to, throws LogicError. On the CPU device nothing is locked.
+class RegisteredHostMemory {
+ public:
+  /// `base`, if given, is kept alive. Throws MemoryError when the system refuses to lock so much.
+  RegisteredHostMemory(void* data, std::size_t bytes, const RegisterOptions& options = {},
+                       std::shared_ptr<void> base = nullptr);
+  RegisteredHostMemory(RegisteredHostMemory&&) noexcept = default;
+  RegisteredHostMemory& operator=(RegisteredHostMemory&&) noexcept = default;
+  /// As unregister(), if that has not been called.
+  ~RegisteredHostMemory();
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  const std::shared_ptr<void>& base() const { return base_; }
+  bool is_registered() const { return buffer_ != nullptr; }
+
+  /// Waits for the streams that have used the memory and unlocks it. A second call throws
+  /// LogicError.
+  void unregister();
+
+  /// Where kernels see the memory. Throws LogicError if it was not registered as mapped, or not any
+  /// more.
+  std::byte* device_pointer() const;
+
+ private:
+  std::byte* data_;
+  std::size_t bytes_;
+  bool is_mapped_;
+  std::shared_ptr<void> base_;
+  std::shared_ptr<Buffer> buffer_;
+};
+
+namespace detail {
+
+/// The bytes from the first to the last element.
+struct HostSpan {
+  std::byte* data;
+  std::size_t bytes;
+};
+HostSpan span_of(const HostRef& array);
+
+/// Page-locks the memory until the buffer, which kernels can use if the options say `mapped`, is
+/// gone and the streams that have used it are done. `base` is kept as long.
+std::shared_ptr<Buffer> registered_buffer(const HostSpan& span, const Stream& home,
+                                          const RegisterOptions& options,
+                                          std::shared_ptr<void> base);
+
+}  // namespace detail
+
+/// Page-locks host arrays for the scope.
+class [[nodiscard]] PinnedScope {
+ public:
+  PinnedScope(const std::vector<HostRef>& arrays, const RegisterOptions& options);
+
+ private:
+  std::vector<RegisteredHostMemory> arrays_;
+};
+
+/// auto scope = pinned(a, b):  copies of these host arrays run at the speed of the link, and in a
+/// stream without holding up the host, until the scope ends; then it waits for the streams that
+/// have copied them. Nothing is locked if one array cannot be. Scopes may nest, also over the same
+/// array.
+template <HostArray... H>
+PinnedScope pinned(H&... arrays) {
+  return PinnedScope({host_ref(arrays)...}, {});
+}
+
+}  // namespace quarry

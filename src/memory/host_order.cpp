@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/host_order.hpp"
+
+#include <algorithm>
+
+#include "memory/current_resource.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry::memory {
+namespace {
+
+/// What `stream` has not done yet, as an event in `events`.
+void add_unfinished(std::vector<Event>& events, const Stream& stream) {
+  if (!stream.state().is_of_this_thread()) return detail::wait_for(stream.state());
+  if (stream.is_done()) return;
+  Event event({.timing = false, .device = stream.device()});
+  event.record(stream);
+  events.push_back(std::move(event));
+}
+
+bool has_happened(const Event& event) noexcept {
+  try {
+    return event.query();
+  } catch (...) {
+    return true;
+  }
+}
+
+void wait_for(const Event& event) noexcept {
+  try {
+    event.synchronize();
+  } catch (...) {
+  }
+}
+
+}  // namespace
+
+void wait_quietly(const Stream& stream) noexcept {
+  try {
+    detail::wait_for(stream.state());
+  } catch (...) {  // a device that is lost runs nothing any more
+  }
+}
+
+HostOrder::HostOrder(Resource upstream, const Device& device)
+    : upstream_(std::move(upstream)),
+      device_(device),
+      stream_(default_stream(upstream_.device())) {}
+
+void HostOrder::release(const Pending& block) const noexcept {
+  upstream_.deallocate(stream_, block.memory, block.bytes, block.alignment);
+}
+
+std::vector<HostOrder::Pending> HostOrder::take(bool all) {
+  const std::lock_guard lock(mutex_);
+  const auto is_kept = [&](const Pending& block) {
+    return !all && !std::all_of(block.unfinished.begin(), block.unfinished.end(), has_happened);
+  };
+  const auto first = std::partition(pending_.begin(), pending_.end(), is_kept);
+  std::vector<Pending> over(first, pending_.end());
+  pending_.erase(first, pending_.end());
+  return over;
+}
+
+bool HostOrder::collect(bool wait) {
+  const std::vector<Pending> over = take(wait);
+  for (const Pending& block : over) {
+    if (wait) {
+      for (const Event& event : block.unfinished) wait_for(event);
+    }
+    release(block);
+  }
+  return !over.empty();
+}
+
+void* HostOrder::allocate(const Stream&, std::size_t bytes, std::size_t alignment) {
+  collect(false);
+  try {
+    return upstream_.allocate(stream_, bytes, alignment);
+  } catch (const MemoryError&) {
+    if (!collect(true)) throw;
+    return upstream_.allocate(stream_, bytes, alignment);
+  }
+}
+
+void HostOrder::deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                           std::size_t bytes, std::size_t alignment) noexcept {
+  Pending block{{}, memory, bytes, alignment};
+  try {
+    add_unfinished(block.unfinished, stream);
+    for (const Stream& other : others) add_unfinished(block.unfinished, other);
+    if (!block.unfinished.empty()) {
+      const std::lock_guard lock(mutex_);
+      pending_.push_back(block);
+      return;
+    }
+  } catch (...) {
+    wait_quietly(stream);
+    for (const Stream& other : others) wait_quietly(other);
+  }
+  release(block);
+}
+
+void HostOrder::trim() {
+  collect(true);
+  upstream_.trim();
+}
+
+}  // namespace quarry::memory

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/resource.hpp>
+#include <quarry/runtime/event.hpp>
+
+#include <mutex>
+#include <vector>
+
+namespace quarry::memory {
+
+/// Waits on the host for what has been queued in `stream`; errors are left to those who synchronise
+/// with it.
+void wait_quietly(const Stream& stream) noexcept;
+
+/// Memory that the host writes to without asking any stream: freed memory goes back to `upstream`
+/// only when the work of all streams that have used it is done, the home stream's too. Nothing
+/// waits but an allocation that would fail otherwise.
+class HostOrder final : public Resource::Interface {
+ public:
+  /// `device` is what the resource says it belongs to.
+  HostOrder(Resource upstream, const Device& device);
+
+  void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) override;
+  void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                  std::size_t bytes, std::size_t alignment) noexcept override;
+  MemorySpace space() const override { return upstream_.space(); }
+  Device device() const override { return device_; }
+  std::string name() const override { return upstream_.name(); }
+  void trim() override;
+
+ private:
+  struct Pending {
+    std::vector<Event> unfinished;
+    void* memory;
+    std::size_t bytes, alignment;
+  };
+  void release(const Pending& block) const noexcept;
+  /// The blocks that are done with, or all of them.
+  std::vector<Pending> take(bool all);
+  /// Gives back what is done with, or with `wait` everything. Returns whether there was anything.
+  bool collect(bool wait);
+
+  Resource upstream_;
+  Device device_;
+  Stream stream_;  // all that upstream sees
+  std::mutex mutex_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace quarry::memory

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/locked_pages.hpp"
+
+#include <quarry/base/error.hpp>
+#include <quarry/runtime/device.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace quarry::memory {
+namespace {
+
+std::uintptr_t page_bytes() {
+  static const auto bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+LockedPages& LockedPages::of(const backend::Device& device) {
+  static auto& cpu = *new LockedPages;
+  static auto& cuda = *new LockedPages;
+  return device.info().is_cpu ? cpu : cuda;
+}
+
+std::vector<LockedPages::Piece> LockedPages::plan(std::uintptr_t begin, std::uintptr_t end) const {
+  std::vector<Piece> pieces;
+  auto next = segments_.upper_bound(begin);
+  if (next != segments_.begin() && std::prev(next)->second.end > begin) --next;
+  while (begin < end) {
+    if (next != segments_.end() && next->first <= begin) {
+      pieces.push_back({next->first, next->second.end, false});
+      ++next;
+    } else {
+      pieces.push_back({begin, next == segments_.end() ? end : std::min(end, next->first), true});
+    }
+    begin = pieces.back().end;
+  }
+  return pieces;
+}
+
+void LockedPages::require_same_kind(const Piece& piece, const backend::Device& device,
+                                    const backend::HostMemoryFlags& flags) const {
+  const Segment& there = segments_.at(piece.begin);
+  require<LogicError>(there.device == &device || there.flags.portable, [&] {
+    return fmt::format(
+        "the host memory at {} is page-locked for {} and not portable, so it cannot "
+        "be for {}",
+        pointer(piece.begin), to_string(Device(*there.device)),
+        to_string(Device(const_cast<backend::Device&>(device))));
+  });
+  require<LogicError>(flags.read_only || !there.flags.read_only, [&] {
+    return fmt::format("the host memory at {} is page-locked for reading only",
+                       pointer(piece.begin));
+  });
+}
+
+void LockedPages::add(const Piece& piece, backend::Device& device,
+                      const backend::HostMemoryFlags& flags) {
+  const auto made = segments_.emplace(piece.begin, Segment{piece.end, &device, flags, 1}).first;
+  try {
+    device.register_host(pointer(piece.begin), piece.end - piece.begin, flags);
+  } catch (...) {
+    segments_.erase(made);
+    throw;
+  }
+}
+
+LockedPages::Segments LockedPages::lock(const void* data, std::size_t bytes,
+                                        backend::Device& device,
+                                        const backend::HostMemoryFlags& flags) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t page = page_bytes();
+  const std::lock_guard guard(mutex_);
+  const auto pieces = plan(address / page * page, (address + bytes + page - 1) / page * page);
+  for (const Piece& piece : pieces) {
+    if (!piece.is_new) require_same_kind(piece, device, flags);
+  }
+  Segments held;
+  held.reserve(pieces.size());
+  try {
+    for (const Piece& piece : pieces) {
+      if (piece.is_new) {
+        add(piece, device, flags);
+      } else {
+        ++segments_.at(piece.begin).count;
+      }
+      held.push_back(piece.begin);
+    }
+  } catch (...) {
+    try {
+      drop(held);
+    } catch (...) {  // the first error is the one to know of
+    }
+    throw;
+  }
+  return held;
+}
+
+void LockedPages::drop(const Segments& segments) {
+  std::exception_ptr first;
+  for (const std::uintptr_t begin : segments) {
+    const auto found = segments_.find(begin);
+    if (--found->second.count > 0) continue;
+    backend::Device& device = *found->second.device;
+    segments_.erase(found);
+    try {
+      device.unregister_host(pointer(begin));
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+void LockedPages::unlock(const Segments& segments) {
+  const std::lock_guard guard(mutex_);
+  drop(segments);
+}
+
+}  // namespace quarry::memory

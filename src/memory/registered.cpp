@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/registered.hpp>
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "memory/host_order.hpp"
+#include "memory/host_registry.hpp"
+#include "memory/locked_pages.hpp"
+
+namespace quarry {
+namespace {
+
+using memory::HostRegistry;
+using memory::LockedPages;
+
+/// Memory of the program that stays page-locked as long as this lives.
+class Registration {
+ public:
+  Registration(const detail::HostSpan& span, const Device& device, const RegisterOptions& options,
+               std::shared_ptr<void> base)
+      : data_(span.data), base_(std::move(base)), device_(device.backend()) {
+    // what the library has page-locked itself, the driver does not take again
+    inside_ = HostRegistry::instance().find_block(span.data, span.bytes);
+    if (inside_ || span.bytes == 0) return;
+    // mapping costs nothing, and lets a later registration of the same pages want it
+    segments_ = LockedPages::of(device_).lock(
+        span.data, span.bytes, device_,
+        {.portable = options.portable, .mapped = true, .read_only = options.read_only});
+  }
+  ~Registration() {
+    try {
+      LockedPages::of(device_).unlock(segments_);
+    } catch (...) {  // the context is gone, and all that it had locked is unlocked
+    }
+  }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+
+  /// Where kernels see the memory.
+  void* device_address() const {
+    if (inside_) return device_.device_pointer(data_);
+    if (segments_.empty()) return data_;
+    const auto offset = reinterpret_cast<std::uintptr_t>(data_) - segments_.front();
+    auto* const first = reinterpret_cast<void*>(segments_.front());
+    return static_cast<std::byte*>(device_.device_pointer(first)) + offset;
+  }
+
+ private:
+  std::byte* data_;
+  std::shared_ptr<void> base_;
+  backend::Device& device_;
+  std::shared_ptr<Buffer> inside_;
+  LockedPages::Segments segments_;
+};
+
+/// What happens to a registered buffer at its end.
+struct Release {
+  std::shared_ptr<Registration> registration;
+  std::byte* data;
+  void operator()(Buffer* buffer) const noexcept {
+    HostRegistry::instance().remove_range(data, buffer);
+    memory::wait_quietly(buffer->stream());
+    for (const Stream& stream : buffer->other_streams()) memory::wait_quietly(stream);
+    delete buffer;
+  }
+};
+
+void require_range(const detail::HostSpan& span) {
+  constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  const auto address = reinterpret_cast<std::uintptr_t>(span.data);
+  require<LogicError>(span.bytes == 0 || span.data != nullptr,
+                      [&] { return fmt::format("{} bytes of host memory at 0", span.bytes); });
+  require<SizeOverflow>(span.bytes <= most && address <= most - span.bytes, [&] {
+    return fmt::format("{} bytes of host memory at {}", span.bytes, fmt::ptr(span.data));
+  });
+}
+
+}  // namespace
+
+namespace detail {
+
+HostSpan span_of(const HostRef& array) {
+  const ByteBounds bounds = byte_bounds(array.layout, array.dtype.itemsize());
+  return {array.data + bounds.lowest, static_cast<std::size_t>(bounds.past - bounds.lowest)};
+}
+
+std::shared_ptr<Buffer> registered_buffer(const HostSpan& span, const Stream& home,
+                                          const RegisterOptions& options,
+                                          std::shared_ptr<void> base) {
+  require_range(span);
+  const Device device = options.device.value_or(home.device());
+  auto registration = std::make_shared<Registration>(span, device, options, std::move(base));
+  void* const seen = options.mapped ? registration->device_address() : span.data;
+  const MemorySpace space = options.mapped ? MemorySpace::mapped : MemorySpace::pinned;
+  const std::shared_ptr<Buffer> buffer(new Buffer(seen, span.bytes, home, nullptr, space),
+                                       Release{std::move(registration), span.data});
+  if (span.bytes > 0) HostRegistry::instance().add_range(span.data, span.bytes, buffer);
+  return buffer;
+}
+
+}  // namespace detail
+
+RegisteredHostMemory::RegisteredHostMemory(void* data, std::size_t bytes,
+                                           const RegisterOptions& options,
+                                           std::shared_ptr<void> base)
+    : data_(static_cast<std::byte*>(data)),
+      bytes_(bytes),
+      is_mapped_(options.mapped),
+      base_(std::move(base)) {
+  RegisterOptions chosen = options;
+  chosen.device = options.device.value_or(Device());
+  const Device home = is_mapped_ ? *chosen.device : Device::cpu();
+  buffer_ = detail::registered_buffer({data_, bytes_}, default_stream(home), chosen, base_);
+}
+
+RegisteredHostMemory::~RegisteredHostMemory() = default;
+
+void RegisteredHostMemory::unregister() {
+  require<LogicError>(is_registered(), [&] {
+    return fmt::format("unregister: the {} bytes at {} are not registered any more", bytes_,
+                       fmt::ptr(data_));
+  });
+  buffer_.reset();
+}
+
+std::byte* RegisteredHostMemory::device_pointer() const {
+  require<LogicError>(is_mapped_ && is_registered(), [&] {
+    return fmt::format("device_pointer: the {} bytes at {} are not registered as mapped", bytes_,
+                       fmt::ptr(data_));
+  });
+  return buffer_->data();
+}
+
+PinnedScope::PinnedScope(const std::vector<HostRef>& arrays, const RegisterOptions& options) {
+  arrays_.reserve(arrays.size());
+  for (const HostRef& array : arrays) {
+    const detail::HostSpan span = detail::span_of(array);
+    arrays_.emplace_back(span.data, span.bytes, options);
+  }
+}
+
+}  // namespace quarry
