@@ -10,6 +10,9 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/host_order.hpp"
+#include "memory/host_registry.hpp"
+
 namespace quarry {
 
 namespace {
@@ -228,14 +231,13 @@ std::string MemoryPool::name() const {
   return fmt::format("{} over {}", state_->name, state_->upstream.name());
 }
 
-std::shared_ptr<Buffer> MemoryPool::allocate_block(std::size_t bytes, const Stream& stream) {
-  if (bytes > 0) return Buffer::allocate(bytes, stream, Resource(*this));
-  auto release = [pool = *this, stream](void* memory) mutable {
-    pool.deallocate(stream, memory, 0, Resource::default_alignment);
-  };
-  std::shared_ptr<void> block(allocate(stream, 0, Resource::default_alignment), release);
+std::shared_ptr<Buffer> MemoryPool::allocate_block(std::size_t bytes, const Stream& stream,
+                                                   const Resource& resource) {
+  if (bytes > 0) return Buffer::allocate(bytes, stream, resource);
+  auto release = [resource, stream](void* memory) { resource.deallocate(stream, memory, 0); };
+  std::shared_ptr<void> block(resource.allocate(stream, 0), release);
   void* const memory = block.get();
-  return Buffer::adopt(memory, 0, stream, std::move(block), space());
+  return Buffer::adopt(memory, 0, stream, std::move(block), resource.space());
 }
 
 const std::shared_ptr<Buffer>& PooledAllocation::buffer() const {
@@ -261,7 +263,7 @@ DeviceMemoryPool::DeviceMemoryPool(Resource upstream)
   });
 }
 PooledDeviceAllocation DeviceMemoryPool::allocate(std::size_t bytes, const Stream& stream) {
-  return PooledDeviceAllocation(allocate_block(bytes, stream), bytes);
+  return PooledDeviceAllocation(allocate_block(bytes, stream, Resource(*this)), bytes);
 }
 PooledDeviceAllocation DeviceMemoryPool::allocate(std::size_t bytes) {
   return allocate(bytes, default_stream(device()));
@@ -273,13 +275,37 @@ Resource PageLockedAllocator::resource() const {
   return mapped ? mapped_resource(on, options) : pinned_resource(on, options);
 }
 
-PageLockedMemoryPool::PageLockedMemoryPool(const PageLockedAllocator& allocator)
-    : MemoryPool(allocator.resource(), "PageLockedMemoryPool") {}
-PooledHostAllocation PageLockedMemoryPool::allocate(std::size_t bytes, const Stream& stream) {
-  return PooledHostAllocation(allocate_block(bytes, stream), bytes);
+namespace {
+
+/// Memory that kernels do not see belongs to the host.
+Device device_of_memory(const MemoryPool& pool) {
+  return pool.space() == MemorySpace::mapped ? pool.device() : Device::cpu();
 }
+
+}  // namespace
+
+PageLockedMemoryPool::PageLockedMemoryPool(const PageLockedAllocator& allocator)
+    : MemoryPool(allocator.resource(), "PageLockedMemoryPool"),
+      host_(std::make_shared<memory::HostOrder>(Resource(static_cast<const MemoryPool&>(*this)),
+                                                device_of_memory(*this))),
+      home_(default_stream(device_of_memory(*this))) {}
+
 PooledHostAllocation PageLockedMemoryPool::allocate(std::size_t bytes) {
-  return allocate(bytes, default_stream(device()));
+  auto buffer = allocate_block(bytes, home_, host_);
+  const void* const data = buffer->host_data();
+  return PooledHostAllocation(memory::listed(data, std::move(buffer)), bytes);
+}
+
+void* PageLockedMemoryPool::allocate_kept(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  const auto buffer = allocate_block(bytes, home_, host_);
+  memory::HostRegistry::instance().add_block(buffer->host_data(), buffer, true);
+  return buffer->host_data();
+}
+
+void PageLockedMemoryPool::stop_holding() {
+  MemoryPool::stop_holding();
+  host_.trim();
 }
 
 }  // namespace quarry

@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/base/layout.hpp>
 #include <quarry/memory/device_pointer.hpp>
+#include <quarry/memory/host_memory.hpp>
 #include <quarry/memory/upstream.hpp>
 
 #include <utility>
@@ -44,10 +45,13 @@ class MemoryPool {
   std::string name() const;
   void trim() { free_held(); }
 
+  friend bool operator==(const MemoryPool& a, const MemoryPool& b) { return a.state_ == b.state_; }
+
  protected:
   MemoryPool(Resource upstream, std::string name);
-  /// A request of 0 bytes takes a block too, of 1 byte.
-  std::shared_ptr<Buffer> allocate_block(std::size_t bytes, const Stream& stream);
+  /// From `resource`, which stands on this pool. A request of 0 bytes takes a block too, of 1 byte.
+  static std::shared_ptr<Buffer> allocate_block(std::size_t bytes, const Stream& stream,
+                                                const Resource& resource);
 
  private:
   struct State;
@@ -136,13 +140,13 @@ struct PageLockedAllocator {
 template <class T, class Enable>
 struct PooledArrayOf;
 
-/// Of page-locked host memory.
+/// Of page-locked host memory. Freed memory is used again when the copies that run in and out of it
+/// are done; until then its block counts as active.
 class PageLockedMemoryPool : public MemoryPool {
  public:
   explicit PageLockedMemoryPool(const PageLockedAllocator& allocator = {});
 
   using MemoryPool::allocate;
-  PooledHostAllocation allocate(std::size_t bytes, const Stream& stream);
   PooledHostAllocation allocate(std::size_t bytes);
   /// An xtensor array, uninitialised, whose memory is a block of the pool. Needs
   /// <quarry/pooled.hpp>.
@@ -150,6 +154,52 @@ class PageLockedMemoryPool : public MemoryPool {
   auto allocate(const Shape& shape, Order order = Order::c) {
     return PooledArrayOf<T, void>::make(*this, shape, order);
   }
+
+  /// As MemoryPool's, after the copies are done.
+  void free_held() { host_.trim(); }
+  void stop_holding();
+
+ private:
+  template <class T>
+  friend class PooledAllocator;
+  void* allocate_kept(std::size_t bytes);
+
+  Resource host_;  ///< blocks in the order of the host
+  Stream home_;
+};
+
+/// For standard and xtensor containers whose memory are blocks of a PageLockedMemoryPool. One that
+/// was made without a pool has a pool of its own.
+template <class T>
+class PooledAllocator {
+ public:
+  static_assert(alignof(T) <= Resource::default_alignment);
+  using value_type = T;
+  using propagate_on_container_copy_assignment = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
+
+  PooledAllocator() : PooledAllocator(PageLockedMemoryPool()) {}
+  explicit PooledAllocator(PageLockedMemoryPool pool) : pool_(std::move(pool)) {}
+  template <class U>
+  PooledAllocator(const PooledAllocator<U>& other) : pool_(other.pool()) {}
+
+  /// Uninitialised. Throws MemoryError.
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(pool_.allocate_kept(detail::allocation_bytes(count, sizeof(T))));
+  }
+  void deallocate(T* memory, std::size_t) noexcept { detail::release_pinned(memory); }
+
+  const PageLockedMemoryPool& pool() const { return pool_; }
+
+  template <class U>
+  friend bool operator==(const PooledAllocator& a, const PooledAllocator<U>& b) {
+    return a.pool() == b.pool();
+  }
+
+ private:
+  PageLockedMemoryPool pool_;
 };
 
 }  // namespace quarry
