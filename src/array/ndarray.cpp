@@ -8,9 +8,8 @@
 #include "array/format.hpp"
 
 namespace quarry {
-namespace {
 
-Stream choose_stream(const ArrayOptions& options) {
+Stream detail::stream_of(const ArrayOptions& options) {
   if (options.stream) {
     require<LogicError>(!options.device || *options.device == options.stream->device(), [&] {
       return fmt::format("an array on {} with a stream of {}", to_string(*options.device),
@@ -19,14 +18,12 @@ Stream choose_stream(const ArrayOptions& options) {
     return *options.stream;
   }
   const Device device = options.device.value_or(Device());
-  const Stream* const guarded = detail::guarded_stream(device);
+  const Stream* const guarded = guarded_stream(device);
   return guarded ? *guarded : default_stream(device);
 }
 
-}  // namespace
-
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options)
-    : DeviceNDArrayBase(dtype, shape, choose_stream(options), options.order) {}
+    : DeviceNDArrayBase(dtype, shape, detail::stream_of(options), options.order) {}
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream,
                                      Order order)

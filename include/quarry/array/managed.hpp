@@ -1,2 +1,79 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/array/creation.hpp>
+#include <quarry/array/host_visible.hpp>
+
+#include <algorithm>
+
+namespace quarry {
+
+/// An array in memory whose pages move to where they are used, on a device or the host. On a GPU
+/// without the attribute CONCURRENT_MANAGED_ACCESS the host must not touch it while any kernel
+/// runs. Each array is an allocation of the driver's.
+template <class T>
+using ManagedNDArray = HostVisibleNDArray<T, MemorySpace::managed>;
+
+struct ManagedOptions {
+  std::optional<Stream> stream = std::nullopt;
+  std::optional<Device> device = std::nullopt;
+  Order order = Order::c;
+  /// Every stream may use it at once; otherwise the host alone, until it is attached (see attach).
+  bool attach_global = true;
+};
+
+namespace detail {
+HostVisibleMemory managed_memory(const Layout& layout, std::size_t itemsize,
+                                 const ManagedOptions& options);
+template <class T>
+ManagedNDArray<T> managed_with_layout(const Layout& layout, const ManagedOptions& options) {
+  const HostVisibleMemory memory = managed_memory(layout, sizeof(T), options);
+  return {DeviceNDArray<T>(layout, memory.buffer->data(), memory.buffer), memory.data};
+}
+/// Fills fresh memory on the host.
+template <class T>
+ManagedNDArray<T> zeroed(ManagedNDArray<T> array) {
+  std::fill_n(array.host_pointer(), array.size(), T{});
+  return array;
+}
+}  // namespace detail
+
+/// Uninitialised.
+template <Element T>
+ManagedNDArray<T> managed_array(const Shape& shape, const ManagedOptions& options = {}) {
+  return detail::managed_with_layout<T>({shape, dense_strides(shape, sizeof(T), options.order)},
+                                        options);
+}
+/// With the shape and the order of axes of `like`, on its device and in its stream.
+template <class T>
+ManagedNDArray<std::remove_const_t<T>> managed_array_like(const DeviceNDArray<T>& like,
+                                                          ManagedOptions options = {}) {
+  if (!options.stream && !options.device) options.stream = detail::stream_for(like);
+  return detail::managed_with_layout<std::remove_const_t<T>>(
+      detail::layout_like(like.layout(), sizeof(T)), options);
+}
+template <HostArray H>
+auto managed_array_like(const H& like, const ManagedOptions& options = {}) {
+  using T = host_value_t<const H>;
+  return detail::managed_with_layout<T>(detail::layout_like(host_ref(like).layout, sizeof(T)),
+                                        options);
+}
+
+/// PyCUDA's names.
+template <Element T>
+ManagedNDArray<T> managed_empty(const Shape& shape, const ManagedOptions& options = {}) {
+  return managed_array<T>(shape, options);
+}
+template <Element T>
+ManagedNDArray<T> managed_zeros(const Shape& shape, const ManagedOptions& options = {}) {
+  return detail::zeroed(managed_array<T>(shape, options));
+}
+template <class A>
+auto managed_empty_like(const A& like, const ManagedOptions& options = {}) {
+  return managed_array_like(like, options);
+}
+template <class A>
+auto managed_zeros_like(const A& like, const ManagedOptions& options = {}) {
+  return detail::zeroed(managed_array_like(like, options));
+}
+
+}  // namespace quarry

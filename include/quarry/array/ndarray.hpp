@@ -111,6 +111,9 @@ constexpr bool in_range(const S& value) {
 /// The stream of an operation on `array`: the given one, else the scope's (StreamGuard), else the
 /// array's. Throws LogicError if it is a stream of another device.
 const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given = nullptr);
+/// The stream that the options ask for: the given one, else the scope's, else the device's default
+/// stream. Throws LogicError if stream and device do not agree.
+Stream stream_of(const ArrayOptions& options);
 /// Memory and layout of an array like `array` in C order (or the order of its axes for
 /// `keep_order`).
 struct ReshapedLayout {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/ndarray.hpp>
+#include <quarry/memory/host_memory.hpp>
+#include <quarry/memory/managed.hpp>
+
+#include <span>
+
+namespace quarry {
+
+namespace detail {
+/// Bytes from element 0 to the one at `position`. Throws IndexError.
+std::int64_t element_offset(const Layout& layout, std::span<const std::int64_t> position);
+/// Bytes from the first to the last element of an array.
+std::span<std::byte> bytes_of(const DeviceNDArrayBase& array);
+void require_view(const ReshapedLayout& plan, const Layout& from, const Shape& to);
+void require_c_contiguous(const DeviceNDArrayBase& array);
+}  // namespace detail
+
+/// An array whose elements the host can use too; see MappedNDArray and ManagedNDArray. It goes into
+/// every expression and function as a DeviceNDArray, without a copy, and its views are of its own
+/// type. What the host reads and writes is not ordered with the work in streams: synchronise the
+/// stream first. A name can be rebound to another such array only; `a(all) = e` and `a.assign(e)`
+/// write into it.
+template <class T, MemorySpace where>
+class HostVisibleNDArray : public DeviceNDArray<T> {
+  using Base = DeviceNDArray<T>;
+
+ public:
+  using typename Base::value_type;
+
+  /// An array whose element 0 the host sees at `host`.
+  HostVisibleNDArray(const Base& array, std::byte* host) : Base(array), host_(host) {}
+  HostVisibleNDArray(const HostVisibleNDArray&) = default;
+  HostVisibleNDArray(HostVisibleNDArray&&) noexcept = default;
+  /// A read-only view of the same memory.
+  HostVisibleNDArray(const HostVisibleNDArray<value_type, where>& other) requires(Base::read_only)
+      : Base(other), host_(reinterpret_cast<std::byte*>(other.host_pointer())) {}
+
+  HostVisibleNDArray& operator=(const HostVisibleNDArray&) & = default;
+  HostVisibleNDArray& operator=(HostVisibleNDArray&&) & noexcept = default;
+  void operator=(const HostVisibleNDArray& other) && { this->assign(other); }
+  // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
+  void operator=(HostVisibleNDArray&& other) && { this->assign(other); }
+  template <detail::OtherThan<HostVisibleNDArray> X>
+  void operator=(const X& x) && {
+    static_cast<Base&&>(*this) = x;
+  }
+  template <detail::OtherThan<HostVisibleNDArray> X>
+  HostVisibleNDArray& operator=(const X&) & = delete;
+
+  /// Where the host sees element 0.
+  T* host_pointer() const { return reinterpret_cast<T*>(host_); }
+  /// The element; negative indices count from the end. Throws IndexError.
+  template <Integer... I>
+  T& at(I... indices) const {
+    const std::int64_t position[] = {Extent(indices).value..., 0};
+    return *reinterpret_cast<T*>(host_ +
+                                 detail::element_offset(this->layout_, {position, sizeof...(I)}));
+  }
+  /// The elements in C order. Throws LogicError if they do not lie so.
+  std::span<T> host_span() const {
+    detail::require_c_contiguous(*this);
+    return {host_pointer(), static_cast<std::size_t>(this->size())};
+  }
+  T* begin() const { return host_span().data(); }
+  T* end() const { return begin() + this->size(); }
+
+  template <std::convertible_to<Index>... I>
+  HostVisibleNDArray operator()(const I&... entries) const {
+    return seen(Base::operator()(entries...));
+  }
+  HostVisibleNDArray operator[](const Index& entry) const { return (*this)(entry); }
+  /// A view. Throws ShapeError where only a copy could have the shape.
+  HostVisibleNDArray reshape(const Shape& to, Order order = Order::c) const {
+    const Order read = resolve_order(order, this->layout_, this->dtype_.itemsize());
+    detail::require_view(detail::plan_reshape(*this, to, read), this->layout_, to);
+    return seen(Base::reshape(to, order));
+  }
+  HostVisibleNDArray ravel(Order order = Order::c) const { return reshape(Shape{-1}, order); }
+  HostVisibleNDArray transpose() const { return seen(Base::transpose()); }
+  HostVisibleNDArray transpose(std::initializer_list<std::int64_t> axes) const {
+    return seen(Base::transpose(axes));
+  }
+  HostVisibleNDArray squeeze() const { return seen(Base::squeeze()); }
+  HostVisibleNDArray squeeze(std::initializer_list<std::int64_t> axes) const {
+    return seen(Base::squeeze(axes));
+  }
+  /// Views of `section` elements of a 1-d array; the last may be smaller.
+  std::vector<HostVisibleNDArray> split(std::int64_t section) const {
+    std::vector<HostVisibleNDArray> parts;
+    for (const Base& part : Base::split(section)) parts.push_back(seen(part));
+    return parts;
+  }
+  HostVisibleNDArray bind(const Stream& stream) const { return seen(Base::bind(stream)); }
+
+  /// Says who may touch the allocation that the array lies in, from this place of the stream on; at
+  /// first that is what `attach_global` said.
+  void attach(Attach how) const requires(where == MemorySpace::managed) {
+    attach(how, detail::stream_for(*this));
+  }
+  void attach(Attach how, const Stream& stream) const requires(where == MemorySpace::managed) {
+    detail::attach_managed(*this->buffer_, how, detail::stream_for(*this, &stream));
+  }
+  /// Moves the pages of the elements to a device, or with Device::cpu() to the host, in the order
+  /// of the stream.
+  void prefetch(const Device& to) const requires(where == MemorySpace::managed) {
+    prefetch(to, detail::stream_for(*this));
+  }
+  void prefetch(const Device& to, const Stream& stream) const
+      requires(where == MemorySpace::managed) {
+    detail::prefetch_managed(*this->buffer_, detail::bytes_of(*this), to,
+                             detail::stream_for(*this, &stream));
+  }
+  /// How the pages of the elements will be used, by a device or with Device::cpu() by the host.
+  void advise(Advice advice, const Device& about) const requires(where == MemorySpace::managed) {
+    detail::advise_managed(*this->buffer_, detail::bytes_of(*this), advice, about);
+  }
+  void advise(Advice advice) const requires(where == MemorySpace::managed) {
+    advise(advice, this->device());
+  }
+
+ private:
+  HostVisibleNDArray seen(const Base& view) const {
+    return {view, host_ + (view.device_pointer() - this->data_)};
+  }
+
+  std::byte* host_;
+};
+
+}  // namespace quarry
