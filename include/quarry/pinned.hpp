@@ -1,2 +1,223 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/array/creation.hpp>
+#include <quarry/memory/registered.hpp>
+#if __has_include(<xtensor/containers/xarray.hpp>)
+#include <xtensor/containers/xadapt.hpp>
+#include <xtensor/containers/xarray.hpp>
+#else
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xarray.hpp>
+#endif
+
+#include <algorithm>
+
+/// xtensor arrays in page-locked, aligned and registered host memory. <quarry/xtensor.hpp> includes
+/// this.
+namespace quarry {
+
+/// An xtensor array in C or F order whose memory `A` gives.
+template <class T, class A>
+using HostContainer = xt::xarray_container<xt::uvector<T, A>, xt::layout_type::dynamic,
+                                           xt::dynamic_shape<std::size_t>>;
+/// In page-locked memory; see PinnedAllocator. A container that such a one is moved to keeps its
+/// memory; `noalias(p) = e` writes into it, and `p = e` takes new memory, page-locked with the
+/// default options.
+template <class T>
+using PinnedArray = HostContainer<T, PinnedAllocator<T>>;
+template <class T>
+using AlignedArray = HostContainer<T, AlignedAllocator<T>>;
+
+struct PinnedOptions {
+  std::optional<Device> device = std::nullopt;  ///< the current device if none
+  Order order = Order::c;
+  bool portable = false;        ///< page-locked for every GPU
+  bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
+};
+struct AlignedOptions {
+  Order order = Order::c;
+  std::size_t alignment = AlignedAllocator<char>::page;
+};
+
+namespace detail {
+
+template <class T>
+PinnedAllocator<T> allocator_of(const PinnedOptions& options) {
+  return PinnedAllocator<T>(
+      {.portable = options.portable, .write_combined = options.write_combined}, options.device);
+}
+template <class T>
+AlignedAllocator<T> allocator_of(const AlignedOptions& options) {
+  return AlignedAllocator<T>(options.alignment);
+}
+
+/// Uninitialised, with a dense layout.
+template <class T, class A>
+HostContainer<T, A> container(const Layout& layout, const A& allocator) {
+  using C = HostContainer<T, A>;
+  byte_count(layout.shape, sizeof(T));  // throws for extents that have no meaning
+  C result(typename C::storage_type(allocator), {0}, {1});
+  const typename C::shape_type shape(layout.shape.begin(), layout.shape.end());
+  if (is_c_contiguous(layout, sizeof(T))) {
+    result.resize(shape, xt::layout_type::row_major);
+  } else if (is_f_contiguous(layout, sizeof(T))) {
+    result.resize(shape, xt::layout_type::column_major);
+  } else {
+    typename C::strides_type strides;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      strides.push_back(layout.strides[d] / static_cast<std::int64_t>(sizeof(T)));
+    }
+    result.resize(shape, strides);
+  }
+  return result;
+}
+template <class T, class Options>
+auto container_of_shape(const Shape& shape, const Options& options) {
+  return container<T>({shape, dense_strides(shape, sizeof(T), options.order)},
+                      allocator_of<T>(options));
+}
+
+template <class C>
+C zeroed_container(C array) {
+  std::fill_n(array.data(), array.size(), typename C::value_type{});
+  return array;
+}
+
+template <HostArray H>
+Layout layout_of(const H& array) {
+  return host_ref(array).layout;
+}
+inline Layout layout_of(const DeviceNDArrayBase& array) { return array.layout(); }
+
+template <class A>
+struct ElementOf {
+  using type = host_value_t<const A>;
+};
+template <class A>
+requires std::is_base_of_v<DeviceNDArrayBase, A>
+struct ElementOf<A> {
+  using type = typename A::value_type;
+};
+template <class A>
+using element_of_t = typename ElementOf<A>::type;
+
+/// The layout of `array`. Throws LogicError if it is contiguous in neither order.
+template <class A>
+Layout dense_layout_of(const A& array) {
+  const Layout layout = layout_of(array);
+  constexpr std::size_t itemsize = sizeof(element_of_t<A>);
+  require<LogicError>(is_c_contiguous(layout, itemsize) || is_f_contiguous(layout, itemsize), [&] {
+    return "an array of shape " + to_string(layout.shape) + " and strides " +
+           to_string(layout.strides) + " is contiguous in neither C nor F order";
+  });
+  return layout;
+}
+
+/// An xtensor adaptor over elements at `data`; owns nothing.
+template <class T>
+auto adapt(T* data, const Layout& layout) {
+  std::vector<std::size_t> shape(layout.shape.begin(), layout.shape.end());
+  std::vector<std::ptrdiff_t> strides;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    strides.push_back(shape[d] == 1 ? 0 : layout.strides[d] / static_cast<std::int64_t>(sizeof(T)));
+  }
+  return xt::adapt(data, static_cast<std::size_t>(element_count(layout.shape)), xt::no_ownership(),
+                   shape, strides);
+}
+
+}  // namespace detail
+
+/// Uninitialised, in page-locked memory. Throws MemoryError.
+template <Element T>
+PinnedArray<T> pinned_array(const Shape& shape, const PinnedOptions& options = {}) {
+  return detail::container_of_shape<T>(shape, options);
+}
+/// With the shape and the order of axes of a host array or of one on a device.
+template <class A>
+auto pinned_array_like(const A& like, const PinnedOptions& options = {}) {
+  using T = detail::element_of_t<A>;
+  return detail::container<T>(detail::layout_like(detail::layout_of(like), sizeof(T)),
+                              detail::allocator_of<T>(options));
+}
+
+/// PyCUDA's names. The `_like` take the order of an array that is contiguous in C or F order, and
+/// throw LogicError for others.
+template <Element T>
+PinnedArray<T> pagelocked_empty(const Shape& shape, const PinnedOptions& options = {}) {
+  return pinned_array<T>(shape, options);
+}
+template <Element T>
+PinnedArray<T> pagelocked_zeros(const Shape& shape, const PinnedOptions& options = {}) {
+  return detail::zeroed_container(pinned_array<T>(shape, options));
+}
+template <class A>
+auto pagelocked_empty_like(const A& like, const PinnedOptions& options = {}) {
+  using T = detail::element_of_t<A>;
+  return detail::container<T>(detail::dense_layout_of(like), detail::allocator_of<T>(options));
+}
+template <class A>
+auto pagelocked_zeros_like(const A& like, const PinnedOptions& options = {}) {
+  return detail::zeroed_container(pagelocked_empty_like(like, options));
+}
+
+/// In pageable memory that begins at a multiple of the alignment, a power of two. Uninitialised.
+template <Element T>
+AlignedArray<T> aligned_empty(const Shape& shape, const AlignedOptions& options = {}) {
+  return detail::container_of_shape<T>(shape, options);
+}
+template <Element T>
+AlignedArray<T> aligned_zeros(const Shape& shape, const AlignedOptions& options = {}) {
+  return detail::zeroed_container(aligned_empty<T>(shape, options));
+}
+/// In the order of `like`; throws LogicError if it is contiguous in neither.
+template <class A>
+auto aligned_empty_like(const A& like, const AlignedOptions& options = {}) {
+  using T = detail::element_of_t<A>;
+  return detail::container<T>(detail::dense_layout_of(like), detail::allocator_of<T>(options));
+}
+template <class A>
+auto aligned_zeros_like(const A& like, const AlignedOptions& options = {}) {
+  return detail::zeroed_container(aligned_empty_like(like, options));
+}
+
+/// A host array that is page-locked while this lives; T is const for a read-only one.
+template <class T>
+class RegisteredArray {
+ public:
+  RegisteredArray(const HostRef& array, const RegisterOptions& options,
+                  std::shared_ptr<void> base = nullptr)
+      : array_(array),
+        memory_(detail::span_of(array).data, detail::span_of(array).bytes, options,
+                std::move(base)) {}
+
+  /// An xtensor adaptor on the same elements, as lasting as the array itself.
+  auto array() const { return detail::adapt(reinterpret_cast<T*>(array_.data), array_.layout); }
+  const RegisteredHostMemory& memory() const { return memory_; }
+  /// Waits for the streams that have used the array and unlocks it. A second call throws
+  /// LogicError.
+  void unregister() { memory_.unregister(); }
+  /// The array itself if it was handed over, else nullptr.
+  const std::shared_ptr<void>& base() const { return memory_.base(); }
+
+ private:
+  HostRef array_;
+  RegisteredHostMemory memory_;
+};
+
+/// Page-locks a host array where it lies. One that is a name must outlive the result; one that is
+/// handed over (std::move) lives with it.
+template <HostArray H>
+[[nodiscard]] auto register_host_memory(H& array, const RegisterOptions& options = {}) {
+  using T = std::remove_pointer_t<decltype(array.data())>;
+  return RegisteredArray<T>(host_ref(array), options);
+}
+template <HostArray H>
+requires(!std::is_reference_v<H>)
+    [[nodiscard]] auto register_host_memory(H&& array, const RegisterOptions& options = {}) {
+  using T = std::remove_pointer_t<decltype(array.data())>;
+  auto base = std::make_shared<H>(std::move(array));
+  const HostRef ref = host_ref(*base);
+  return RegisteredArray<T>(ref, options, std::move(base));
+}
+
+}  // namespace quarry

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/array/creation.hpp>
-#if __has_include(<xtensor/containers/xarray.hpp>)
-#include <xtensor/containers/xadapt.hpp>
-#include <xtensor/containers/xarray.hpp>
-#else
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xarray.hpp>
-#endif
+#include <quarry/array/host_visible.hpp>
+#include <quarry/pinned.hpp>
 
 /// xtensor in and out. Containers, tensors, adaptors and views with memory of their own go to the
 /// device as they lie (see to_device, copy_to_host); lazy xtensor expressions are evaluated first.
@@ -38,14 +33,12 @@ auto xadapt(const DeviceNDArray<T>& array) {
   require<LogicError>(array.device().is_cpu(), [&] {
     return "xadapt: the array is on " + to_string(array.device()) + ", not in host memory";
   });
-  std::vector<std::size_t> shape(array.shape().begin(), array.shape().end());
-  std::vector<std::ptrdiff_t> strides;
-  for (std::size_t d = 0; d < array.ndim(); ++d) {
-    strides.push_back(shape[d] == 1 ? 0
-                                    : array.strides()[d] / static_cast<std::int64_t>(sizeof(T)));
-  }
-  return xt::adapt(reinterpret_cast<T*>(array.device_pointer()),
-                   static_cast<std::size_t>(array.size()), xt::no_ownership(), shape, strides);
+  return detail::adapt(reinterpret_cast<T*>(array.device_pointer()), array.layout());
+}
+/// The same for a mapped or managed array on any device.
+template <class T, MemorySpace where>
+auto xadapt(const HostVisibleNDArray<T, where>& array) {
+  return detail::adapt(array.host_pointer(), array.layout());
 }
 
 }  // namespace quarry
