@@ -1,2 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/memory/adaptor.hpp>
+
+#include <memory>
+
+namespace quarry {
+
+/// Lets no more than `limit` bytes be allocated at a time. Threads that race are refused only when
+/// there is no room for them.
+class Limit : public detail::Adaptor<Limit> {
+ public:
+  static constexpr const char* kind = "limit";
+  Limit(Resource upstream, std::size_t limit);
+
+  /// Throws MemoryError whose report has what is asked for, what is allocated (live) and the limit.
+  void* allocate(const Stream& stream, std::size_t bytes,
+                 std::size_t alignment = Resource::default_alignment) const;
+  using Adaptor::deallocate;
+  void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                  std::size_t bytes, std::size_t alignment) const noexcept;
+
+  std::size_t outstanding() const;  ///< bytes that are allocated
+  std::size_t limit() const;
+  /// Throws LogicError, and keeps the old limit, if more than `bytes` are allocated.
+  void set_limit(std::size_t bytes) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace quarry

@@ -1,2 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/memory/adaptor.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quarry {
+
+/// The calls that led to a place, the innermost first; without entries where none were recorded.
+struct CallStack {
+  std::vector<void*> addresses;
+
+  static CallStack here();
+  bool empty() const { return addresses.empty(); }
+};
+/// One call a line: its function if the program exports it (link with -rdynamic), the file, the
+/// address in it.
+std::string to_string(const CallStack& stack);
+
+/// An allocation that has not been freed.
+struct TrackedAllocation {
+  std::uint64_t number = 0;  ///< 1 is the adaptor's first
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+  std::size_t alignment = 0;
+  std::uintptr_t stream = 0;  ///< Stream::handle()
+  CallStack stack;
+};
+/// "#3: 1024 bytes at 0x7f00 of stream 0x0", and its stack.
+std::string to_string(const TrackedAllocation& allocation);
+
+/// A deallocation that fits no allocation, or another size or alignment.
+struct TrackingError {
+  std::string message;
+  void* memory = nullptr;
+  CallStack stack;  ///< of the deallocation
+};
+
+/// Remembers every allocation until it is freed. A free of memory that it does not know is not
+/// passed on; one with a wrong size is, with the right one.
+class Tracking : public detail::Adaptor<Tracking> {
+ public:
+  static constexpr const char* kind = "tracking";
+  /// With stacks each call costs some microseconds.
+  explicit Tracking(Resource upstream, bool with_stacks = false);
+
+  /// Throws LogicError if the upstream hands out what it has handed out already.
+  void* allocate(const Stream& stream, std::size_t bytes,
+                 std::size_t alignment = Resource::default_alignment) const;
+  using Adaptor::deallocate;
+  void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                  std::size_t bytes, std::size_t alignment) const noexcept;
+
+  void set_stacks(bool on) const;  ///< for allocations from now on
+  /// In the order in which they were made.
+  std::vector<TrackedAllocation> outstanding() const;
+  std::size_t outstanding_bytes() const;
+  /// Oldest first.
+  std::vector<TrackingError> errors() const;
+  /// Called at each error from now on, where the memory is freed; what it throws is ignored.
+  void on_error(std::function<void(const TrackingError&)> handler) const;
+  /// Everything that is outstanding, and the errors.
+  void report(std::ostream& out) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace quarry
