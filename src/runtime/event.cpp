@@ -7,13 +7,16 @@ namespace quarry {
 
 struct Event::State {
   State(backend::Device& on, const backend::EventOptions& options)
-      : device(&on), native(on.create_event(options)) {}
+      : State(on, on.create_event(options), options.interprocess) {}
+  State(backend::Device& on, backend::Event handle, bool interprocess)
+      : device(&on), native(handle), is_shared(interprocess) {}
   ~State() { device->destroy_event(native); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   backend::Device* device;
   backend::Event native;
+  bool is_shared;  ///< other processes can open it
 };
 
 namespace {
@@ -22,6 +25,11 @@ void require_same_device(const Event& event, const Device& other) {
   require<LogicError>(event.device() == other, [&] {
     return "an event of " + to_string(event.device()) + " used on " + to_string(other);
   });
+}
+
+void require_gpu(const Device& device) {
+  require<LogicError>(!device.is_cpu(),
+                      "events of the CPU device cannot be shared between processes");
 }
 
 }  // namespace
@@ -61,6 +69,26 @@ void Event::wait(const Stream& stream) const {
 void Event::wait() const {
   const Stream* const guarded = detail::guarded_stream(device());
   wait(guarded ? *guarded : default_stream(device()));
+}
+
+IpcBytes Event::ipc_handle() const {
+  require_gpu(device());
+  require<LogicError>(state_->is_shared,
+                      "Event::ipc_handle: make the event with interprocess = true, timing = false");
+  return state_->device->export_event(state_->native);
+}
+
+Event Event::from_ipc_handle(const IpcBytes& handle, const Device& device) {
+  require_gpu(device);
+  backend::Device& on = device.backend();
+  try {
+    return Event(std::make_shared<State>(on, on.import_event(handle), true));
+  } catch (const LogicError& e) {
+    throw LogicError(
+        std::string("Event::from_ipc_handle: no event of another process can be opened with these "
+                    "bytes (in the process that exported it the event itself is used): ") +
+        e.what());
+  }
 }
 
 float Event::elapsed_time(const Event& end) const {

@@ -47,6 +47,17 @@ constexpr ErrorText errors[] = {
     QUARRY_FAKE_ERROR(CUDA_ERROR_SYSTEM_NOT_READY, "system not yet initialized"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
                       "system has unsupported display driver / cuda driver combination"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_MAP_FAILED, "mapping of buffer object failed"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+                      "peer access is not supported between these two devices"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+                      "part or all of the requested memory range is already mapped"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+                      "pointer does not correspond to a registered memory region"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_OPERATING_SYSTEM,
+                      "OS call failed or operation not supported on this OS"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 #undef QUARRY_FAKE_ERROR
 };
@@ -103,6 +114,10 @@ int h200(CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
       return 3;
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
     case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:

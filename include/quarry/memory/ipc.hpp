@@ -1,2 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/memory/device_pointer.hpp>
+#include <quarry/runtime/event.hpp>
+
+#include <optional>
+
+/// Device memory that another process can open. The unit is an allocation of the driver: a pool
+/// makes many arrays of one, and whoever opens it can reach them all. It works for the memory of
+/// device_resource and of pools over it, which is where arrays come from unless somebody says
+/// otherwise; everything else throws LogicError. The process that exports keeps the memory alive
+/// until the others have closed it, and says when its contents are there (see Event::ipc_handle).
+namespace quarry {
+
+/// How another process finds an address: the handle opens the allocation of `bytes` bytes; the
+/// address is `offset` bytes into it.
+struct IpcMemory {
+  IpcBytes handle{};
+  std::size_t offset = 0, bytes = 0;
+  Device device;
+};
+IpcMemory get_ipc_handle(const DevicePtr& memory);
+
+/// The handle alone, of memory that is the start of its allocation; throws LogicError for an
+/// address within one.
+IpcBytes mem_get_ipc_handle(const DevicePtr& memory);
+IpcBytes mem_get_ipc_handle(const void* memory);
+
+/// An allocation of another process. Opened twice, on one device, it is one mapping at one address.
+/// Moves only; what buffer() returned keeps the memory after close().
+class IPCMemoryHandle {
+ public:
+  /// Throws LogicError in the process that exported it, for bytes that are no handle, for memory
+  /// that is not there any more or that `device` cannot reach, and on the CPU device.
+  explicit IPCMemoryHandle(const IpcBytes& handle, const Device& device = {});
+  IPCMemoryHandle(IPCMemoryHandle&&) noexcept = default;
+  IPCMemoryHandle& operator=(IPCMemoryHandle&&) noexcept = default;
+
+  /// Waits for the device and closes; throws LogicError the second time.
+  void close();
+  bool is_open() const { return buffer_ != nullptr; }
+
+  // All of these throw LogicError after close().
+  std::byte* device_pointer() const { return buffer()->data(); }
+  std::size_t size() const { return buffer()->bytes(); }
+  const std::shared_ptr<Buffer>& buffer() const;
+
+ private:
+  std::shared_ptr<Buffer> buffer_;
+};
+
+}  // namespace quarry

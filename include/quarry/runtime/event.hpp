@@ -2,7 +2,13 @@
 #pragma once
 #include <quarry/runtime/stream.hpp>
 
+#include <array>
+
 namespace quarry {
+
+/// What the driver gives to other processes to open an event or memory with; plain bytes that can
+/// go through a pipe or a file.
+using IpcBytes = std::array<std::byte, 64>;
 
 struct EventOptions {
   bool timing = true;
@@ -32,10 +38,19 @@ class Event {
   float time_since(const Event& earlier) const { return earlier.elapsed_time(*this); }
   float time_till(const Event& later) const { return elapsed_time(later); }
 
+  /// With which another process opens this event, while this one keeps it. Throws LogicError unless
+  /// it was made with interprocess = true and timing = false, and on the CPU device.
+  IpcBytes ipc_handle() const;
+  /// Another process's event; both see each other's record(). Throws LogicError for bytes that are
+  /// no handle, in the process that exported it, and on the CPU device.
+  static Event from_ipc_handle(const IpcBytes& handle, const Device& device = {});
+
   struct State;
   State& state() const { return *state_; }
 
  private:
+  explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
   std::shared_ptr<State> state_;
 };
 
