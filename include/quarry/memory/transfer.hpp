@@ -10,6 +10,10 @@
 
 namespace quarry {
 
+namespace kernels {
+struct program;
+}
+
 /// Host memory seen as an array; owns nothing. Strides in bytes.
 struct HostRef {
   std::byte* data;
@@ -73,18 +77,28 @@ struct DeviceRef {
   Buffer* buffer;
 };
 
-/// Copies between arrays of the same shape and dtype, in any layout; only elements of the
-/// destination are written. Throw ShapeError, DTypeError with both sides in the text, AliasError
-/// for a destination whose elements share memory. With `blocking` they return when the copy is
-/// done; without it the host memory of an upload may be reused on return, and the host memory of a
-/// download must live until `stream` is there.
-void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking);
-void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking);
+/// Copies between arrays of the same shape, in any layout; only elements of the destination are
+/// written. `convert` is the program of one input that makes elements of the destination's dtype
+/// from those of the source; without it the dtypes must agree. Throw ShapeError, DTypeError with
+/// both sides in the text, AliasError for a destination whose elements share memory, LogicError for
+/// host memory at no address. With `blocking` they return when the copy is done. Without it they
+/// never wait for `stream`: pageable host memory of an upload may be reused on return, page-locked
+/// memory when the stream is there; the host memory of a download must live until then, but for
+/// arrays of this library, which may be dropped.
+void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
+            const kernels::program* convert = nullptr);
+void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking,
+              const kernels::program* convert = nullptr);
 /// Also between devices; the source broadcasts to the destination's shape. Overlap is as if through
 /// a temporary. Queued in `stream`, a stream of the destination's device.
-void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& stream);
+void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& stream,
+                   const kernels::program* convert = nullptr);
 /// Every element becomes the one at `value` (host memory, of the array's dtype). Queued in
 /// `stream`.
 void fill_elements(const DeviceRef& to, const void* value, const Stream& stream);
+
+/// Measures for a few milliseconds how copies to and from a GPU are carried best on this machine,
+/// and uses that from then on; otherwise constants are used. Nothing happens for the CPU device.
+void calibrate_transfers(const Device& device = {});
 
 }  // namespace quarry

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/transfer.hpp>
+
+namespace quarry {
+
+void calibrate_transfers(const Device&) {}
+
+}  // namespace quarry

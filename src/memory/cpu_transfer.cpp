@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/cpu_transfer.hpp"
+
+#include <memory>
+
+#include "memory/strided_copy.hpp"
+#include "memory/transfer_thresholds.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry::memory {
+namespace {
+
+using enum backend::Direction;
+
+struct Side {
+  std::byte* data;
+  const Layout& layout;
+};
+
+void queue(const Side& to, const Side& from, std::size_t itemsize, const kernels::program* program,
+           const Stream& stream) {
+  if (!program) {
+    return copy_strided(to.data, to.layout, from.data, from.layout.strides, itemsize, stream);
+  }
+  const runtime::Operand operands[] = {{to.data, &to.layout}, {from.data, &from.layout}};
+  runtime::launch_map(*program, operands, nullptr, stream);
+}
+
+void copy_block(backend::Direction direction, void* to, const void* from, const Layout& layout,
+                DType type, const Stream& stream, bool waits) {
+  const auto bytes = static_cast<std::size_t>(byte_count(layout.shape, type.itemsize()));
+  stream.state().device->copy({direction, to, from, bytes}, stream.state().native, waits);
+}
+
+/// The stream is busy: it gets a copy of the host's elements, which goes when it has been read.
+void upload_later(const DeviceRef& to, const HostRef& from, const Stream& stream,
+                  const kernels::program* program) {
+  const std::size_t itemsize = from.dtype.itemsize();
+  const TransferPlan plan = plan_transfer({.shape = from.layout.shape,
+                                           .host = from.layout.strides,
+                                           .device = to.layout.strides,
+                                           .itemsize = itemsize,
+                                           .page_locked = false,
+                                           .waits = false,
+                                           .batches = false},
+                                          default_thresholds());
+  const auto memory = std::make_shared<std::unique_ptr<std::byte[]>>(
+      std::make_unique_for_overwrite<std::byte[]>(plan.bytes));
+  gather(plan.host, from.data + plan.host_offset, 0, plan.bytes, memory->get());
+  const Layout there{plan.packed.shape, plan.device};
+  queue({to.data + plan.device_offset, there}, {memory->get(), plan.packed}, itemsize, program,
+        stream);
+  stream.add_callback([memory](const Stream&) { memory->reset(); });
+}
+
+}  // namespace
+
+void upload_on_cpu(const DeviceRef& to, const HostRef& from, const Stream& stream, bool waits,
+                   const kernels::program* program) {
+  if (!waits && !stream.is_done()) return upload_later(to, from, stream, program);
+  const std::size_t itemsize = from.dtype.itemsize();
+  if (!program && same_block(to.layout, from.layout, itemsize)) {
+    return copy_block(host_to_device, to.data, from.data, to.layout, to.dtype, stream, true);
+  }
+  queue({to.data, to.layout}, {from.data, from.layout}, itemsize, program, stream);
+  stream.synchronize();
+}
+
+void download_on_cpu(const HostRef& to, const DeviceRef& from, const Stream& stream, bool waits,
+                     const kernels::program* program) {
+  const std::size_t itemsize = from.dtype.itemsize();
+  if (!program && same_block(to.layout, from.layout, itemsize)) {
+    // the host's memory is as good as the device's, to which copies do not wait
+    return copy_block(waits ? device_to_host : device_to_device, to.data, from.data, to.layout,
+                      to.dtype, stream, waits);
+  }
+  queue({to.data, to.layout}, {from.data, from.layout}, itemsize, program, stream);
+  if (waits) stream.synchronize();
+}
+
+}  // namespace quarry::memory

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FOR HELPER G: read src/memory/READ_ME_HELPER_G_measurements.txt (GPU measurements), then remove this line
+#include "memory/host_transfer.hpp"
+
+#include <quarry/memory/host_memory.hpp>
+
+#include <memory>
+#include <vector>
+
+#include "memory/landing.hpp"
+#include "memory/staging.hpp"
+#include "memory/staging_ring.hpp"
+#include "memory/strided_copy.hpp"
+#include "memory/transfer_thresholds.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry::memory {
+namespace {
+
+using enum backend::Direction;
+
+backend::Device& device_of(const Stream& stream) { return *stream.state().device; }
+
+void synchronize(const Stream& stream) { device_of(stream).synchronize(stream.state().native); }
+void synchronize(std::span<const Stream> streams) {
+  for (const Stream& s : streams) synchronize(s);
+}
+
+/// Whether nothing that was queued before is still to run. An event, since the legacy stream counts
+/// work of other streams that a look at the stream alone may not see.
+bool is_idle(const Stream& stream) {
+  backend::Device& device = device_of(stream);
+  const backend::Event event = device.create_event({.timing = false});
+  bool done = false;
+  try {
+    device.record(event, stream.state().native);
+    done = device.query(event);
+  } catch (...) {
+    device.destroy_event(event);
+    throw;
+  }
+  device.destroy_event(event);
+  return done;
+}
+
+/// Page-locked memory of the library, kept until `stream` is there, or of somebody else.
+bool is_page_locked(const HostRef& host, const Stream& stream, std::size_t probe_bytes) {
+  const std::size_t itemsize = host.dtype.itemsize();
+  const ByteBounds bounds = byte_bounds(host.layout, itemsize);
+  const std::byte* const first = host.data + bounds.lowest;
+  const auto bytes = static_cast<std::size_t>(bounds.past - bounds.lowest);
+  if (const auto buffer = quarry::detail::find_host_buffer(first, bytes)) {
+    buffer->used_on(stream);
+    return true;
+  }
+  if (bytes <= probe_bytes) return false;
+  const backend::PointerInfo info = device_of(stream).pointer_info(first);
+  if (info.kind == backend::PointerKind::pageable) return false;
+  const auto* const end = static_cast<const std::byte*>(info.base) + info.bytes;
+  return !info.base || info.bytes == 0 || first + bytes <= end;
+}
+
+/// One transfer between host memory and the device of `stream`.
+class Transfer {
+ public:
+  Transfer(const HostRef& host, const DeviceRef& device, const Stream& stream, bool waits,
+           bool down)
+      : stream_(stream),
+        backend_(device_of(stream)),
+        thresholds_(thresholds_of(backend_)),
+        input_{host.layout.shape,
+               host.layout.strides,
+               device.layout.strides,
+               host.dtype.itemsize(),
+               is_page_locked(host, stream, thresholds_.probe_bytes),
+               waits,
+               backend_.has_batched_copies(stream.state().native),
+               down},
+        plan_(plan_transfer(input_, thresholds_)),
+        host_(host.data + plan_.host_offset),
+        device_(device.data + plan_.device_offset) {
+    if (transfers_are_logged()) log_plan(backend_, down ? "download" : "upload", plan_, input_);
+  }
+
+  void up() {
+    if (plan_.route == Route::staged) return stage_up();
+    const std::shared_ptr<Buffer> holder = temporary(stream_);
+    std::byte* const to = holder ? holder->data() : device_;
+    const bool last = input_.waits && !holder;
+    if (plan_.route == Route::packed) {
+      const auto memory = heap();
+      gather(plan_.host, host_, 0, plan_.bytes, memory.get());
+      copy_bytes(host_to_device, to, memory.get(), last);
+    } else {
+      copy_locked(host_to_device, to, last);
+    }
+    if (!holder) return;
+    unpack(to);
+    if (input_.waits) synchronize(stream_);
+  }
+
+  void down() {
+    const std::shared_ptr<Buffer> holder = temporary(stream_);
+    std::byte* const from = holder ? holder->data() : device_;
+    if (holder) pack(from);
+    if (plan_.route == Route::staged) return stage_down(from);
+    if (plan_.route != Route::packed) return copy_locked(device_to_host, from, input_.waits);
+    const auto memory = heap();
+    copy_bytes(device_to_host, from, memory.get(), true);
+    scatter(plan_.host, host_, 0, plan_.bytes, memory.get());
+  }
+
+ private:
+  using Heap = std::unique_ptr<std::byte[]>;
+  Heap heap() const { return std::make_unique_for_overwrite<std::byte[]>(plan_.bytes); }
+
+  /// Memory for the packed bytes if they cannot land where they belong.
+  std::shared_ptr<Buffer> temporary(const Stream& home) const {
+    return plan_.lands ? nullptr : Buffer::allocate(plan_.bytes, home);
+  }
+  void unpack(const std::byte* from) const {
+    copy_strided(device_, {plan_.packed.shape, plan_.device}, from, plan_.packed.strides,
+                 input_.itemsize, stream_);
+  }
+  void pack(std::byte* to) const {
+    copy_strided(to, plan_.packed, device_, plan_.device, input_.itemsize, stream_);
+  }
+
+  void copy_bytes(backend::Direction direction, std::byte* on_device, std::byte* on_host,
+                  bool waits) const {
+    const bool up = direction == host_to_device;
+    backend_.copy({direction, up ? on_device : on_host, up ? on_host : on_device, plan_.bytes},
+                  stream_.state().native, waits);
+  }
+
+  /// The copy engine reads or writes the host memory as it lies.
+  void copy_locked(backend::Direction direction, std::byte* on_device, bool waits) const {
+    if (plan_.route == Route::direct) return copy_bytes(direction, on_device, host_, waits);
+    if (plan_.route == Route::batch) return copy_pieces(direction, on_device, waits);
+    const Rectangle& r = *plan_.rectangle;
+    const bool up = direction == host_to_device;
+    backend_.copy({.direction = direction,
+                   .to = up ? on_device : host_,
+                   .from = up ? host_ : on_device,
+                   .bytes = r.bytes,
+                   .rows = r.rows,
+                   .to_pitch = up ? r.device_pitch : r.host_pitch,
+                   .from_pitch = up ? r.host_pitch : r.device_pitch,
+                   .slices = r.slices,
+                   .to_slice = up ? r.device_slice : r.host_slice,
+                   .from_slice = up ? r.host_slice : r.device_slice},
+                  stream_.state().native, waits);
+  }
+
+  void copy_pieces(backend::Direction direction, std::byte* on_device, bool waits) const {
+    std::vector<backend::Piece> pieces;
+    pieces.reserve(plan_.bytes / plan_.host.run);
+    for_each_run(plan_.host, host_, [&](std::byte* run) {
+      pieces.push_back(direction == host_to_device
+                           ? backend::Piece{on_device, run, plan_.host.run}
+                           : backend::Piece{run, on_device, plan_.host.run});
+      on_device += plan_.host.run;
+    });
+    backend_.copy_batch(direction, pieces, stream_.state().native);
+    if (waits) synchronize(stream_);
+  }
+
+  StagedCopy staged(backend::Direction direction, std::byte* on_device) const {
+    return {&backend_, direction, on_device, host_, &plan_.host};
+  }
+
+  void stage_up() {
+    const std::vector<Stream> streams = Ring::of(backend_).streams();
+    if (!input_.waits && (!plan_.lands || !is_idle(stream_))) return stage_up_beside(streams);
+    const std::shared_ptr<Buffer> holder = temporary(stream_);
+    if (input_.waits) synchronize(stream_);
+    std::byte* const to = holder ? holder->data() : device_;
+    run_staged(staged(host_to_device, to), streams);
+    finish_up(streams);
+    if (!holder) return;
+    unpack(to);
+    if (input_.waits) synchronize(stream_);
+  }
+
+  /// The caller does not wait for what the stream still has to do: the bytes go into memory of
+  /// their own on the device, and from there when the stream gets there.
+  void stage_up_beside(std::span<const Stream> streams) {
+    const Stream& home = streams.front();
+    const auto holder = Buffer::allocate(plan_.bytes, home);
+    run_staged(staged(host_to_device, holder->data()), {&home, 1});
+    holder->used_on(stream_);
+    join(stream_, {&home, 1});
+    unpack(holder->data());
+  }
+
+  /// What the ring's streams have queued comes before what `stream_` does next.
+  void finish_up(std::span<const Stream> streams) const {
+    if (input_.waits) return synchronize(streams);
+    try {
+      join(stream_, streams);
+    } catch (...) {
+      synchronize(streams);
+      throw;
+    }
+  }
+
+  void stage_down(std::byte* from) {
+    const StagedCopy copy = staged(device_to_host, from);
+    if (!input_.waits && land_later(copy, stream_)) return;
+    synchronize(stream_);
+    run_staged(copy, Ring::of(backend_).streams());
+  }
+
+  const Stream& stream_;
+  backend::Device& backend_;
+  const TransferThresholds thresholds_;
+  const TransferInput input_;
+  const TransferPlan plan_;
+  std::byte* const host_;
+  std::byte* const device_;
+};
+
+}  // namespace
+
+void carry_up(const DeviceRef& to, const HostRef& from, const Stream& stream, bool waits) {
+  Transfer(from, to, stream, waits, false).up();
+}
+
+void carry_down(const HostRef& to, const DeviceRef& from, const Stream& stream, bool waits) {
+  Transfer(to, from, stream, waits, true).down();
+}
+
+}  // namespace quarry::memory

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/staging_ring.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "memory/transfer_thresholds.hpp"
+
+namespace quarry::memory {
+namespace {
+
+constexpr std::size_t stream_count = 4;
+
+struct Rings {
+  std::mutex mutex;
+  std::map<backend::Device*, std::unique_ptr<Ring>> all;
+  static Rings& instance() {
+    static auto* const rings = new Rings;  // outlives the threads that still use it at exit
+    return *rings;
+  }
+};
+
+}  // namespace
+
+Ring& Ring::of(backend::Device& device) {
+  Rings& rings = Rings::instance();
+  const std::lock_guard lock(rings.mutex);
+  auto& ring = rings.all[&device];
+  if (!ring) ring = std::make_unique<Ring>(device);
+  return *ring;
+}
+
+std::optional<Slot> Ring::acquire(std::size_t bytes) { return take(bytes, true); }
+std::optional<Slot> Ring::try_acquire(std::size_t bytes) { return take(bytes, false); }
+
+std::optional<Slot> Ring::take(std::size_t bytes, bool may_wait) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (!free_.empty() && device_.query(free_.front().event)) break;
+    if (count_ < thresholds_of(device_).slots) {
+      ++count_;
+      lock.unlock();
+      if (auto slot = grow(bytes)) return slot;
+      lock.lock();
+      --count_;
+      released_.notify_all();
+      if (count_ == 0) return std::nullopt;
+    }
+    if (!may_wait) return std::nullopt;
+    if (!free_.empty()) break;
+    released_.wait(lock);
+  }
+  Slot slot = free_.front();
+  free_.pop_front();
+  lock.unlock();
+  return fitting(slot, bytes);
+}
+
+std::optional<Slot> Ring::grow(std::size_t bytes) {
+  Slot slot{nullptr, std::max(bytes, thresholds_of(device_).chunk_bytes), nullptr};
+  try {
+    slot.memory = static_cast<std::byte*>(device_.allocate_host(slot.bytes, {.portable = true}));
+    if (!slot.memory) return std::nullopt;
+    slot.event = device_.create_event({.timing = false});
+    return slot;
+  } catch (const Error&) {
+    if (slot.memory) device_.free_host(slot.memory);
+    return std::nullopt;
+  }
+}
+
+/// The slot, idle; another one in its place if it is too small.
+Slot Ring::fitting(Slot slot, std::size_t bytes) {
+  try {
+    device_.wait(slot.event);
+    if (slot.bytes >= bytes) return slot;
+    void* const larger = device_.allocate_host(bytes, {.portable = true});
+    if (!larger) throw MemoryError("no page-locked memory for a larger slot");
+    device_.free_host(std::exchange(slot.memory, static_cast<std::byte*>(larger)));
+    slot.bytes = bytes;
+    return slot;
+  } catch (...) {
+    release(slot);
+    throw;
+  }
+}
+
+void Ring::release(const Slot& slot) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(slot);
+  }
+  released_.notify_one();
+}
+
+void Ring::abandon(const Slot&) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    --count_;
+  }
+  released_.notify_all();
+}
+
+std::vector<Stream> Ring::streams() {
+  const std::lock_guard lock(mutex_);
+  while (streams_.size() < stream_count) {
+    streams_.push_back(stream({.non_blocking = true, .device = Device(device_)}));
+  }
+  return streams_;
+}
+
+void Ring::destroy(const Slot& slot) noexcept {
+  try {
+    device_.wait(slot.event);
+  } catch (const Error&) {  // a lost device: nothing of it is left
+  }
+  device_.destroy_event(slot.event);
+  device_.free_host(slot.memory);
+}
+
+void Ring::trim() noexcept {
+  std::deque<Slot> dead;
+  std::vector<Stream> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    dead.swap(free_);
+    streams.swap(streams_);
+    count_ -= dead.size();
+  }
+  released_.notify_all();
+  for (const Slot& slot : dead) destroy(slot);
+}
+
+std::size_t Ring::slots() const {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+void trim_staging(backend::Device& device) noexcept { Ring::of(device).trim(); }
+
+}  // namespace quarry::memory

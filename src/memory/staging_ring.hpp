@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/runtime/stream.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+namespace quarry::memory {
+
+/// A piece of page-locked memory. It may be used again once `event` has happened.
+struct Slot {
+  std::byte* memory = nullptr;
+  std::size_t bytes = 0;
+  backend::Event event = nullptr;
+};
+
+/// The page-locked slots of one GPU, made when they are first wanted, and streams of its own, which
+/// hold nothing but copies between slots and the GPU: whoever waits for a slot waits for the link
+/// and never for work of the program.
+class Ring {
+ public:
+  explicit Ring(backend::Device& device) : device_(device) {}
+  static Ring& of(backend::Device& device);
+
+  /// A slot of at least `bytes`, which waits until one is there; nothing when the system gives no
+  /// page-locked memory at all. Whoever holds a slot must not call this.
+  std::optional<Slot> acquire(std::size_t bytes);
+  /// The same without waiting.
+  std::optional<Slot> try_acquire(std::size_t bytes);
+  /// Back to the ring; the copies of the slot have been recorded in its event.
+  void release(const Slot& slot) noexcept;
+  /// A slot whose copies could not be recorded is given up.
+  void abandon(const Slot& slot) noexcept;
+
+  /// Four streams that neither wait for the legacy default stream nor make it wait.
+  std::vector<Stream> streams();
+
+  /// Waits for the slots that nobody holds and frees them; the streams go too.
+  void trim() noexcept;
+  std::size_t slots() const;
+
+ private:
+  std::optional<Slot> take(std::size_t bytes, bool may_wait);
+  std::optional<Slot> grow(std::size_t bytes);
+  Slot fitting(Slot slot, std::size_t bytes);
+  void destroy(const Slot& slot) noexcept;
+
+  backend::Device& device_;
+  mutable std::mutex mutex_;
+  std::condition_variable released_;
+  std::deque<Slot> free_;  ///< the one that was released first comes first
+  std::size_t count_ = 0;  ///< all slots, held ones too
+  std::vector<Stream> streams_;
+};
+
+/// Frees what staged copies have cached for `device`: page-locked slots that are not in use.
+void trim_staging(backend::Device& device) noexcept;
+
+}  // namespace quarry::memory

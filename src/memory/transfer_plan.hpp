@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/base/layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "backend/backend.hpp"
+#include "memory/gather.hpp"
+
+/// How an array is carried between the host and a GPU: decided from numbers alone.
+namespace quarry::memory {
+
+/// What the plans depend on, per GPU. Sizes in bytes.
+struct TransferThresholds {
+  /// Waiting copies of pageable memory smaller than this are left to the driver's own staging.
+  std::size_t staged_bytes = std::size_t{1} << 20;
+  /// The same for copies that do not wait: the driver takes up to this much without waiting.
+  std::size_t taken_bytes = std::size_t{64} << 10;
+  std::size_t chunk_bytes = std::size_t{4} << 20;  ///< of one slot of the page-locked ring
+  std::size_t slots = 24;
+  std::size_t threads = 1;  ///< that fill and empty slots, the calling one included
+  /// Page-locked rows of at least this much are copied by the GPU straight from where they lie.
+  std::size_t row_bytes = 512;
+  std::size_t few_rows = 16;                        ///< so few rows are, however short
+  std::size_t piece_bytes = std::size_t{28} << 10;  ///< the same for pieces of a batch
+  std::size_t probe_bytes = std::size_t{64} << 10;  ///< the driver is asked about larger memory
+
+  friend bool operator==(const TransferThresholds&, const TransferThresholds&) = default;
+};
+
+/// Rows and slices of two blocks of memory, as backend::Copy has them.
+struct Rectangle {
+  std::size_t bytes, rows, slices;
+  std::size_t host_pitch, device_pitch, host_slice, device_slice;
+};
+
+/// How the bytes cross.
+enum class Route {
+  direct,     ///< one copy of the driver; the host memory is dense
+  rectangle,  ///< rows by the GPU's copy engine
+  batch,      ///< many pieces in one call
+  packed,     ///< through pageable memory in one piece
+  staged      ///< through the page-locked ring, in chunks
+};
+
+struct TransferInput {
+  Shape shape;
+  Strides host, device;  ///< bytes
+  std::size_t itemsize;
+  bool page_locked;   ///< the host memory
+  bool waits;         ///< the caller waits for the copy
+  bool batches;       ///< the driver has batched copies in this stream
+  bool down = false;  ///< from the GPU to the host
+};
+
+struct TransferPlan {
+  Route route;
+  std::size_t bytes;                        ///< that cross the link
+  Walk host;                                ///< from `host_offset` on
+  std::int64_t host_offset, device_offset;  ///< of the first element in host order, from element 0
+  /// The elements in the order of the host's memory: where the packed bytes have them, and where
+  /// the device does. Axes along which the host repeats have packed stride 0.
+  Layout packed;
+  Strides device;
+  /// The device memory has the packed order itself (or, for rectangles, rows of its own), so that
+  /// no second copy on the device is needed.
+  bool lands;
+  std::optional<Rectangle> rectangle = std::nullopt;
+};
+
+/// `input` has elements. A repeating host (stride 0) must be the source.
+TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds& thresholds);
+
+/// Bytes of a chunk of a staged copy, so that all threads have some.
+std::size_t chunk_bytes(std::size_t bytes, const TransferThresholds& thresholds);
+
+std::string to_string(Route route);
+
+}  // namespace quarry::memory
