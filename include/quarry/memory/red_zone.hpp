@@ -1,2 +1,74 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/memory/adaptor.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quarry {
+
+enum class MemoryFaultKind {
+  overwritten_before,  ///< bytes in front of a block were written to
+  overwritten_after,   ///< bytes behind a block were written to
+  used_after_free,     ///< a block was written to after it was freed
+  double_free,
+  foreign_pointer,  ///< freed, but not the start of a block of the adaptor
+  wrong_size,       ///< freed with another size or alignment than it was allocated with
+};
+std::string to_string(MemoryFaultKind kind);
+
+/// Misuse of a block.
+struct MemoryFault {
+  MemoryFaultKind kind;
+  void* block = nullptr;      ///< what was freed, where no block is known
+  std::size_t bytes = 0;      ///< of the block, as asked for
+  std::uint64_t number = 0;   ///< of the allocation, 1 is the adaptor's first; 0 if not known
+  std::ptrdiff_t offset = 0;  ///< from the block's start to the first byte that was written to
+};
+/// "block #3 of 1000 bytes at 0x7f00: byte 1003 was written, 4 bytes after the end"
+std::string to_string(const MemoryFault& fault);
+
+struct RedZoneOptions {
+  std::size_t zone = 256;  ///< bytes before and after each block
+  /// Freed blocks, in bytes, that are kept from being handed out again, to find later writes.
+  std::size_t quarantine = std::size_t{64} << 20;
+  /// Called at each fault. Without it, faults that deallocate finds are written to std::cerr and
+  /// those that check() finds are thrown. What it throws in deallocate is ignored.
+  std::function<void(const MemoryFault&)> handler = {};
+};
+
+/// A debugging aid that finds writes outside of blocks and after their end, double frees, and
+/// frees of what is no block; those two do not reach the upstream. Blocks are filled with 0xFB
+/// when they are allocated and when they are freed, so that what is read too early or too late is
+/// seen. Deallocation waits for the stream; so does allocation of memory that the host can use.
+class RedZone : public detail::Adaptor<RedZone> {
+ public:
+  static constexpr const char* kind = "red zones";
+  static constexpr unsigned char poison = 0xFB, zone_pattern = 0xA5;
+  explicit RedZone(Resource upstream, const RedZoneOptions& options = {});
+
+  /// If there is no memory, what is in quarantine is given back before the second attempt.
+  void* allocate(const Stream& stream, std::size_t bytes,
+                 std::size_t alignment = Resource::default_alignment) const;
+  using Adaptor::deallocate;
+  void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                  std::size_t bytes, std::size_t alignment) const noexcept;
+  /// Empties the quarantine, whose blocks are checked, and trims the upstream.
+  void trim() const;
+
+  /// Waits for the device and looks at all blocks, those in quarantine too. Throws LogicError with
+  /// all faults that are new, unless there is a handler.
+  void check() const;
+  /// All that were found so far, oldest first.
+  std::vector<MemoryFault> faults() const;
+  std::size_t quarantined_bytes() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace quarry
