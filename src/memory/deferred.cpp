@@ -9,6 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/manager_forwarding.hpp"
+
 namespace quarry {
 namespace memory {
 namespace {
@@ -91,7 +93,8 @@ bool free_deferred(backend::Device& device) noexcept {
 
 }  // namespace memory
 
-DeferredCleanup::DeferredCleanup(const Device& device) : device_(device) {
+DeferredCleanup::DeferredCleanup(const Device& device)
+    : device_(device), manager_(memory::defer_cleanup_of_manager(device)) {
   memory::count_scopes(device.backend(), 1);
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "backend/backend.hpp"
+#include "memory/manager_forwarding.hpp"
 
 namespace quarry {
 namespace {
@@ -111,7 +112,22 @@ PointerInfo require_device_memory(const DevicePtr& memory, const Device& device)
 
 }  // namespace
 
+namespace {
+
+/// Of an array whose memory is an external manager's.
+std::optional<IpcMemory> ask_manager(const DevicePtr& memory) {
+  const auto buffer = memory.buffer();
+  if (!buffer) return std::nullopt;
+  const auto handle = memory::ipc_handle_of_manager(buffer->device(), buffer->data());
+  if (!handle) return std::nullopt;
+  const auto start = reinterpret_cast<std::uintptr_t>(buffer->data());
+  return IpcMemory{*handle, memory.address() - start, buffer->bytes(), buffer->device()};
+}
+
+}  // namespace
+
 IpcMemory get_ipc_handle(const DevicePtr& memory) {
+  if (const auto managed = ask_manager(memory)) return *managed;
   const Device asked = device_to_ask(memory);
   require_gpu(asked);
   const PointerInfo info = require_device_memory(memory, asked);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -14,6 +15,8 @@ namespace quarry {
 namespace {
 
 detail::TrimHook trim_hook = nullptr;
+std::atomic<decltype(detail::ManagerHooks::info)> manager_info_hook = nullptr;
+std::atomic<decltype(detail::ManagerHooks::reset)> manager_reset_hook = nullptr;
 
 std::size_t trim(backend::Device& device) { return trim_hook ? trim_hook(device) : 0; }
 
@@ -114,6 +117,9 @@ std::int64_t Device::attribute(const std::string& name) const {
 }
 
 MemoryInfo Device::memory_info() const {
+  MemoryInfo managed;
+  const auto ask_manager = manager_info_hook.load();
+  if (ask_manager && ask_manager(*backend_, managed)) return managed;
   const auto info = backend_->memory_info();
   return {info.free, info.total};
 }
@@ -128,6 +134,7 @@ void Device::reset() const {
   require<LogicError>(live == 0, [&] {
     return fmt::format("{} cannot be reset: arrays hold {} bytes on it", to_string(*this), live);
   });
+  if (const auto reset_manager = manager_reset_hook.load()) reset_manager(*backend_);
   backend_->reset();
 }
 
@@ -213,5 +220,10 @@ void close() {
 }
 
 void detail::set_trim_hook(TrimHook hook) { trim_hook = hook; }
+
+void detail::set_manager_hooks(const ManagerHooks& hooks) {
+  manager_info_hook = hooks.info;
+  manager_reset_hook = hooks.reset;
+}
 
 }  // namespace quarry

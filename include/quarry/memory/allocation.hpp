@@ -98,6 +98,7 @@ class DeferredCleanup {
 
  private:
   Device device_;
+  std::shared_ptr<void> manager_;  ///< the scope of the device's external memory manager
 };
 /// auto scope = defer_cleanup();
 [[nodiscard]] inline DeferredCleanup defer_cleanup(const Device& device = {}) {

@@ -165,6 +165,13 @@ namespace detail {
 /// how many bytes are still held by arrays.
 using TrimHook = std::size_t (*)(backend::Device& device);
 void set_trim_hook(TrimHook hook);
+/// What an external memory manager takes over: memory_info(), where `info` returns true, and what
+/// comes before the context goes.
+struct ManagerHooks {
+  bool (*info)(backend::Device& device, MemoryInfo& info) = nullptr;
+  void (*reset)(backend::Device& device) = nullptr;
+};
+void set_manager_hooks(const ManagerHooks& hooks);
 }  // namespace detail
 
 }  // namespace quarry
