@@ -171,8 +171,8 @@ class Device {
   };
   virtual Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) = 0;
   /// From the device's own stream-ordered pool (made on the first call; the current pool of the
-  /// device is never altered): usable in `stream` order, freed in `stream` order. Peers cannot use
-  /// it. Throws LogicError where the driver or the device has no such pools.
+  /// device is never altered): usable in `stream` order, freed in `stream` order. Kernels of peers
+  /// cannot reach it. Throws LogicError where the driver or the device has no such pools.
   virtual void* allocate_pooled(std::size_t bytes, Stream stream) = 0;
   virtual void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept = 0;
   virtual DriverPoolInfo driver_pool() = 0;
@@ -231,8 +231,10 @@ class Device {
   virtual void wait(Stream stream, Event event) = 0;
   virtual float elapsed_ms(Event start, Event end) = 0;
 
-  /// Ordered in `stream`; with `blocking` returns when done. Without it pageable host memory is
-  /// safe to reuse on return all the same, pinned memory is not.
+  /// Ordered in `stream`; with `blocking` returns when done, but for one row of pageable host
+  /// memory in the legacy stream: that is safe to reuse, and streams that wait for the legacy
+  /// stream see it. Without `blocking` pageable host memory is safe to reuse on return all the
+  /// same, pinned memory is not.
   virtual void copy(const Copy& copy, Stream stream, bool blocking) = 0;
   /// Many copies in no order among each other, in one call where the driver has one (it has not in
   /// the legacy stream), else one by one. Host memory must stay as it is until they are done,

@@ -140,6 +140,9 @@ TEST_P(Copies, FillRowsAndNothingBetweenThem) {
       }
     }
   }
+  const DeviceBytes row(Bytes(10, 9));
+  chosen_device().fill_rows(row.data(), 0, pattern, 1, 10, 1, stream_);
+  EXPECT_EQ(row.bytes(), Bytes(10, 1));
   EXPECT_THROW(chosen_device().fill_rows(nullptr, 8, pattern, 8, 1, 1, stream_), LogicError);
 }
 

@@ -214,6 +214,7 @@ TEST(PointerInfo, TellsTheKindsApart) {
   Device& device = chosen_device();
   std::vector<int> pageable(100);
   int local = 0;
+  EXPECT_EQ(device.pointer_info(nullptr).kind, PointerKind::pageable);
   EXPECT_EQ(device.pointer_info(pageable.data()).kind, PointerKind::pageable);
   EXPECT_EQ(device.pointer_info(&local).kind, PointerKind::pageable);
   EXPECT_EQ(device.pointer_info(&local).device, -1);

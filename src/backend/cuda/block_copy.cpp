@@ -65,11 +65,6 @@ bool is_plane(const BlockCopy& c) {
   return c.depth == 1 && c.to.z == 0 && c.from.z == 0 && c.to.lod == 0 && c.from.lod == 0;
 }
 
-/// The driver's waiting forms do not wait for copies between two places of the device.
-bool touches_host(const BlockCopy& c) {
-  return c.to.kind == SideKind::host || c.from.kind == SideKind::host;
-}
-
 void copy_plane(const BlockCopy& copy, CUstream stream, bool at_once) {
   CUDA_MEMCPY2D c{};
   set_plane(c, copy);
@@ -113,7 +108,8 @@ void CudaDevice::copy_block(const BlockCopy& copy, Stream stream, bool blocking)
   } else {
     copy_space(copy, native(stream), at_once);
   }
-  const bool has_waited = at_once && touches_host(copy);
+  // of the forms that wait only those to host memory are sure to be done
+  const bool has_waited = at_once && copy.to.kind == SideKind::host;
   if ((blocking || copy.unaligned) && !has_waited) {
     check(driver().StreamSynchronize(at_once ? nullptr : native(stream)));
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <utility>
 
 #include <quarry/base/error.hpp>
 
@@ -63,24 +62,18 @@ void DriverPool::require_supported() const {
 }
 
 CUresult DriverPool::get(CUmemoryPool* pool) {
+  *pool = pool_.load(std::memory_order_acquire);
+  if (*pool) return CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);
-  if (!pool_) {
-    require_supported();
-    CUmemoryPool made = nullptr;
-    if (const CUresult result = make_pool(&made, id_)) return result;
-    pool_ = made;
-  }
-  *pool = pool_;
-  return CUDA_SUCCESS;
-}
-
-CUmemoryPool DriverPool::made() {
-  const std::lock_guard lock(mutex_);
-  return pool_;
+  if ((*pool = pool_.load())) return CUDA_SUCCESS;
+  require_supported();
+  const CUresult result = make_pool(pool, id_);
+  if (result == CUDA_SUCCESS) pool_.store(*pool, std::memory_order_release);
+  return result;
 }
 
 DriverPoolInfo DriverPool::info() {
-  const CUmemoryPool pool = made();
+  const CUmemoryPool pool = pool_.load(std::memory_order_acquire);
   if (!pool) return {};
   return {.reserved = attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT),
           .reserved_high = attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH),
@@ -89,12 +82,13 @@ DriverPoolInfo DriverPool::info() {
 }
 
 void DriverPool::trim(std::size_t bytes_to_keep) {
-  if (const CUmemoryPool pool = made()) check(driver().MemPoolTrimTo(pool, bytes_to_keep));
+  const CUmemoryPool pool = pool_.load(std::memory_order_acquire);
+  if (pool) check(driver().MemPoolTrimTo(pool, bytes_to_keep));
 }
 
 void DriverPool::destroy() noexcept {
   const std::lock_guard lock(mutex_);
-  if (const CUmemoryPool pool = std::exchange(pool_, nullptr)) note(driver().MemPoolDestroy(pool));
+  if (const CUmemoryPool pool = pool_.exchange(nullptr)) note(driver().MemPoolDestroy(pool));
 }
 
 }  // namespace quarry::backend::cuda

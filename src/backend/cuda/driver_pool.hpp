@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda.h>
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 
@@ -24,12 +25,11 @@ class DriverPool {
 
  private:
   void require_supported() const;
-  CUmemoryPool made();
 
   CUdevice device_;
   int id_;
-  std::mutex mutex_;
-  CUmemoryPool pool_ = nullptr;
+  std::mutex mutex_;  // of the first use and of destroy
+  std::atomic<CUmemoryPool> pool_ = nullptr;
 };
 
 }  // namespace quarry::backend::cuda

@@ -107,6 +107,7 @@ void CudaDevice::fill_rows(void* to, std::size_t pitch, const void* pattern, std
   context_.bind();
   unsigned value = 0;
   std::memcpy(&value, pattern, size);
+  if (height == 1) pitch = width * size;  // of one row the driver looks at it all the same
   set_rows(address(to), pitch, value, size, width, height, native(stream));
 }
 

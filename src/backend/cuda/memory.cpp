@@ -248,6 +248,7 @@ void CudaDevice::advise(void* memory, std::size_t bytes, Advice advice, const De
 }
 
 PointerInfo CudaDevice::pointer_info(const void* at) {
+  if (!at) return {};
   context_.bind();
   const Attributes a = attributes_of(at);
   const PointerKind kind = kind_of(a);
