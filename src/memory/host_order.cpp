@@ -47,6 +47,13 @@ HostOrder::HostOrder(Resource upstream, const Device& device)
       device_(device),
       stream_(default_stream(upstream_.device())) {}
 
+HostOrder::~HostOrder() {
+  for (const Pending& block : pending_) {
+    for (const Event& event : block.unfinished) wait_for(event);
+    release(block);
+  }
+}
+
 void HostOrder::release(const Pending& block) const noexcept {
   upstream_.deallocate(stream_, block.memory, block.bytes, block.alignment);
 }

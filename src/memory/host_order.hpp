@@ -19,6 +19,9 @@ class HostOrder final : public Resource::Interface {
  public:
   /// `device` is what the resource says it belongs to.
   HostOrder(Resource upstream, const Device& device);
+  ~HostOrder() override;
+  HostOrder(const HostOrder&) = delete;
+  HostOrder& operator=(const HostOrder&) = delete;
 
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) override;
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
