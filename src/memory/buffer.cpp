@@ -30,6 +30,7 @@ Buffer::Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_
     : data_(static_cast<std::byte*>(memory)),
       bytes_(bytes),
       space_(space),
+      is_per_thread_(home.state().kind == detail::StreamKind::per_thread),
       home_(home),
       owner_(std::move(owner)) {}
 
@@ -69,6 +70,9 @@ std::byte* Buffer::host_data() const {
 }
 
 void Buffer::remember(const Stream& stream) {
+  const detail::StreamState& state = stream.state();
+  if (!state.is_of_this_thread()) return remember(detail::per_thread_stream(*state.device));
+  if (stream == home_) return;
   const std::lock_guard lock(mutex_);
   if (std::find(others_.begin(), others_.end(), stream) == others_.end()) {
     others_.push_back(stream);

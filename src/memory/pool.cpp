@@ -5,93 +5,240 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <vector>
 
-#include "memory/current_resource.hpp"
-#include "runtime/stream_state.hpp"
+#include "memory/poison.hpp"
+#include "memory/pool_state.hpp"
 
 namespace quarry {
+namespace {
 
-struct Pool::State {
-  explicit State(Resource up, const PoolOptions& o) : upstream(std::move(up)), limit(o.limit) {}
-  ~State() { give_back(); }
-  void give_back() {
-    for (auto& [size, block] : free) upstream.deallocate(stream(), block, size);
-    free.clear();
-    held = 0;
-  }
-  Stream stream() const { return default_stream(upstream.device()); }
-
-  Resource upstream;
+/// Every pool of the process. Those of Pool::of live as long as it does: arrays may be destroyed by
+/// static destructors.
+struct Pools {
   std::mutex mutex;
-  std::multimap<std::size_t, void*> free;
-  std::size_t limit, active = 0, held = 0, peak = 0, allocations = 0;
+  std::map<backend::Device*, Pool::State*> standard;
+  std::vector<std::weak_ptr<Pool::State>> others;
+  std::vector<memory::Trim> trims;
+  static Pools& instance() {
+    static Pools* const pools = new Pools;
+    return *pools;
+  }
 };
 
-Pool::Pool(Resource upstream, const PoolOptions& options)
-    : state_(std::make_shared<State>(std::move(upstream), options)) {}
-
-Pool Pool::of(const Device& device) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& all = *new std::map<backend::Device*, Pool*>;
-  const std::lock_guard lock(mutex);
-  detail::set_trim_hook([](backend::Device& d) {
-    Pool pool = of(Device(d));
-    pool.trim();
-    return pool.statistics().active_bytes;
-  });
-  Pool*& pool = all[&device.backend()];
-  if (!pool) pool = new Pool(device_resource(device));
-  return *pool;
+/// Handles of the device's pools.
+std::vector<std::shared_ptr<Pool::State>> pools_of(backend::Device& device) {
+  Pools& pools = Pools::instance();
+  std::vector<std::shared_ptr<Pool::State>> found;
+  {
+    const std::lock_guard lock(pools.mutex);
+    if (const auto at = pools.standard.find(&device); at != pools.standard.end()) {
+      found.emplace_back(std::shared_ptr<void>(), at->second);
+    }
+    for (const auto& weak : pools.others) {
+      if (auto pool = weak.lock()) found.push_back(std::move(pool));
+    }
+  }
+  std::erase_if(found, [&](const auto& pool) { return &pool->device != &device; });
+  return found;
 }
 
-void* Pool::allocate(const Stream& stream, std::size_t bytes, std::size_t) {
-  require<SizeOverflow>(bytes <= std::size_t{1} << 62,
-                        [&] { return fmt::format("an allocation of {} bytes", bytes); });
-  const std::size_t rounded = (bytes + 511) / 512 * 512;
-  const std::lock_guard lock(state_->mutex);
-  void* block = nullptr;
-  if (const auto found = state_->free.find(rounded); found != state_->free.end()) {
-    block = found->second;
-    state_->free.erase(found);
-    state_->held -= rounded;
-  } else {
-    block = state_->upstream.allocate(stream, rounded);
-    ++state_->allocations;
+std::size_t trim_device(backend::Device& device) {
+  std::size_t active = 0;
+  for (const auto& pool : pools_of(device)) {
+    pool->trim();
+    active += pool->statistics().active_bytes;
   }
-  state_->active += rounded;
-  return block;
+  return active;
+}
+
+}  // namespace
+
+namespace memory {
+
+void trim_others(backend::Device& device, const Pool::State* except) noexcept {
+  try {
+    std::vector<Trim> trims;
+    {
+      const std::lock_guard lock(Pools::instance().mutex);
+      trims = Pools::instance().trims;
+    }
+    for (const Trim trim : trims) trim(device);
+    for (const auto& pool : pools_of(device)) {
+      if (pool.get() != except) pool->trim();
+    }
+  } catch (const std::exception&) {  // as much as could be
+  }
+}
+
+void add_trim(Trim trim) {
+  const std::lock_guard lock(Pools::instance().mutex);
+  Pools::instance().trims.push_back(trim);
+}
+
+}  // namespace memory
+
+// --- the state
+// --------------------------------------------------------------------------------------
+
+Pool::State::State(Resource from, const PoolOptions& options)
+    : upstream(std::move(from)),
+      device(upstream.device().backend()),
+      is_visible(is_host_accessible(upstream.space()) || device.info().is_cpu),
+      marks(device),
+      limit_(options.limit) {}
+
+Pool::State::Heap& Pool::State::heap_of(detail::StreamState& stream) {
+  if (void* const heap = stream.find(this)) [[likely]]
+    return *static_cast<Heap*>(heap);
+  return open_heap(stream);
+}
+
+Pool::State::Heap& Pool::State::open_heap(detail::StreamState& stream) {
+  require<LogicError>(stream.device == &device, [&] {
+    return fmt::format("{} cannot serve a stream of {}", where(),
+                       to_string(Device(*stream.device)));
+  });
+  const std::lock_guard attachments(detail::StreamState::attachments_mutex());
+  if (void* const heap = stream.find(this)) return *static_cast<Heap*>(heap);
+  const std::lock_guard lock(mutex_);
+  auto at = std::find_if(heaps_.begin(), heaps_.end(), [](auto& heap) { return !heap->is_open; });
+  if (at == heaps_.end()) {
+    heaps_.push_back(std::make_unique<Heap>(*this));
+    at = heaps_.end() - 1;
+  }
+  Heap& heap = **at;
+  stream.attach(this, &heap, &State::stream_ends);
+  heap.done.reserve(1);
+  heap.is_open = true;
+  heap.stream = &stream;
+  return heap;
+}
+
+/// Its memory stays with the heap until the stream's last work is done.
+void Pool::State::stream_ends(void* data, detail::StreamState& stream) noexcept {
+  Heap& heap = *static_cast<Heap*>(data);
+  const std::lock_guard lock(heap.pool.mutex_);
+  const std::lock_guard heap_lock(heap.mutex);
+  heap.stream = nullptr;
+  if (heap.chunks == 0) {
+    heap.is_open = false;
+    return;
+  }
+  if (memory::is_idle(stream)) return;
+  const bool is_of_a_thread = stream.kind == detail::StreamKind::per_thread;  // which may be gone
+  heap.done.push_back(heap.marks.try_record(
+      stream, is_of_a_thread ? stream.device->legacy_stream() : stream.native));
+}
+
+void* Pool::State::allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) {
+  const Request request = memory::request_of(bytes, alignment);
+  if (bytes == 0) return nullptr;
+  detail::StreamState& state = stream.state();
+  if (!state.is_of_this_thread()) {  // what this thread queues there goes into its own stream
+    return allocate(detail::per_thread_stream(*state.device), bytes, alignment);
+  }
+  Heap& heap = heap_of(state);
+  memory::Block* block;
+  {
+    const std::lock_guard lock(heap.mutex);
+    block = heap.take(request);
+  }
+  if (!block) [[unlikely]]
+    block = find(heap, stream, request);
+  if constexpr (memory::can_poison) {
+    if (is_visible) {
+      memory::unpoison(block->address, bytes);
+      if (state.device->is_done(state.native)) {
+        memory::poison(block->address + bytes, request.bytes - bytes);
+      }
+    }
+  }
+  return block->address;
+}
+
+PoolStatistics Pool::State::statistics() {
+  PoolStatistics result;
+  const std::lock_guard lock(mutex_);
+  for (const auto& heap : heaps_) {
+    const std::lock_guard heap_lock(heap->mutex);
+    heap->publish();
+    result.active_bytes += heap->active;
+    result.largest_free_bytes = std::max(result.largest_free_bytes, heap->largest_free());
+  }
+  const std::size_t reserved = reserved_.load();
+  result.held_bytes = reserved - std::min(reserved, result.active_bytes);
+  result.peak_active_bytes = active.peak.load();
+  result.allocations = allocations_.load();
+  result.limit = limit_.load();
+  return result;
+}
+
+void Pool::State::set_limit(std::size_t bytes) {
+  const std::size_t active_bytes = statistics().active_bytes;
+  require<LogicError>(active_bytes <= bytes, [&] {
+    return fmt::format("{}: a limit of {} bytes, but {} are handed out", where(), bytes,
+                       active_bytes);
+  });
+  limit_.store(bytes);
+  if (reserved_.load() > bytes) trim();
+}
+
+std::shared_ptr<void> Pool::State::on_pressure(PressureCallback f) {
+  require<LogicError>(static_cast<bool>(f), "on_pressure: an empty function");
+  auto callback = std::make_shared<PressureCallback>(std::move(f));
+  const std::lock_guard lock(callbacks_mutex_);
+  callbacks_.push_back(callback);
+  return {callback.get(), [pool = shared_from_this(), callback](void*) {
+            const std::lock_guard remove(pool->callbacks_mutex_);
+            std::erase(pool->callbacks_, callback);
+          }};
+}
+
+std::string Pool::State::where() const {
+  return fmt::format("pool({}) on {}", upstream.name(), to_string(Device(device)));
+}
+
+// --- the handle
+// -------------------------------------------------------------------------------------
+
+Pool::Pool(Resource upstream, const PoolOptions& options)
+    : state_(std::make_shared<State>(std::move(upstream), options)) {
+  Pools& pools = Pools::instance();
+  const std::lock_guard lock(pools.mutex);
+  std::erase_if(pools.others, [](const auto& weak) { return weak.expired(); });
+  pools.others.push_back(state_);
+}
+
+Pool Pool::of(const Device& device) {
+  Pools& pools = Pools::instance();
+  const std::lock_guard lock(pools.mutex);
+  if (pools.standard.empty()) detail::set_trim_hook(trim_device);
+  State*& state = pools.standard[&device.backend()];
+  if (!state) state = new State(device_resource(device), {});
+  return Pool(std::shared_ptr<State>(std::shared_ptr<void>(), state));  // counts nothing
+}
+
+void* Pool::allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) {
+  return state_->allocate(stream, bytes, alignment);
 }
 void Pool::deallocate(const Stream& stream, void* memory, std::size_t bytes,
                       std::size_t alignment) noexcept {
-  deallocate(stream, {}, memory, bytes, alignment);
+  state_->deallocate(stream, {}, memory, bytes, alignment);
 }
 void Pool::deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
-                      std::size_t bytes, std::size_t) noexcept {
-  detail::join_streams(stream, others);
-  detail::wait_for(stream.state());
-  const std::lock_guard lock(state_->mutex);
-  const std::size_t rounded = (bytes + 511) / 512 * 512;
-  state_->free.emplace(rounded, memory);
-  state_->held += rounded;
-  state_->active -= rounded;
+                      std::size_t bytes, std::size_t alignment) noexcept {
+  state_->deallocate(stream, others, memory, bytes, alignment);
 }
 MemorySpace Pool::space() const { return state_->upstream.space(); }
-Device Pool::device() const { return state_->upstream.device(); }
+Device Pool::device() const { return Device(state_->device); }
 std::string Pool::name() const { return fmt::format("pool({})", state_->upstream.name()); }
 const Resource& Pool::upstream() const { return state_->upstream; }
-void Pool::trim() {
-  const std::lock_guard lock(state_->mutex);
-  state_->give_back();
+void Pool::trim() { state_->trim(); }
+PoolStatistics Pool::statistics() const { return state_->statistics(); }
+void Pool::set_limit(std::size_t bytes) { state_->set_limit(bytes); }
+std::shared_ptr<void> Pool::on_pressure(PressureCallback f) {
+  return state_->on_pressure(std::move(f));
 }
-PoolStatistics Pool::statistics() const {
-  const std::lock_guard lock(state_->mutex);
-  return {state_->active, state_->held, 0, state_->peak, state_->allocations, state_->limit};
-}
-void Pool::set_limit(std::size_t bytes) { state_->limit = bytes; }
-std::shared_ptr<void> Pool::on_pressure(PressureCallback) { return nullptr; }
 
 PoolStatistics pool_statistics(const Device& device) { return Pool::of(device).statistics(); }
 void trim_pool(const Device& device) { Pool::of(device).trim(); }

@@ -92,7 +92,7 @@ namespace {
 Resource make_default(const Device& device) {
   const char* const text = std::getenv("QUARRY_MEMORY");
   const std::string choice = text && *text ? text : "pool";
-  if (choice == "pool") return Pool::of(device);
+  if (choice == "pool") return Resource::immortal(Pool::of(device));
   if (choice == "device") return device_resource(device);
   if (choice == "driver_pool") return driver_pool_resource(device);
   throw LogicError(

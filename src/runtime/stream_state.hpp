@@ -41,6 +41,11 @@ struct StreamState {
   bool is_of_this_thread() const {
     return kind != StreamKind::per_thread || thread == std::this_thread::get_id();
   }
+  /// Where an event is recorded that comes after all that was queued here. From another thread that
+  /// is the legacy stream, which waits for the per-thread streams of all threads.
+  backend::Stream native_for_marks() const {
+    return is_of_this_thread() ? native : device->legacy_stream();
+  }
 
   /// What `owner` keeps here, or nullptr. Takes no lock.
   void* find(const void* owner) const noexcept {

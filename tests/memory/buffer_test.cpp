@@ -63,24 +63,27 @@ TEST(Buffer, StatisticsAddUpAndTrimGivesBack) {
   trim_pool(get_current_device());
   const auto before = now();
   EXPECT_EQ(before.held_bytes, 0u);
+  std::size_t taken = 0;
   {
     const auto a = Buffer::allocate(1 << 20, default_stream());
     EXPECT_EQ(now().active_bytes, before.active_bytes + (1 << 20));
     EXPECT_EQ(now().allocations, before.allocations + 1);
+    taken = now().active_bytes + now().held_bytes;
   }
   EXPECT_EQ(now().active_bytes, before.active_bytes);
-  EXPECT_EQ(now().held_bytes, std::size_t{1} << 20);
+  EXPECT_EQ(now().active_bytes + now().held_bytes, taken);
+  EXPECT_GE(now().largest_free_bytes, std::size_t{1} << 20);
   trim_pool(get_current_device());
   EXPECT_EQ(now().held_bytes, 0u);
 }
 
-TEST(Buffer, TheSizeOfABlockLosesAtMostAnEighth) {
+TEST(Buffer, TheSizeOfABlockLosesAtMostAnEighthOr255Bytes) {
   for (std::size_t bytes = 513; bytes < 10'000'000; bytes = bytes * 5 / 4 + 7) {
     const auto before = now().active_bytes;
     const auto buffer = Buffer::allocate(bytes, default_stream());
     const std::size_t taken = now().active_bytes - before;
     EXPECT_GE(taken, bytes);
-    EXPECT_LE(taken, bytes + bytes / 8 + 1);
+    EXPECT_LE(taken, bytes + std::max<std::size_t>(bytes / 8 + 1, 255));
   }
   trim_pool(get_current_device());
 }
@@ -154,9 +157,8 @@ TEST(Buffer, MemoryFreedWhileAnotherStreamUsesItIsReusedOnlyAfterwards) {
     home.synchronize();
     result.copy_to_device(a, other);  // waits behind the gate
   }
-  // the freed memory comes back to its home stream, whose work waits for the other stream
+  // the freed memory may not be written by its home stream before the other stream has read it
   const auto b = full<int>({1000}, 2, {.stream = home});
-  EXPECT_FALSE(home.is_done());
   gate.open.set_value();
   other.synchronize();
   result.copy_to_host(got);

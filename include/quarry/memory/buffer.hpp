@@ -42,7 +42,7 @@ class Buffer {
 
   /// To be called before work on the buffer is queued in `stream`.
   void used_on(const Stream& stream) {
-    if (stream == home_) [[likely]]
+    if (stream == home_ && !is_per_thread_) [[likely]]
       return;
     remember(stream);
   }
@@ -58,6 +58,7 @@ class Buffer {
   std::byte* data_;
   std::size_t bytes_;
   MemorySpace space_ = MemorySpace::device;
+  bool is_per_thread_ = false;  ///< the home stream's handle is another queue in each thread
   Stream home_;
   std::optional<Resource> resource_;
   std::shared_ptr<void> owner_;

@@ -68,6 +68,12 @@ class Resource {
       : shared_(std::make_shared<Model<R>>(std::move(resource))) {
     static_assert(MemoryResource<R>, "a resource must be copyable");
   }
+  /// The same for one that lives as long as the process: its copies count no references.
+  template <MemoryResource R>
+  static Resource immortal(R resource) {
+    return Resource(
+        std::shared_ptr<Interface>(std::shared_ptr<void>(), new Model<R>(std::move(resource))));
+  }
   /// For resources of the library.
   explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {}
 

@@ -2,10 +2,10 @@
 #pragma once
 #include <quarry/memory/resource.hpp>
 
-/// The resources that call the driver (or the system, on the CPU device) for every allocation. Pools
-/// and adaptors stand on them. `allocate` throws MemoryError with what was asked for and what is
-/// free; memory is aligned to 256 bytes at least; a larger alignment than the driver gives throws
-/// LogicError.
+/// The resources that call the driver (or the system, on the CPU device) for every allocation.
+/// Pools and adaptors stand on them. `allocate` throws MemoryError with what was asked for and what
+/// is free; memory is aligned to 256 bytes at least; a larger alignment than the driver gives
+/// throws LogicError.
 namespace quarry {
 
 struct HostMemoryOptions {
@@ -16,7 +16,8 @@ struct HostMemoryOptions {
 /// cuMemAlloc; freeing waits for the device. On the CPU device aligned memory of the program.
 Resource device_resource(const Device& device = {});
 /// A stream-ordered pool of the driver (cuMemAllocFromPoolAsync) that is Quarry's own and keeps all
-/// its memory; the device's current pool is not touched. Throws LogicError where the driver has none.
+/// its memory; the device's current pool is not touched. Throws LogicError where the driver has
+/// none.
 Resource driver_pool_resource(const Device& device = {});
 /// Page-locked host memory, for copies at the speed of the link.
 Resource pinned_resource(const Device& device = {}, const HostMemoryOptions& options = {});

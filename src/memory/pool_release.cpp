@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "memory/current_resource.hpp"
+#include "memory/poison.hpp"
+#include "memory/pool_state.hpp"
+
+/// Where freed memory goes: back to its heap, and with whole chunks back to the upstream.
+namespace quarry {
+
+using memory::Block;
+using memory::BlockState;
+using memory::Mark;
+
+namespace {
+
+/// Adds marks in the streams that are still at work. Throws std::bad_alloc.
+void mark_users(memory::Marks& pool, std::span<const Stream> streams, std::vector<Mark>& into) {
+  into.reserve(into.size() + streams.size());
+  for (const Stream& stream : streams) {
+    const detail::StreamState& state = stream.state();
+    if (!memory::is_idle(state)) into.push_back(pool.try_record(state, state.native_for_marks()));
+  }
+}
+
+/// A caller's mistake that cannot be an exception, because frees come from destructors: this ends
+/// the program with the text, before anything is damaged.
+void require_live(const Block* block, void* memory, const memory::Request& request,
+                  const std::string& where) {
+  require<LogicError>(block != nullptr, [&] {
+    return fmt::format("{}: {} was freed, which is not the start of a block", where, memory);
+  });
+  require<LogicError>(block->state == BlockState::live,
+                      [&] { return fmt::format("{}: {} was freed twice", where, memory); });
+  require<LogicError>(block->bytes == request.bytes, [&] {
+    return fmt::format("{}: {} was freed as a block of {} bytes and has {}", where, memory,
+                       request.bytes, block->bytes);
+  });
+}
+
+}  // namespace
+
+void Pool::State::deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                             std::size_t bytes, std::size_t alignment) noexcept {
+  if (!memory || bytes == 0) return;
+  const Request request = memory::request_of(bytes, alignment);
+  detail::StreamState& state = stream.state();
+  if constexpr (memory::can_poison) {
+    if (is_visible && others.empty() && state.device->is_done(state.native)) {
+      memory::poison(memory, request.bytes);
+    }
+  }
+  if (!free_own(state, others, memory, request)) free_elsewhere(stream, others, memory, request);
+}
+
+/// Of the heap of the stream itself; false if it is not in there.
+bool Pool::State::free_own(detail::StreamState& stream, std::span<const Stream> others,
+                           void* memory, const Request& request) {
+  auto* const heap = static_cast<Heap*>(stream.find(this));
+  if (!heap) return false;
+  Block* block;
+  {
+    const std::lock_guard lock(heap->mutex);
+    block = heap->table.find(memory);
+    if (!block) return false;
+    if (block->state != BlockState::live || block->bytes != request.bytes) [[unlikely]]
+      require_live(block, memory, request, where());
+    if (others.empty()) [[likely]] {
+      heap->put_back(block);
+      return true;
+    }
+    heap->begin_free(block);
+  }
+  free_after(block, others, {});
+  return true;
+}
+
+/// A block that the stream has taken out of another one's heap goes back there, behind the stream.
+void Pool::State::free_elsewhere(const Stream& stream, std::span<const Stream> others, void* memory,
+                                 const Request& request) {
+  Block* block = nullptr;
+  bool is_in_order = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = chunks_.upper_bound(static_cast<std::byte*>(memory));
+    if (at == chunks_.begin()) require_live(nullptr, memory, request, where());
+    Heap& heap = *std::prev(at)->second->heap;
+    const std::lock_guard heap_lock(heap.mutex);
+    block = heap.table.find(memory);
+    require_live(block, memory, request, where());
+    heap.begin_free(block);
+    is_in_order = heap.stream == &stream.state();
+  }
+  free_after(block, others, is_in_order ? std::span<const Stream>() : std::span(&stream, 1));
+}
+
+/// A block whose free has begun is put back once the streams are done with it.
+void Pool::State::free_after(Block* block, std::span<const Stream> users,
+                             std::span<const Stream> more) noexcept {
+  std::vector<Mark> after;
+  try {
+    mark_users(marks, users, after);
+    mark_users(marks, more, after);
+  } catch (const std::bad_alloc&) {  // no memory to remember them: wait
+    for (const Stream& user : users) Mark{user.state().device, nullptr}.wait();
+    Mark{&device, nullptr}.wait();
+  }
+  put_back_after(block, std::move(after));
+}
+
+void Pool::State::put_back_after(Block* block, std::vector<Mark>&& after) noexcept {
+  const std::lock_guard lock(mutex_);
+  Heap& heap = *block->chunk->heap;
+  const std::lock_guard heap_lock(heap.mutex);
+  try {
+    if (!after.empty()) return heap.put_back_later(block, std::move(after));
+  } catch (const std::bad_alloc&) {
+    for (const Mark& mark : after) mark.wait();
+    marks.give(after);
+  }
+  heap.make_free(block);
+}
+
+// --- back to the upstream
+// ---------------------------------------------------------------------------
+
+/// Chunks that are in no heap any more, and when the work in them is done.
+struct Pool::State::Detached {
+  std::vector<std::unique_ptr<memory::Chunk>> chunks;
+  std::vector<Mark> marks;
+};
+
+/// Waits for the streams that have used blocks which are freed and not yet done with.
+void Pool::State::collect_pending() {
+  std::vector<memory::Pending> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& heap : heaps_) {
+      const std::lock_guard heap_lock(heap->mutex);
+      std::move(heap->pending.begin(), heap->pending.end(), std::back_inserter(waiting));
+      heap->pending.clear();
+    }
+  }
+  for (const memory::Pending& one : waiting) {
+    for (const Mark& mark : one.marks) {
+      mark.wait();
+      marks.give(mark);
+    }
+  }
+  for (const memory::Pending& one : waiting) put_back_after(one.block, {});
+}
+
+/// With both locks.
+void Pool::State::detach_chunks(Heap& heap, Detached& into) {
+  heap.flush();
+  const std::size_t before = into.chunks.size();
+  into.chunks.reserve(before + heap.chunks);
+  into.marks.reserve(into.marks.size() + 1 + heap.done.size());
+  heap.free.for_each([&](Block* block) {
+    if (!block->is_whole_chunk()) return;
+    const auto at = chunks_.find(block->address);
+    into.chunks.push_back(std::move(at->second));
+    chunks_.erase(at);
+    heap.free.drop(block);
+    --heap.chunks;
+  });
+  if (heap.stream && into.chunks.size() > before) {
+    into.marks.push_back(marks.try_record(*heap.stream, heap.stream->native_for_marks()));
+  }
+  if (!heap.stream && heap.chunks == 0) {
+    into.marks.insert(into.marks.end(), heap.done.begin(), heap.done.end());
+    heap.done.clear();
+    heap.is_open = false;
+  }
+}
+
+void Pool::State::give_back(Detached& detached) noexcept {
+  for (const Mark& mark : detached.marks) mark.wait();
+  marks.give(detached.marks);
+  if (detached.chunks.empty()) return;
+  const Stream stream = default_stream(Device(device));
+  for (const auto& chunk : detached.chunks) {
+    if (is_visible) memory::unpoison(chunk->address, chunk->bytes);
+    upstream.deallocate(stream, chunk->address, chunk->bytes);
+    reserved_.fetch_sub(chunk->bytes);
+  }
+}
+
+void Pool::State::trim() {
+  collect_pending();
+  Detached detached;
+  try {
+    const std::lock_guard lock(mutex_);
+    for (const auto& heap : heaps_) {
+      if (!heap->is_open) continue;
+      const std::lock_guard heap_lock(heap->mutex);
+      detach_chunks(*heap, detached);
+    }
+  } catch (const std::bad_alloc&) {
+    give_back(detached);
+    throw;
+  }
+  give_back(detached);
+  marks.clear();
+  upstream.trim();
+}
+
+/// Chunks with blocks that are still handed out are left to whoever has them.
+Pool::State::~State() {
+  Detached detached;
+  try {
+    const std::lock_guard attachments(detail::StreamState::attachments_mutex());
+    const std::lock_guard lock(mutex_);
+    for (const auto& heap : heaps_) {
+      const std::lock_guard heap_lock(heap->mutex);
+      for (memory::Pending& one : heap->pending) {
+        detached.marks.insert(detached.marks.end(), one.marks.begin(), one.marks.end());
+        heap->make_free(one.block);
+      }
+      heap->pending.clear();
+      if (heap->is_open) detach_chunks(*heap, detached);
+      if (heap->stream) heap->stream->detach(this);
+    }
+  } catch (const std::bad_alloc&) {  // what is left is leaked rather than freed too early
+  }
+  give_back(detached);
+}
+
+}  // namespace quarry

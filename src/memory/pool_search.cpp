@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "memory/poison.hpp"
+#include "memory/pool_state.hpp"
+
+/// Where a pool finds memory that the stream's heap has not at hand.
+namespace quarry {
+
+using memory::Block;
+using memory::Mark;
+
+namespace {
+
+constexpr std::size_t page = std::size_t{2} << 20;
+constexpr std::size_t large_chunk = std::size_t{32} << 20;
+
+/// What is asked of the upstream when there is plenty.
+std::size_t roomy_chunk(std::size_t bytes) {
+  if (bytes <= memory::small_bytes) return page;
+  if (bytes <= large_chunk / 2) return large_chunk;
+  return (bytes + page - 1) / page * page;
+}
+std::size_t exact_chunk(const memory::Request& request) {
+  return request.bytes + std::max(request.alignment, memory::Tlsf::unit) - memory::Tlsf::unit;
+}
+
+}  // namespace
+
+Block* Pool::State::find(Heap& own, const Stream& stream, const Request& request) {
+  if (Block* const block = search(own, stream, request, false)) return block;
+  return under_pressure(own, stream, request);
+}
+
+Block* Pool::State::search(Heap& own, const Stream& stream, const Request& request, bool thorough) {
+  if (Block* const block = take_own(own, request, thorough)) return block;
+  if (Block* const block = take_from_others(own, request, false)) return block;
+  return grow(own, stream, request);
+}
+
+Block* Pool::State::take_own(Heap& own, const Request& request, bool thorough) {
+  const std::lock_guard lock(own.mutex);
+  return own.take_harder(request, thorough);
+}
+
+// --- from other streams
+// -----------------------------------------------------------------------------
+
+Block* Pool::State::take_from_others(Heap& own, const Request& request, bool behind_their_work) {
+  const std::lock_guard lock(mutex_);
+  const std::lock_guard own_lock(own.mutex);
+  for (const auto& heap : heaps_) {
+    if (heap.get() == &own || !heap->is_open) continue;
+    std::unique_lock other(heap->mutex, std::defer_lock);
+    if (behind_their_work) {
+      other.lock();
+    } else if (!other.try_lock()) {
+      continue;
+    }
+    if (!heap->might_have(request, behind_their_work)) continue;
+    if (Block* const block = take_from(*heap, own, request, behind_their_work)) return block;
+  }
+  return nullptr;
+}
+
+/// With both locks and the pool's.
+Block* Pool::State::take_from(Heap& other, Heap& own, const Request& request,
+                              bool behind_its_work) {
+  if (!other.stream) {
+    if (!memory::all_reached(other.done)) {
+      if (!behind_its_work) return nullptr;
+      memory::wait_behind(*own.stream, other.done);
+    }
+    marks.give(other.done);
+    own.adopt(other);
+    other.is_open = false;
+    return own.take_harder(request, behind_its_work);
+  }
+  const detail::StreamState& donor = *other.stream;
+  const bool is_idle = memory::is_idle(donor);
+  if (!is_idle && !behind_its_work) return nullptr;
+  if (behind_its_work && donor.is_of_this_thread()) {
+    for (memory::Pending& one : other.pending) {
+      memory::wait_behind(donor, one.marks);
+      marks.give(one.marks);
+    }
+  }
+  if (!other.prepare(request, behind_its_work)) return nullptr;
+  if (!is_idle || behind_its_work) {
+    std::vector<Mark> mark{marks.record(donor)};
+    memory::wait_behind(*own.stream, mark);
+    marks.give(mark);
+  }
+  Block* const fit = other.free.find(exact_chunk(request), behind_its_work);
+  if (fit && fit->is_whole_chunk()) {
+    own.move_chunk_from(other, fit);
+    return own.take_harder(request, behind_its_work);
+  }
+  return other.take_harder(request, behind_its_work);
+}
+
+/// Freed blocks of the own heap whose other users are not done: the stream waits for them.
+Block* Pool::State::take_pending(Heap& own, const Request& request) {
+  const std::lock_guard lock(mutex_);
+  const std::lock_guard own_lock(own.mutex);
+  if (own.pending.empty()) return nullptr;
+  const auto is_enough = [&](const memory::Pending& p) { return p.block->bytes == request.bytes; };
+  const auto one = std::find_if(own.pending.begin(), own.pending.end(), is_enough);
+  const auto first = one == own.pending.end() ? own.pending.begin() : one;
+  const auto last = one == own.pending.end() ? own.pending.end() : one + 1;
+  for (auto at = first; at != last; ++at) {
+    memory::wait_behind(*own.stream, at->marks);
+    marks.give(at->marks);
+  }
+  return own.take_harder(request, true);
+}
+
+// --- from the upstream
+// ------------------------------------------------------------------------------
+
+bool Pool::State::reserve(std::size_t bytes) {
+  std::size_t now = reserved_.load();
+  do {
+    const std::size_t limit = limit_.load();
+    if (now > limit || bytes > limit - now) return false;
+  } while (!reserved_.compare_exchange_weak(now, now + bytes));
+  return true;
+}
+
+/// A sound chunk, or nullptr when the limit or the upstream refuses.
+void* Pool::State::fetch(const Stream& stream, std::size_t bytes) {
+  if (!reserve(bytes)) return nullptr;
+  void* chunk = nullptr;
+  try {
+    chunk = upstream.allocate(stream, bytes);
+  } catch (const MemoryError&) {
+    // a refusal
+  } catch (...) {
+    reserved_.fetch_sub(bytes);
+    throw;
+  }
+  const bool is_aligned =
+      reinterpret_cast<std::uintptr_t>(chunk) % Resource::default_alignment == 0;
+  if (chunk && is_aligned) return chunk;
+  reserved_.fetch_sub(bytes);
+  if (chunk) upstream.deallocate(stream, chunk, bytes);
+  require<LogicError>(is_aligned, [&] {
+    return fmt::format("the resource {} returned {}, which is not aligned to {} bytes",
+                       upstream.name(), chunk, Resource::default_alignment);
+  });
+  return nullptr;
+}
+
+void Pool::State::add_chunk(Heap& own, void* memory, std::size_t bytes) {
+  auto* const address = static_cast<std::byte*>(memory);
+  const std::lock_guard lock(mutex_);
+  const std::lock_guard own_lock(own.mutex);
+  const auto next = chunks_.lower_bound(address);
+  const bool is_free = (next == chunks_.end() || next->first >= address + bytes) &&
+                       (next == chunks_.begin() ||
+                        std::prev(next)->first + std::prev(next)->second->bytes <= address);
+  require<LogicError>(is_free, [&] {
+    return fmt::format("the resource {} returned {}, which it has handed out already",
+                       upstream.name(), memory);
+  });
+  const auto at = chunks_.emplace_hint(
+      next, address, std::make_unique<memory::Chunk>(memory::Chunk{address, bytes, &own}));
+  try {
+    own.free.add_chunk(at->second.get(), address, bytes);
+  } catch (...) {
+    chunks_.erase(at);
+    throw;
+  }
+  ++own.chunks;
+  allocations_.fetch_add(1, std::memory_order_relaxed);
+  if (is_visible) memory::poison(memory, bytes);
+}
+
+Block* Pool::State::grow(Heap& own, const Stream& stream, const Request& request) {
+  const std::size_t exact = exact_chunk(request), roomy = roomy_chunk(exact);
+  std::size_t bytes = roomy;
+  void* memory = fetch(stream, bytes);
+  if (!memory && exact != roomy) memory = fetch(stream, bytes = exact);
+  if (!memory) return nullptr;
+  try {
+    add_chunk(own, memory, bytes);
+  } catch (const LogicError&) {  // not ours to give back: somebody has it
+    reserved_.fetch_sub(bytes);
+    throw;
+  } catch (...) {
+    reserved_.fetch_sub(bytes);
+    upstream.deallocate(stream, memory, bytes);
+    throw;
+  }
+  return take_own(own, request, false);
+}
+
+// --- when there is none
+// -----------------------------------------------------------------------------
+
+Block* Pool::State::under_pressure(Heap& own, const Stream& stream, const Request& request) {
+  constexpr int most_attempts = 8;
+  const auto try_again = [&] {
+    Block* block = search(own, stream, request, true);
+    if (!block) block = take_pending(own, request);
+    if (!block) block = take_from_others(own, request, true);
+    return block;
+  };
+  if (Block* const block = try_again()) return block;
+  for (int attempt = 1; attempt <= most_attempts && call_back(request.bytes, attempt); ++attempt) {
+    if (Block* const block = try_again()) return block;
+  }
+  trim();
+  if (Block* const block = try_again()) return block;
+  memory::trim_others(device, this);
+  if (Block* const block = try_again()) return block;
+  if (!device.info().is_cpu) device.synchronize();
+  if (Block* const block = try_again()) return block;
+  refuse(request.bytes);
+}
+
+bool Pool::State::call_back(std::size_t bytes, int attempt) {
+  std::vector<std::shared_ptr<PressureCallback>> callbacks;
+  {
+    const std::lock_guard lock(callbacks_mutex_);
+    callbacks = callbacks_;
+  }
+  bool is_worth_it = false;
+  for (const auto& f : callbacks) is_worth_it = (*f)(bytes, attempt) || is_worth_it;
+  return is_worth_it;
+}
+
+void Pool::State::refuse(std::size_t bytes) {
+  const PoolStatistics now = statistics();
+  MemoryReport report{.requested = bytes,
+                      .live = now.active_bytes,
+                      .cached = now.held_bytes,
+                      .largest_free = now.largest_free_bytes,
+                      .limit = now.limit};
+  try {
+    const auto info = device.memory_info();
+    report.device_free = info.free;
+    report.device_total = info.total;
+  } catch (const Error&) {  // the figures are not worth another error
+  }
+  throw MemoryError(where(), report);
+}
+
+}  // namespace quarry

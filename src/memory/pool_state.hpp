@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/pool.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "memory/heap.hpp"
+
+namespace quarry {
+
+/// Locks are taken in this order: StreamState::attachments_mutex(), `mutex`, a heap's mutex. More
+/// than one heap is locked only under `mutex`. The upstream, callbacks, and waits on the host are
+/// called with none of them held.
+struct Pool::State : std::enable_shared_from_this<Pool::State> {
+  State(Resource from, const PoolOptions& options);
+  ~State();
+
+  void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
+  void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
+                  std::size_t bytes, std::size_t alignment) noexcept;
+  void trim();
+  PoolStatistics statistics();
+  void set_limit(std::size_t bytes);
+  std::shared_ptr<void> on_pressure(PressureCallback f);
+  std::string where() const;
+
+  const Resource upstream;
+  backend::Device& device;
+  const bool is_visible;  ///< to the host's sanitizers
+  memory::ActiveBytes active;
+  memory::Marks marks;
+
+ private:
+  using Heap = memory::StreamHeap;
+  using Request = memory::Request;
+
+  Heap& heap_of(detail::StreamState& stream);
+  Heap& open_heap(detail::StreamState& stream);
+  static void stream_ends(void* heap, detail::StreamState& stream) noexcept;
+
+  // pool_search.cpp: where memory comes from. Each returns nullptr when there is none.
+  memory::Block* find(Heap& own, const Stream& stream, const Request& request);
+  memory::Block* take_own(Heap& own, const Request& request, bool thorough);
+  memory::Block* take_from_others(Heap& own, const Request& request, bool behind_their_work);
+  memory::Block* take_from(Heap& other, Heap& own, const Request& request, bool behind_its_work);
+  memory::Block* take_pending(Heap& own, const Request& request);
+  memory::Block* grow(Heap& own, const Stream& stream, const Request& request);
+  memory::Block* search(Heap& own, const Stream& stream, const Request& request, bool thorough);
+  memory::Block* under_pressure(Heap& own, const Stream& stream, const Request& request);
+  bool call_back(std::size_t bytes, int attempt);
+  [[noreturn]] void refuse(std::size_t bytes);
+
+  bool reserve(std::size_t bytes);
+  void* fetch(const Stream& stream, std::size_t bytes);
+  void add_chunk(Heap& own, void* memory, std::size_t bytes);
+
+  // pool_release.cpp: where it goes.
+  bool free_own(detail::StreamState& stream, std::span<const Stream> others, void* memory,
+                const Request& request);
+  void free_elsewhere(const Stream& stream, std::span<const Stream> others, void* memory,
+                      const Request& request);
+  void free_after(memory::Block* block, std::span<const Stream> users,
+                  std::span<const Stream> more) noexcept;
+  void put_back_after(memory::Block* block, std::vector<memory::Mark>&& after) noexcept;
+  struct Detached;
+  void collect_pending();
+  void detach_chunks(Heap& heap, Detached& into);
+  void give_back(Detached& detached) noexcept;
+
+  std::mutex mutex_;  ///< of the two below, of heaps' streams and of chunks' heaps
+  std::vector<std::unique_ptr<Heap>> heaps_;  ///< never shrinks: whoever found one may lock it
+  std::map<const std::byte*, std::unique_ptr<memory::Chunk>> chunks_;
+  std::atomic<std::size_t> limit_, reserved_ = 0, allocations_ = 0;
+  std::mutex callbacks_mutex_;
+  std::vector<std::shared_ptr<PressureCallback>> callbacks_;
+};
+
+namespace memory {
+
+/// Gives back what other pools of the device, and what has been added with `add_trim`, cache.
+void trim_others(backend::Device& device, const Pool::State* except) noexcept;
+/// `trim` returns to the system what it keeps on `device` and is not in use.
+using Trim = void (*)(backend::Device& device);
+void add_trim(Trim trim);
+
+}  // namespace memory
+}  // namespace quarry
