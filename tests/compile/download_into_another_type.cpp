@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/quarry.hpp>
+#include <complex>
 #include <vector>
 
 #ifdef QUARRY_VALID
-using Value = float;
+using Value = std::complex<double>;  // converted on its way
 #else
 using Value = int;
 #endif
 void f(const quarry::DeviceNDArray<float>& a, std::vector<Value>& host) {
-  a.copy_to_host(host);  // error: the host array has another element type
+  a.copy_to_host(host);  // error: this copy can lose the kind of the values
 }

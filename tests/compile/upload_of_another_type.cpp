@@ -3,10 +3,10 @@
 #include <vector>
 
 #ifdef QUARRY_VALID
-using Value = float;
+using Value = short;  // converted on its way
 #else
 using Value = double;
 #endif
-void f(const quarry::DeviceNDArray<float>& a, const std::vector<Value>& host) {
-  a.copy_to_device(host);  // error: the host array has another element type
+void f(const quarry::DeviceNDArray<int>& a, const std::vector<Value>& host) {
+  a.copy_to_device(host);  // error: this copy can lose the kind of the values
 }

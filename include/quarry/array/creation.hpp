@@ -56,17 +56,22 @@ auto zeros_like(const DeviceNDArray<T>& like) {
   return result;
 }
 
-/// A copy of a host array with the same shape and order of axes; returns when the copy is done, or
-/// with a stream in the options when it is queued (the host memory may then be reused).
-template <HostArray H>
-DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions& options = {}) {
-  using T = host_value_t<const H>;
+/// A copy of a host array with the same shape and order of axes, of its own element type or
+/// converted (to_device<float>(h)) as NumPy's same-kind casting allows; returns when the copy is
+/// done, or with a stream in the options when it is queued (the host memory may then be reused).
+template <Element T, HostArray H>
+DeviceNDArray<T> to_device(const H& host, const ArrayOptions& options = {}) {
   const HostRef from = host_ref(host);
   DeviceNDArray<T> dense(from.layout.shape, options);
   DeviceNDArray<T> result(detail::layout_like(from.layout, sizeof(T)), dense.device_pointer(),
                           dense.buffer());
-  upload(result.ref(), from, detail::stream_for(result), !options.stream);
+  upload(result.ref(), from, detail::stream_for(result), !options.stream,
+         detail::conversion<host_value_t<const H>, T>());
   return result;
+}
+template <HostArray H>
+DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions& options = {}) {
+  return to_device<host_value_t<const H>, H>(host, options);
 }
 template <HostArray H>
 auto to_device(const H& host, const Stream& stream) {

@@ -3,6 +3,7 @@
 #include <quarry/array/view.hpp>
 #include <quarry/base/dtype.hpp>
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/program.hpp>
 #include <quarry/memory/transfer.hpp>
 
 #include <initializer_list>
@@ -97,6 +98,28 @@ concept ElementValue = std::is_convertible_v<S, T> && !Expression<S> &&
                        !std::is_base_of_v<DeviceNDArrayBase, S> && (!Number<T> || keeps_kind<S, T>);
 template <class U, class T>
 concept OtherThan = !std::is_same_v<U, T>;
+
+/// Whether NumPy's casting='same_kind' lets values of `from` go into an array of `to`.
+constexpr bool same_kind(DType from, DType to) {
+  if (from == to) return true;
+  if (from.is_record() || to.is_record()) return false;
+  if (from.kind() == Kind::signed_integer && to.kind() == Kind::unsigned_integer) return false;
+  return kind_rank(from.kind()) <= kind_rank(to.kind());
+}
+
+/// What converts elements of a copy on its way; nullptr where there is nothing to convert.
+template <class From, class To>
+const kernels::program* conversion() {
+  static_assert(same_kind(dtype_of<From>, dtype_of<To>),
+                "this copy can lose the kind of the values; convert them first");
+  if constexpr (dtype_of<From> == dtype_of<To>) {
+    return nullptr;
+  } else {
+    using K = kernel_type_t<From>;
+    using Program = kernels::map_of<kernels::in<K, 0>, kernel_type_t<To>, 0, K>;
+    return &kernels::program_for<Program>::value;
+  }
+}
 
 template <class T, class S>
 constexpr bool in_range(const S& value) {
@@ -299,37 +322,41 @@ class DeviceNDArray : public DeviceNDArrayBase {
     copy_to_host(host);
     return host;
   }
-  /// Into a host array of the same shape and type: an xtensor container or view; or into a span or
-  /// vector of as many elements, in C order. Without a stream it waits; with one it does not, and
-  /// `host` must live until the stream is there.
+  /// Into a host array of the same shape: an xtensor container or view; or into a span or vector of
+  /// as many elements, in C order. Another element type is converted to as NumPy's same-kind
+  /// casting allows. Without a stream it waits; with one it does not, and `host` must live until
+  /// the stream is there.
   template <WritableHostArray H>
   void copy_to_host(H&& host) const {
-    download(like_this(host), ref(), detail::stream_for(*this), true);
+    download(like_this(host), ref(), detail::stream_for(*this), true, to_host<H>());
   }
   template <WritableHostArray H>
   void copy_to_host(H&& host, const Stream& stream) const {
-    download(like_this(host), ref(), detail::stream_for(*this, &stream), false);
+    download(like_this(host), ref(), detail::stream_for(*this, &stream), false, to_host<H>());
   }
   auto copy_to_host(const Stream& stream) const {
     auto host = HostArrayOf<value_type>::make(shape());
     download(host_ref(host), ref(), detail::stream_for(*this, &stream), true);
     return host;
   }
-  /// From host memory of the same shape and type. Without a stream it waits; with one the host
-  /// memory may be reused on return all the same.
+  /// From host memory of the same shape; another element type is converted as NumPy's same-kind
+  /// casting allows. Without a stream it waits; with one the host memory may be reused on return
+  /// all the same, unless it is page-locked: then when the stream is there.
   template <HostArray H>
   void copy_to_device(const H& host) const requires(!read_only) {
-    upload(ref(), like_this(host), detail::stream_for(*this), true);
+    upload(ref(), like_this(host), detail::stream_for(*this), true, from_host<H>());
   }
   template <HostArray H>
   void copy_to_device(const H& host, const Stream& stream) const requires(!read_only) {
-    upload(ref(), like_this(host), detail::stream_for(*this, &stream), false);
+    upload(ref(), like_this(host), detail::stream_for(*this, &stream), false, from_host<H>());
   }
-  /// From an array of the same shape on any device; queued.
-  void copy_to_device(const DeviceNDArray<const value_type>& other) const requires(!read_only) {
+  /// From an array of the same shape on any device, converted in the same way; queued.
+  template <class U>
+  void copy_to_device(const DeviceNDArray<U>& other) const requires(!read_only) {
     copy_from(other, detail::stream_for(*this));
   }
-  void copy_to_device(const DeviceNDArray<const value_type>& other, const Stream& stream) const
+  template <class U>
+  void copy_to_device(const DeviceNDArray<U>& other, const Stream& stream) const
       requires(!read_only) {
     copy_from(other, detail::stream_for(*this, &stream));
   }
@@ -343,19 +370,27 @@ class DeviceNDArray : public DeviceNDArrayBase {
   /// One-dimensional host memory (a span, a vector) stands for an array of any shape in C order.
   template <class H>
   HostRef like_this(H& host) const {
-    static_assert(dtype_of<host_value_t<H>> == dtype_of<value_type>,
-                  "the host array has another element type; convert one of them first");
     HostRef ref = host_ref(host);
     if (ContiguousHostRange<H> && ref.layout.shape[0] == size()) {
-      ref.layout = {shape(), c_strides(shape(), dtype_.itemsize())};
+      ref.layout = {shape(), c_strides(shape(), ref.dtype.itemsize())};
     }
     return ref;
   }
-  void copy_from(const DeviceNDArray<const value_type>& other, const Stream& stream) const {
+  template <class H>
+  static const kernels::program* to_host() {
+    return detail::conversion<value_type, host_value_t<std::remove_reference_t<H>>>();
+  }
+  template <class H>
+  static const kernels::program* from_host() {
+    return detail::conversion<host_value_t<const H>, value_type>();
+  }
+  template <class U>
+  void copy_from(const DeviceNDArray<U>& other, const Stream& stream) const {
     require<ShapeError>(other.shape() == shape(), [&] {
       return "cannot copy shape " + to_string(other.shape()) + " into shape " + to_string(shape());
     });
-    copy_elements(ref(), other.ref(), stream);
+    copy_elements(ref(), other.ref(), stream,
+                  detail::conversion<std::remove_const_t<U>, value_type>());
   }
 };
 

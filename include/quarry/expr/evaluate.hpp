@@ -6,13 +6,7 @@
 namespace quarry {
 namespace expr {
 
-/// Whether NumPy's casting='same_kind' lets values of `from` go into an array of `to`.
-constexpr bool same_kind(DType from, DType to) {
-  if (from == to) return true;
-  if (from.is_record() || to.is_record()) return false;
-  if (from.kind() == Kind::signed_integer && to.kind() == Kind::unsigned_integer) return false;
-  return quarry::detail::kind_rank(from.kind()) <= quarry::detail::kind_rank(to.kind());
-}
+using quarry::detail::same_kind;
 
 template <class X>
 inline constexpr bool has_position = false;
