@@ -11,7 +11,8 @@ import pathlib
 import sys
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-PEERS = ("cupy", "cupy.fuse", "torch", "torch.compile", "jax", "xtensor", "eigen")
+PEERS = ("cupy", "cupy.async", "cupy.fuse", "torch", "torch.compile", "numba", "jax", "xtensor")
+PEERS += ("eigen", "device")  # device: a driver call for every allocation
 
 
 @dataclasses.dataclass
@@ -36,53 +37,113 @@ class Item:
     peers: float = 0.0
 
 
-ITEMS = (
-    Item("h2d_4KiB", "host to device, 4 KiB", "pageable_h2d_4KiB", multiple=1.1),
-    Item("d2h_4KiB", "device to host, 4 KiB", "pageable_d2h_4KiB", multiple=1.1),
-    Item("h2d_1MiB", "host to device, 1 MiB", "pinned_h2d_1MiB"),
-    Item("d2h_1MiB", "device to host, 1 MiB", "pinned_d2h_1MiB"),
-    Item("h2d_64MiB", "host to device, 64 MiB", "pinned_h2d_64MiB", share=0.85),
-    Item("d2h_64MiB", "device to host, 64 MiB", "pinned_d2h_64MiB", share=0.85),
-    Item("h2d_1GiB", "host to device, 1 GiB", "pinned_h2d_1GiB", share=0.85),
-    Item("d2h_1GiB", "device to host, 1 GiB", "pinned_d2h_1GiB", share=0.85),
-    Item("h2d_strided", "host to device, `h[:, ::2]`", "pinned_h2d_1GiB", share=0.6),
-    Item("h2d_transposed", "host to device, `h.T`", "pinned_h2d_1GiB", share=0.6),
-    Item("h2d_columns", "host to device, column block", "pinned_h2d_1GiB", share=0.6),
-    Item("d2h_strided", "device to host, `d[:, ::2]`", "pinned_d2h_1GiB", share=0.6),
-    Item("launch_add", "`c = a + b`, 1024, issue", "launch", multiple=1.2),
-    Item("launch_add_into", "`c(all) = a + b`, 1024, issue", "launch"),
-    Item("allocate_free", "allocate and free 1 KiB", seconds=100e-9),
-    Item("first_kernel", "first new kernel of a process", seconds=80e-3),
-    Item("further_kernel", "each further new kernel", seconds=40e-3),
-    Item("cached_kernel", "kernel from the disk cache", seconds=2e-3),
-    Item("add", "`a + b`", "device_add", share=0.97),
-    Item("fused", "`a * b + sin(c) * 2 - d`", "device_add", share=0.97),
-    Item("where", "`where(x > 0.5, a, b)`", "device_add", share=0.97),
-    Item("broadcast", "column + row", "device_set"),
-    Item("add_f16", "`a + b`, float16", "device_add", share=0.97),
-    Item("add_f64", "`a + b`, float64", "device_add", share=0.97),
-    Item("fused_f64", "`a * b + sin(c) * 2 - d`, float64", "device_add"),
-    Item("strided_copy", "copy of `m[::2, ::3]`", "device_copy"),
-    Item("transpose_copy", "transposed copy", "device_copy", share=0.85),
-    Item("permute_copy", "permuted copy", "device_copy", share=0.85),
-    Item("sum", "sum", "device_add", share=0.9),
-    Item("max", "max", "device_add", share=0.9),
-    Item("argmax", "argmax", "device_add", share=0.9),
-    Item("mean", "mean", "device_add", share=0.9),
-    Item("sum_axis0", "sum over axis 0", "device_add", share=0.9),
-    Item("sum_axis1", "sum over axis 1", "device_add", share=0.9),
-    Item("sum_tall_axis0", "sum over axis 0, tall", "device_add", share=0.9),
-    Item("sum_tall_axis1", "sum over axis 1, tall", "device_add", share=0.9),
-    Item("sum_squares", "`sum((a - b) * (a - b))`", "device_add", share=0.9),
-    Item("heat_two_buffers", "heat by slices, two buffers", "device_add", seconds=7e-3),
-    Item("heat_in_place", "heat by slices, in place", "device_add", seconds=13e-3),
-    Item("hillshade", "hillshade, three kernels", "device_add"),
-    Item("one_core_axpy", "CPU, one core: `a * b + c * 2 - d`", peers=1.0),
-    Item("one_core_fused", "CPU, one core: `a * b + sin(c) * 2 - d`", peers=1.0),
-    Item("one_core_sum", "CPU, one core: sum", peers=1.0),
-    Item("user_file", "compile a user's file, quarry.hpp", seconds=2.5),
-    Item("user_file_xtensor", "compile a user's file, with xtensor.hpp"),
+STRIDED_COPIES = (
+    ("h2d", "h2d", "host to device", "h"),
+    ("d2h", "d2h", "device to host", "d"),
+    ("d2h_into", "d2h", "device to host", "h"),
 )
+
+
+def transfer_items():
+    """Copies of pageable and of page-locked memory; the limit is the link at the same size."""
+    sizes = (("4KiB", "4 KiB"), ("1MiB", "1 MiB"), ("64MiB", "64 MiB"), ("1GiB", "1 GiB"))
+    layouts = (("strided", "[:, ::2]"), ("transposed", ".T"), ("columns", "[:, :n/8]"))
+    ways = (("h2d", "host to device"), ("d2h", "device to host"))
+    for prefix, kind in (("", ""), ("pinned_", "page-locked ")):
+        for name, size in sizes:
+            for way, title in ways:
+                item, text = f"{prefix}{way}_{name}", f"{kind}{title}, {size}"
+                if name == "4KiB":
+                    yield Item(item, text, f"{prefix or 'pageable_'}{way}_4KiB", multiple=1.1)
+                else:
+                    share = 0.0 if name == "1MiB" else 0.85
+                    yield Item(item, text, f"pinned_{way}_{name}", share)
+        for way, title in ways:
+            item, text = f"{prefix}{way}_64MiB_queued", f"{kind}{title}, 64 MiB, queued"
+            yield Item(item, text, f"pinned_{way}_64MiB", 0.85)
+        for part, way, title, memory in STRIDED_COPIES:
+            for name, layout in layouts:
+                text = f"{kind}{title}, `{memory}{layout}`"
+                yield Item(f"{prefix}{part}_{name}", text, f"pinned_{way}_1GiB", 0.6)
+    yield Item("pinned_h2d_4KiB_queueing", "page-locked host to device, 4 KiB, issue")
+
+
+ALLOCATION_SIZES = (
+    (256, "B"), (1, "KiB"), (4, "KiB"), (64, "KiB"), (1, "MiB"), (32, "MiB"), (1, "GiB")
+)
+
+
+def allocation_items():
+    """As bench/allocation.cpp names them; the limit is the driver's pool."""
+    sizes = [(f"{n}{unit}", f"{n} {unit}") for n, unit in ALLOCATION_SIZES]
+
+    def item(name, title, **goal):
+        return Item(name, title, f"driver_pool_{name}", **(goal or {"multiple": 1.0}))
+
+    yield Item("allocate_free", "create and drop an array of 1 KiB")
+    for name, size in sizes:
+        yield item(f"pair_{name}", f"allocate and free {size}", seconds=100e-9)
+    for order, title in (("lifo", "last in first out"), ("fifo", "first in first out")):
+        for name, size in sizes:
+            yield item(f"{order}_{name}", f"64 x {size}, {title}")
+    for count, most in ((1000, "1MiB"), (10000, "1MiB"), (1000, "64MiB")):
+        yield item(f"random_{count}_{most}", f"{count} random, up to {most[:-3]} MiB")
+    for count in (4096, 16384, 65536):
+        for hole in (1024, 512):
+            yield item(f"holes_{count}_{hole}", f"1 KiB beside {count} holes of {hole} B")
+    for count in (1, 2, 4, 16):
+        yield item(f"streams_{count}", f"allocate, fill, free 64 KiB, streams: {count}")
+    for count in (1, 2, 4, 8, 16):
+        yield item(f"threads_{count}", f"256 B to 16 MiB, a stream each, threads: {count}")
+    yield item("handover", "4 KiB, another thread frees")
+
+
+PARTS = {
+    "Transfers": tuple(transfer_items()),
+    "Allocation": tuple(allocation_items()),
+    "Queueing and first use": (
+        Item("launch_add", "`c = a + b`, 1024, issue", "launch", multiple=1.2),
+        Item("launch_add_into", "`c(all) = a + b`, 1024, issue", "launch"),
+        Item("first_kernel", "first new kernel of a process", seconds=80e-3),
+        Item("further_kernel", "each further new kernel", seconds=40e-3),
+        Item("cached_kernel", "kernel from the disk cache", seconds=2e-3),
+    ),
+    "Elementwise": (
+        Item("add", "`a + b`", "device_add", share=0.97),
+        Item("fused", "`a * b + sin(c) * 2 - d`", "device_add", share=0.97),
+        Item("where", "`where(x > 0.5, a, b)`", "device_add", share=0.97),
+        Item("broadcast", "column + row", "device_set"),
+        Item("add_f16", "`a + b`, float16", "device_add", share=0.97),
+        Item("add_f64", "`a + b`, float64", "device_add", share=0.97),
+        Item("fused_f64", "`a * b + sin(c) * 2 - d`, float64", "device_add"),
+        Item("strided_copy", "copy of `m[::2, ::3]`", "device_copy"),
+        Item("transpose_copy", "transposed copy", "device_copy", share=0.85),
+        Item("permute_copy", "permuted copy", "device_copy", share=0.85),
+    ),
+    "Reductions": (
+        Item("sum", "sum", "device_add", share=0.9),
+        Item("max", "max", "device_add", share=0.9),
+        Item("argmax", "argmax", "device_add", share=0.9),
+        Item("mean", "mean", "device_add", share=0.9),
+        Item("sum_axis0", "sum over axis 0", "device_add", share=0.9),
+        Item("sum_axis1", "sum over axis 1", "device_add", share=0.9),
+        Item("sum_tall_axis0", "sum over axis 0, tall", "device_add", share=0.9),
+        Item("sum_tall_axis1", "sum over axis 1, tall", "device_add", share=0.9),
+        Item("sum_squares", "`sum((a - b) * (a - b))`", "device_add", share=0.9),
+    ),
+    "Programs": (
+        Item("heat_two_buffers", "heat by slices, two buffers", "device_add", seconds=7e-3),
+        Item("heat_in_place", "heat by slices, in place", "device_add", seconds=13e-3),
+        Item("hillshade", "hillshade, three kernels", "device_add"),
+    ),
+    "On the host": (
+        Item("one_core_axpy", "CPU, one core: `a * b + c * 2 - d`", peers=1.0),
+        Item("one_core_fused", "CPU, one core: `a * b + sin(c) * 2 - d`", peers=1.0),
+        Item("one_core_sum", "CPU, one core: sum", peers=1.0),
+        Item("user_file", "compile a user's file, quarry.hpp", seconds=2.5),
+        Item("user_file_xtensor", "compile a user's file, with xtensor.hpp"),
+    ),
+}
 
 
 def google_rows(document):
@@ -174,14 +235,14 @@ def compared(peer, ours):
     return "error" if peer.error else f"{peer.seconds / ours.seconds:.2f}"
 
 
-def table(results, on_gpu):
+def table(results, items, on_gpu):
+    """A heading and a row for every item that was measured."""
     limits = {item: result for (who, item), result in results.items() if who == "limit"}
-    who = [peer for peer in PEERS if any(key[0] == peer for key in results)]
+    measured = [item for item in items if ("quarry", item.name) in results]
+    who = [peer for peer in PEERS if any((peer, item.name) in results for item in measured)]
     yield ["work", "size", "Quarry", "limit", "of the limit", "goal", "met", *who]
-    for item in ITEMS:
-        ours = results.get(("quarry", item.name))
-        if ours is None:
-            continue
+    for item in measured:
+        ours = results["quarry", item.name]
         if ours.error:
             yield [item.title, "", "error", "", "", goal(item), "no", *("" for _ in who)]
             continue
@@ -223,15 +284,22 @@ def report(results, context, command):
         "Medians. `of the limit` is the limit's time over ours; the numbers under a peer are its "
         "time over ours: above 1, Quarry is faster."
     )
-    yield ""
-    yield markdown(list(table(results, on_gpu)))
-    limits = [[item, figure(result)] for (who, item), result in results.items() if who == "limit"]
+    for part, items in PARTS.items():
+        rows = list(table(results, items, on_gpu))
+        if len(rows) > 1:
+            yield f"\n### {part}\n"
+            yield markdown(rows)
+    limits = [
+        [item, figure(result)]
+        for (who, item), result in results.items()
+        if who == "limit" and not item.startswith("driver_pool_")
+    ]
     if limits:
-        yield "\nThe machine's own calls in the same run:\n"
+        yield "\n### The machine's own calls in the same run\n"
         yield markdown([["call", "median"], *limits])
     errors = [(key, result.error) for key, result in results.items() if result.error]
     if errors:
-        yield "\nFailed:\n"
+        yield "\n### Failed\n"
         yield from (f"- {who}/{item}: {error}" for (who, item), error in errors)
 
 

@@ -5,6 +5,7 @@ import os
 import tempfile
 import types
 
+import items
 import peer as p
 
 
@@ -88,21 +89,33 @@ def programs(peer, cp):
     peer.on_device("cupy", "hillshade", lambda: p.relief(functions, z))
 
 
-def transfers(peer, cp):
+def copies(cp):
+    import cupyx
     import numpy
 
-    for name, size in p.copy_sizes():
-        host = numpy.random.rand(size // 4).astype(numpy.float32)
-        device = cp.empty(size // 4, cp.float32)
-        peer.call("cupy", f"h2d_{name}", lambda: device.set(host))
-        peer.call("cupy", f"d2h_{name}", lambda: device.get(out=host))
-    n = p.SIDE // 2
-    host = numpy.random.rand(n, n).astype(numpy.float32)
-    device = cp.asarray(host)
-    peer.call("cupy", "h2d_strided", lambda: cp.asarray(host[:, ::2]))
-    peer.call("cupy", "h2d_transposed", lambda: cp.ascontiguousarray(cp.asarray(host.T)))
-    peer.call("cupy", "h2d_columns", lambda: cp.asarray(host[:, : n // 8]))
-    peer.call("cupy", "d2h_strided", lambda: device[:, ::2].get())
+    def pageable(shape):
+        return numpy.random.default_rng(1).random(shape, dtype=numpy.float32)
+
+    def pinned(shape):
+        host = cupyx.empty_pinned(shape, dtype=numpy.float32)
+        host[...] = pageable(shape)
+        return host
+
+    return items.Copies(
+        pageable=pageable,
+        pinned=pinned,
+        device=lambda shape: cp.empty(shape, cp.float32),
+        to_device=lambda host: cp.ascontiguousarray(cp.asarray(host)),
+        up=lambda device, host: device.set(host),
+        down=lambda host, device: cp.ascontiguousarray(device).get(out=host),
+    )
+
+
+def allocation(peer, cp):
+    """Its pool, and its pool of the driver's; a block ends with its last reference."""
+    pools = (("cupy", cp.cuda.MemoryPool()), ("cupy.async", cp.cuda.MemoryAsyncPool()))
+    for who, pool in pools:
+        items.allocation(peer, who, pool.malloc, lambda block: None)
 
 
 def measure():
@@ -125,7 +138,8 @@ def measure():
 
         peer = p.Peer(device_timer, cp.cuda.Device().synchronize)
         first_use(peer, cp)
-        transfers(peer, cp)
+        items.transfers(peer, "cupy", copies(cp))
+        allocation(peer, cp)
         reductions(peer, cp, elementwise(peer, cp))
         programs(peer, cp)
         return peer

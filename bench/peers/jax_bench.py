@@ -5,6 +5,7 @@ timed on the host, until it is done. Usage: jax_bench.py RESULT.json"""
 import os
 import types
 
+import items
 import peer as p
 
 
@@ -93,21 +94,20 @@ def programs(j):
     j.on_device("hillshade", lambda z: p.relief(functions, z), jnp.asarray(p.terrain()))
 
 
-def transfers(j):
+def copies(j):
+    """Up only: an array keeps what was once copied down."""
     import numpy
 
     gpu = j.jax.devices()[0]
 
-    def up(host):
+    def to_device(host):
         j.last = j.jax.device_put(host, gpu)
+        return j.last
 
-    for name, size in p.copy_sizes():
-        host = numpy.random.rand(size // 4).astype(numpy.float32)
-        j.peer.call("jax", f"h2d_{name}", lambda: up(host))
-    n = p.SIDE // 2
-    host = numpy.random.rand(n, n).astype(numpy.float32)
-    j.peer.call("jax", "h2d_strided", lambda: up(host[:, ::2]))
-    j.peer.call("jax", "h2d_columns", lambda: up(host[:, : n // 8]))
+    return items.Copies(
+        pageable=lambda shape: numpy.random.default_rng(1).random(shape, dtype=numpy.float32),
+        to_device=to_device,
+    )
 
 
 def measure():
@@ -119,7 +119,7 @@ def measure():
         raise p.NotHere("no GPU for it")
     j = Jax(jax)
     first_use(j)
-    transfers(j)
+    items.transfers(j.peer, "jax", copies(j))
     reductions(j, elementwise(j))
     programs(j)
     return j.peer

@@ -5,6 +5,7 @@ import os
 import tempfile
 import types
 
+import items
 import peer as p
 
 
@@ -100,18 +101,22 @@ def programs(peer, torch):
     peer.on_device("torch.compile", "hillshade", lambda: relief(z))
 
 
-def transfers(peer, torch):
-    for name, size in p.copy_sizes():
-        host, device = torch.rand(size // 4), torch.empty(size // 4, device="cuda")
-        peer.call("torch", f"h2d_{name}", lambda: device.copy_(host))
-        peer.call("torch", f"d2h_{name}", lambda: host.copy_(device))
-    n = p.SIDE // 2
-    host = torch.rand(n, n)
-    device = host.cuda()
-    peer.call("torch", "h2d_strided", lambda: host[:, ::2].to("cuda"))
-    peer.call("torch", "h2d_transposed", lambda: host.T.contiguous().to("cuda"))
-    peer.call("torch", "h2d_columns", lambda: host[:, : n // 8].to("cuda"))
-    peer.call("torch", "d2h_strided", lambda: device[:, ::2].to("cpu"))
+def copies(torch):
+    return items.Copies(
+        pageable=lambda shape: torch.rand(shape),
+        pinned=lambda shape: torch.rand(shape).pin_memory(),
+        device=lambda shape: torch.empty(shape, device="cuda"),
+        to_device=lambda host: host.to("cuda", non_blocking=True).contiguous(),
+        up=lambda device, host: device.copy_(host, non_blocking=True),
+        down=lambda host, device: host.copy_(device, non_blocking=True),
+        down_into=lambda host, device: host.copy_(device),
+    )
+
+
+def allocation(peer, torch):
+    """Its caching allocator, without tensors around the blocks."""
+    allocate, free = torch.cuda.caching_allocator_alloc, torch.cuda.caching_allocator_delete
+    items.allocation(peer, "torch", allocate, free)
 
 
 def measure():
@@ -133,7 +138,8 @@ def measure():
 
         peer = p.Peer(device_timer, torch.cuda.synchronize)
         first_use(peer, torch)
-        transfers(peer, torch)
+        items.transfers(peer, "torch", copies(torch))
+        allocation(peer, torch)
         reductions(peer, torch, elementwise(peer, torch))
         programs(peer, torch)
         return peer

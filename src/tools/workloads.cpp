@@ -3,6 +3,7 @@
 
 #include <quarry/base/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -250,18 +251,23 @@ std::string tag(std::size_t bytes) {
 
 void add_by_size(List& list, const WorkloadOptions& options) {
   constexpr std::array sizes{std::size_t{256}, kib, 4 * kib, 64 * kib, mib, 32 * mib, 1024 * mib};
-  const auto add = [&list](const char* group, std::size_t bytes, std::string title, auto prepare) {
-    list.push_back({std::string(group) + "_" + tag(bytes), group, std::move(title), "pair",
-                    static_cast<double>(bytes), true,
+  const auto add = [&list](const char* group, std::size_t bytes, const char* before,
+                           const char* after, auto prepare) {
+    list.push_back({std::string(group) + "_" + tag(bytes), group, before + size_text(bytes) + after,
+                    "pair", static_cast<double>(bytes), true,
                     [=](const Candidate& c) { return prepare(c, bytes); }});
   };
   for (const std::size_t bytes : sizes) {
-    if (bytes > options.most_bytes) break;
-    const std::string size = size_text(bytes);
-    add("pair", bytes, "allocate and free " + size, pair);
-    if (bytes == kib || bytes > 32 * mib) continue;
-    add("lifo", bytes, "64 x " + size + ", last in first out", last_in_first_out);
-    add("fifo", bytes, "64 x " + size + ", first in first out", first_in_first_out);
+    if (bytes <= options.most_bytes) add("pair", bytes, "allocate and free ", "", pair);
+  }
+  const std::size_t most = std::min(options.most_bytes, 32 * mib);
+  for (const std::size_t bytes : sizes) {
+    if (bytes > most || bytes == kib) continue;
+    add("lifo", bytes, "64 x ", ", last in first out", last_in_first_out);
+  }
+  for (const std::size_t bytes : sizes) {
+    if (bytes > most || bytes == kib) continue;
+    add("fifo", bytes, "64 x ", ", first in first out", first_in_first_out);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/quarry_bench/allocation.hpp"
 
+#include <quarry/memory/buffer.hpp>
 #include <quarry/memory/pool.hpp>
 #include <quarry/memory/upstream.hpp>
 
@@ -8,13 +9,13 @@ namespace bench {
 
 namespace {
 
-/// Every address is the same: nobody may touch it.
+/// Always the same 64 KiB, the most that a workload touches.
 struct Nothing {
-  quarry::Device on;
-  void* allocate(const quarry::Stream&, std::size_t, std::size_t) { return this; }
+  std::shared_ptr<quarry::Buffer> memory;
+  void* allocate(const quarry::Stream&, std::size_t, std::size_t) { return memory->data(); }
   void deallocate(const quarry::Stream&, void*, std::size_t, std::size_t) noexcept {}
   quarry::MemorySpace space() const { return quarry::MemorySpace::device; }
-  quarry::Device device() const { return on; }
+  quarry::Device device() const { return memory->device(); }
 };
 
 }  // namespace
@@ -24,7 +25,9 @@ std::vector<Candidate> candidates(const quarry::Device& device) {
   list.push_back({"pool", quarry::Pool(quarry::device_resource(device))});
   if (!device.is_cpu()) list.push_back({"driver_pool", quarry::driver_pool_resource(device)});
   list.push_back({"device", quarry::device_resource(device), !device.is_cpu()});
-  list.push_back({"nothing", Nothing{device}});
+  list.push_back({"nothing", Nothing{quarry::Buffer::allocate(std::size_t{64} << 10,
+                                                              quarry::default_stream(device),
+                                                              quarry::device_resource(device))}});
   return list;
 }
 

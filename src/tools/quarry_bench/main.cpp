@@ -57,6 +57,7 @@ double share_of(const Link& link, const TransferRow& row) {
 }
 
 bool has_managed(const quarry::Device& device) {
+  if (device.is_cpu()) return false;
   const auto attributes = device.attributes();
   const auto found = attributes.find("CONCURRENT_MANAGED_ACCESS");
   return found != attributes.end() && found->second != 0;
@@ -80,10 +81,10 @@ void run_transfers(const Options& options, const quarry::Device& device, Results
     results.transfers.push_back(row);
   };
   for (const auto& c : cases) {
-    progress.at(c.section, to_string(c.way) + " " + to_string(c.pattern, c.strided) + " " +
-                               size_text(c.bytes));
+    progress.at(c.section, fmt::format("{} {} {}", to_string(c.way),
+                                       to_string(c.pattern, c.strided), size_text(c.bytes)));
     TransferRow row = transfers.run(c);
-    row.share = share_of(results.link, row);
+    if (!device.is_cpu()) row.share = share_of(results.link, row);
     show(row);
   }
   progress.at("waiting", "");
@@ -157,7 +158,7 @@ int run(const Options& options, const std::string& command) {
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv + 1, argv + argc);
   std::string command = "quarry-bench";
-  for (const auto word : arguments) command += " " + std::string(word);
+  for (const auto word : arguments) command.append(" ").append(word);
   Options options;
   try {
     options = parse_options(arguments);

@@ -48,6 +48,8 @@ svg text.axis { fill: var(--quiet); }
 .dot, .bar { fill: currentColor; }
 .c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); }
 .c3 { color: var(--c3); } .c4 { color: var(--c4); } .c5 { color: var(--c5); }
+.tables { display: grid; gap: 0 36px; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 560px), 1fr)); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: 14px 0 6px; }
@@ -162,7 +164,8 @@ std::string to_page(const Results& results) {
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{0}</title>\n<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n{2}<p>{3}</p>\n"
-      "<div class=\"plots\">\n{4}</div>\n<h2>All results</h2>\n{5}</body></html>\n",
+      "<div class=\"plots\">\n{4}</div>\n<h2>All results</h2>\n<div "
+      "class=\"tables\">{5}</div>\n</body></html>\n",
       title, style, facts(results), note, plots,
       transfers ? transfer_tables(results) : allocation_table(results));
 }

@@ -134,7 +134,7 @@ std::string strided_bars(const Results& results, const std::string& direction, c
   return chart.categories.empty() ? "" : to_svg(chart);
 }
 
-std::string stream_bars(const Results& results) {
+std::string stream_bars(const Results& results, const Mark& mark) {
   const auto in_streams = [](const TransferRow& row) {
     return row.error.empty() && row.streams > 0 && row.direction != "both";
   };
@@ -144,7 +144,7 @@ std::string stream_bars(const Results& results) {
                  .value_text = rate_label,
                  .categories = {},
                  .series = {},
-                 .mark = {results.link.up, "the link"}};
+                 .mark = mark};
   for (const auto& row : results.transfers) {
     if (!in_streams(row) || row.bytes != bytes) continue;
     put(chart, row.memory + " " + row.direction,
@@ -208,11 +208,12 @@ std::vector<std::string> without_empty(std::vector<std::string> plots) {
 }  // namespace
 
 std::vector<std::string> transfer_plots(const Results& results) {
-  const Mark up{results.link.up, "the link"}, down{results.link.down, "the link"};
+  const char* const name = results.is_cpu ? "one copy in memory" : "the link";
+  const Mark up{results.link.up, name}, down{results.link.down, name};
   const Mark both{results.link.up + results.link.down, "the link, up and down"};
   return without_empty({rate_over_size(results, "Host to device, contiguous", "H2D", up),
                         rate_over_size(results, "Device to host, contiguous", "D2H", down),
-                        time_over_size(results), stream_bars(results),
+                        time_over_size(results), stream_bars(results, up),
                         strided_bars(results, "H2D", up), strided_bars(results, "D2H", down),
                         rate_over_size(results, "Both ways at once", "both", both),
                         rate_over_size(results, "On the device, contiguous", "D2D", {}),

@@ -109,7 +109,7 @@ std::string to_string(Way way) {
 std::string to_string(Pattern pattern, Side side) {
   if (pattern == Pattern::contiguous) return "contiguous";
   constexpr const char* names[] = {"", "[:, ::2]", ".T", "[:, :n/4]", "[::2]"};
-  return (side == Side::host ? "h" : "d") + std::string(names[static_cast<int>(pattern)]);
+  return std::string(side == Side::host ? "h" : "d").append(names[static_cast<int>(pattern)]);
 }
 
 quarry::Layout matrix(std::size_t bytes, Pattern pattern) {
