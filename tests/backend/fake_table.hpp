@@ -46,6 +46,14 @@ class FakeDriver : public testing::Test {
     EXPECT_EQ(cu().EventCreate(&events_.back(), flags), CUDA_SUCCESS);
     return events_.back();
   }
+  /// Makes the device usable again after work on it has failed.
+  void recover() {
+    EXPECT_EQ(cu().DevicePrimaryCtxReset(device), CUDA_SUCCESS);
+    EXPECT_EQ(cu().DevicePrimaryCtxRetain(&context_, device), CUDA_SUCCESS);
+    EXPECT_EQ(cu().MemAlloc(&memory_, bytes), CUDA_SUCCESS);
+    streams_.clear();
+    events_.clear();
+  }
   void set(unsigned char value, CUstream on, std::size_t at = 0) {
     EXPECT_EQ(cu().MemsetD8Async(memory_ + at, value, 1, on), CUDA_SUCCESS);
   }

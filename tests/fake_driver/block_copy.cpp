@@ -16,7 +16,7 @@ struct Corner {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
-  std::size_t x = 0, y = 0, z = 0, pitch = 0, height = 0, lod = 0;
+  std::size_t x = 0, y = 0, z = 0, pitch = 0, height = 0;
   CUcontext context = nullptr;
 };
 
@@ -29,13 +29,16 @@ bool is_known(CUmemorytype type) {
          type == CU_MEMORYTYPE_UNIFIED;
 }
 
-/// A pitch may be left out where there is one row, a height where there is one slice.
+/// A pitch or height of 0 says that rows or slices lie without gaps.
 bool is_valid(const Corner& c, const Extent& e) {
-  const bool needs_pitch = e.rows > 1 || e.slices > 1 || c.y > 0 || c.z > 0;
-  const bool needs_height = e.slices > 1 || c.z > 0;
-  if (!is_known(c.type) || c.lod != 0 || c.pitch > longest_pitch) return false;
-  if ((needs_pitch || c.pitch > 0) && c.pitch < e.width + c.x) return false;
-  return !((needs_height || c.height > 0) && c.height < e.rows + c.y);
+  return is_known(c.type) && c.pitch <= longest_pitch &&
+         (c.pitch == 0 || c.pitch >= e.width + c.x) && (c.height == 0 || c.height >= e.rows + c.y);
+}
+
+Corner without_gaps(Corner c, const Extent& e) {
+  if (c.pitch == 0) c.pitch = e.width + c.x;
+  if (c.height == 0) c.height = e.rows + c.y;
+  return c;
 }
 
 Side side_of(const Corner& c) {
@@ -55,7 +58,7 @@ CUresult copy_corners(const Corner& to, const Corner& from, const Extent& e, CUs
                       bool waits) {
   if (const CUresult result = enter()) return result;
   if (!is_valid(to, e) || !is_valid(from, e)) return CUDA_ERROR_INVALID_VALUE;
-  Box box{side_of(to), side_of(from), e.width, e.rows, e.slices};
+  Box box{side_of(without_gaps(to, e)), side_of(without_gaps(from, e)), e.width, e.rows, e.slices};
   for (const auto& [side, corner] : {std::pair{&box.to, &to}, {&box.from, &from}}) {
     if (corner->context && side->is_device) {
       side->device = reinterpret_cast<Context*>(corner->context)->device;
@@ -90,8 +93,8 @@ CUresult copy_2d(const CUDA_MEMCPY2D& c, CUstream stream, bool waits) {
 template <class C>
 CUresult copy_3d(const C& c, CUstream stream, bool waits) {
   Corner to = target(c), from = source(c);
-  to.z = c.dstZ, to.height = c.dstHeight, to.lod = c.dstLOD;
-  from.z = c.srcZ, from.height = c.srcHeight, from.lod = c.srcLOD;
+  to.z = c.dstZ, to.height = c.dstHeight;
+  from.z = c.srcZ, from.height = c.srcHeight;
   if constexpr (requires { c.srcContext; }) {
     if (!is_live(c.dstContext) || !is_live(c.srcContext)) return CUDA_ERROR_INVALID_CONTEXT;
     to.context = c.dstContext, from.context = c.srcContext;

@@ -136,7 +136,7 @@ CUresult ipc_open_event(CUevent* event, CUipcEventHandle handle) {
   if (const CUresult result = enter()) return result;
   if (SharedEvent::is_own(handle)) return CUDA_ERROR_INVALID_CONTEXT;
   auto shared = SharedEvent::open(handle);
-  if (!shared) return CUDA_ERROR_INVALID_VALUE;
+  if (!shared) return CUDA_ERROR_MAP_FAILED;
   add_event(event, {current_device(), false, nullptr, std::move(shared)});
   return CUDA_SUCCESS;
 }

@@ -17,6 +17,13 @@ bool is_mapped(CUdeviceptr address, std::size_t bytes) {
   return msync(reinterpret_cast<void*>(first), address + bytes - first, MS_ASYNC) == 0;
 }
 
+std::optional<Found> find_page_locked(const void* memory) {
+  const auto found = state().memory.look(address_of(memory));
+  const bool is_it = found && (found->block.kind == BlockKind::page_locked ||
+                               found->block.kind == BlockKind::registered);
+  return is_it ? found : std::nullopt;
+}
+
 bool is_valid(const CUmemLocation& where) {
   const bool is_host = where.type == CU_MEM_LOCATION_TYPE_HOST ||
                        where.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
@@ -63,24 +70,18 @@ CUresult mem_free_host(void* memory) {
   return state().memory.free_host(memory);
 }
 
+/// With one address space, page-locked and registered memory is always mapped.
 CUresult mem_host_get_device_pointer(CUdeviceptr* out, void* memory, unsigned flags) {
   if (const CUresult result = enter()) return result;
-  const auto found = state().memory.look(address_of(memory));
-  if (flags != 0 || !found) return CUDA_ERROR_INVALID_VALUE;
-  const Block& block = found->block;
-  const bool is_locked = block.kind == BlockKind::page_locked;
-  const bool is_registered =
-      block.kind == BlockKind::registered && (block.flags & CU_MEMHOSTREGISTER_DEVICEMAP);
-  if (!is_locked && !is_registered) return CUDA_ERROR_INVALID_VALUE;
+  if (flags != 0 || !find_page_locked(memory)) return CUDA_ERROR_INVALID_VALUE;
   *out = address_of(memory);
   return CUDA_SUCCESS;
 }
 
-/// With one address space, memory of cuMemHostAlloc is always mapped.
 CUresult mem_host_get_flags(unsigned* flags, void* memory) {
   if (const CUresult result = enter()) return result;
-  const auto found = state().memory.look(address_of(memory));
-  if (!found || found->block.kind != BlockKind::page_locked) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = find_page_locked(memory);
+  if (!found) return CUDA_ERROR_INVALID_VALUE;
   *flags = found->block.flags | CU_MEMHOSTALLOC_DEVICEMAP;
   return CUDA_SUCCESS;
 }

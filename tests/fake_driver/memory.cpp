@@ -12,10 +12,6 @@ namespace {
 
 constexpr int poison = 0xFB;
 
-bool is_page_locked(BlockKind kind) {
-  return kind == BlockKind::page_locked || kind == BlockKind::registered;
-}
-
 std::byte* new_host_memory(std::size_t bytes) {
   const std::size_t rounded = Arena::round_up(bytes);
   if (rounded < bytes) return nullptr;
@@ -208,9 +204,6 @@ std::byte* Memory::find(CUdeviceptr address, std::size_t bytes, int device) cons
   const Block& block = found->second;
   const bool is_remote = device >= 0 && block.device >= 0 && block.device != device;
   if (is_remote && !peers_.contains({device, block.device})) return nullptr;
-  const bool is_unmapped =
-      block.kind == BlockKind::registered && !(block.flags & CU_MEMHOSTREGISTER_DEVICEMAP);
-  if (device >= 0 && is_unmapped) return nullptr;
   return block.memory + (address - found->first);
 }
 
@@ -285,23 +278,14 @@ CUresult Memory::free_host(void* memory) {
   return CUDA_SUCCESS;
 }
 
-/// Whether a page of the range belongs to a registration, or a byte of it to page-locked memory.
-bool Memory::overlaps_page_locked(CUdeviceptr address, std::size_t bytes) const {
-  constexpr CUdeviceptr page = 4096;
-  const CUdeviceptr first = address / page * page, end = (address + bytes + page - 1) / page * page;
-  return std::any_of(blocks_.begin(), blocks_.end(), [&](const auto& entry) {
-    const auto& [start, block] = entry;
-    if (!is_page_locked(block.kind)) return false;
-    const bool is_whole = block.kind == BlockKind::registered;
-    const CUdeviceptr low = is_whole ? first : address, high = is_whole ? end : address + bytes;
-    return start < high && start + block.bytes > low;
-  });
-}
-
 CUresult Memory::register_host(void* memory, std::size_t bytes, unsigned flags) {
   const auto address = reinterpret_cast<CUdeviceptr>(memory);
   const std::lock_guard lock(mutex_);
-  if (overlaps_page_locked(address, bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  for (const auto& [start, block] : blocks_) {
+    if (start >= address + bytes || start + block.bytes <= address) continue;
+    return block.kind == BlockKind::registered ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                               : CUDA_ERROR_INVALID_VALUE;
+  }
   add(address, {BlockKind::registered, bytes, -1, static_cast<std::byte*>(memory), flags});
   return CUDA_SUCCESS;
 }
@@ -310,8 +294,10 @@ CUresult Memory::unregister_host(void* memory) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(reinterpret_cast<CUdeviceptr>(memory));
   if (found == blocks_.end() || found->second.kind != BlockKind::registered) {
-    add_fault("cuMemHostUnregister of memory that is not registered");
-    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    add_fault("cuMemHostUnregister of memory that is not registered, or not its start");
+    const auto around = containing(reinterpret_cast<CUdeviceptr>(memory), 1);
+    return around == blocks_.end() ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+                                   : CUDA_ERROR_INVALID_VALUE;
   }
   release(found);
   return CUDA_SUCCESS;

@@ -84,7 +84,6 @@ class Memory {
  private:
   using Blocks = std::map<CUdeviceptr, Block>;
   Blocks::const_iterator containing(CUdeviceptr address, std::size_t bytes) const;
-  bool overlaps_page_locked(CUdeviceptr address, std::size_t bytes) const;
   CUdeviceptr add(CUdeviceptr address, Block block);
   void release(Blocks::iterator block);
   bool has_room(const Usage& used, std::size_t bytes) const;

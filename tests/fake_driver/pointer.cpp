@@ -20,10 +20,6 @@ bool is_on_host(const Block& block) {
   return block.kind == BlockKind::page_locked || block.kind == BlockKind::registered;
 }
 
-bool is_mapped(const Block& block) {
-  return block.kind != BlockKind::registered || (block.flags & CU_MEMHOSTREGISTER_DEVICEMAP);
-}
-
 CUcontext context_of(const Block& block) {
   if (block.device < 0) return reinterpret_cast<CUcontext>(current_context());
   const Guard lock(state().mutex);
@@ -31,7 +27,8 @@ CUcontext context_of(const Block& block) {
       state().contexts.at(static_cast<std::size_t>(block.device)).get());
 }
 
-CUresult put_nothing(CUpointer_attribute attribute, void* to) {
+/// Of pageable memory; ranges are left as they were.
+CUresult put_nothing(CUpointer_attribute attribute, void* to, CUdeviceptr address) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -43,12 +40,14 @@ CUresult put_nothing(CUpointer_attribute attribute, void* to) {
       return put(to, no_device);
     case CU_POINTER_ATTRIBUTE_CONTEXT:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return put(to, std::uint64_t{0});
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      return put(to, address);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
@@ -63,7 +62,7 @@ CUresult put_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr addr
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return put(to, is_on_host(block) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return put(to, is_mapped(block) ? address : CUdeviceptr{0});
+      return put(to, address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       return put(to, block.device < 0 ? address : CUdeviceptr{0});
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -83,7 +82,7 @@ CUresult put_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr addr
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return put(to, state().pools.of(found.start));
     default:
-      return put_nothing(attribute, to);
+      return put_nothing(attribute, to, address);
   }
 }
 
@@ -96,7 +95,7 @@ CUresult pointer_get_attributes(unsigned count, CUpointer_attribute* attributes,
   const auto found = state().memory.look(address);
   for (unsigned i = 0; i < count; ++i) {
     const CUresult result = found ? put_attribute(attributes[i], data[i], address, *found)
-                                  : put_nothing(attributes[i], data[i]);
+                                  : put_nothing(attributes[i], data[i], address);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;

@@ -66,7 +66,8 @@ CUresult Pools::trim(CUmemoryPool handle, std::size_t keep) {
 }
 
 void Pools::shrink(Pool& pool, std::size_t keep) {
-  const std::size_t wanted = std::max(round_up(pool.used), round_up(std::min(keep, pool.reserved)));
+  const std::size_t wanted =
+      std::max(round_up(pool.occupied), round_up(std::min(keep, pool.reserved)));
   if (pool.reserved <= wanted) return;
   state().memory.unreserve(pool.device, pool.reserved - wanted);
   pool.reserved = wanted;
@@ -126,7 +127,7 @@ CUresult Pools::get(CUmemoryPool handle, CUmemPool_attribute attribute, void* va
 }
 
 CUresult Pools::reserve(Pool& pool, std::size_t bytes) {
-  const std::size_t wanted = round_up(pool.used + bytes);
+  const std::size_t wanted = round_up(pool.occupied + bytes);
   if (wanted > pool.reserved) {
     if (!state().memory.reserve(pool.device, wanted - pool.reserved)) {
       return CUDA_ERROR_OUT_OF_MEMORY;
@@ -134,6 +135,7 @@ CUresult Pools::reserve(Pool& pool, std::size_t bytes) {
     pool.reserved = wanted;
     pool.reserved_high = std::max(pool.reserved_high, wanted);
   }
+  pool.occupied += bytes;
   pool.used += bytes;
   pool.used_high = std::max(pool.used_high, pool.used);
   return CUDA_SUCCESS;
@@ -148,6 +150,7 @@ CUresult Pools::take(CUdeviceptr* out, std::size_t bytes, CUmemoryPool handle) {
   const CUresult result = state().memory.allocate_pooled(pool->device, bytes, out);
   if (result != CUDA_SUCCESS) {
     pool->used -= rounded;
+    pool->occupied -= rounded;
     return result;
   }
   ++pool->blocks;
@@ -186,6 +189,7 @@ CUresult Pools::free(CUdeviceptr address, CUstream stream) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     found->second.is_being_freed = true;
+    found->second.pool->used -= found->second.bytes;
   }
   Operation operation;
   operation.work = [this, address] {
@@ -195,7 +199,9 @@ CUresult Pools::free(CUdeviceptr address, CUstream stream) {
   const CUresult result = enqueue(stream, std::move(operation));
   if (result != CUDA_SUCCESS) {
     const Guard lock(mutex_);
-    allocations_.at(address).is_being_freed = false;
+    Allocation& allocation = allocations_.at(address);
+    allocation.is_being_freed = false;
+    allocation.pool->used += allocation.bytes;
   }
   return result;
 }
@@ -206,7 +212,8 @@ void Pools::finish_free(CUdeviceptr address) {
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return;
   Pool& pool = *found->second.pool;
-  pool.used -= found->second.bytes;
+  if (!found->second.is_being_freed) pool.used -= found->second.bytes;
+  pool.occupied -= found->second.bytes;
   --pool.blocks;
   allocations_.erase(found);
   if (!pool.is_destroyed) return;

@@ -38,6 +38,7 @@ class Pools {
     int device = 0;
     std::uint64_t threshold = 0;
     std::size_t reserved = 0, reserved_high = 0, used = 0, used_high = 0;
+    std::size_t occupied = 0;  ///< with what is freed by work that has not run
     std::size_t blocks = 0;
     int reuse[3] = {1, 1, 1};
     bool is_destroyed = false;
