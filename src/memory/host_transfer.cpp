@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/landing.hpp"
+#include "memory/pool_state.hpp"
 #include "memory/staging.hpp"
 #include "memory/staging_ring.hpp"
 #include "memory/strided_copy.hpp"
@@ -60,6 +61,16 @@ bool is_page_locked(const HostRef& host, const Stream& stream, std::size_t probe
   return !info.base || info.bytes == 0 || first + bytes <= end;
 }
 
+void trim_transfers(backend::Device& device) {
+  trim_landings(device);
+  trim_staging(device);
+}
+
+/// Slots are given back when memory is short and when caches are trimmed.
+void register_trim() {
+  [[maybe_unused]] static const bool registered = (add_trim(trim_transfers), true);
+}
+
 /// One transfer between host memory and the device of `stream`.
 class Transfer {
  public:
@@ -79,6 +90,7 @@ class Transfer {
         plan_(plan_transfer(input_, thresholds_)),
         host_(host.data + plan_.host_offset),
         device_(device.data + plan_.device_offset) {
+    register_trim();
     if (transfers_are_logged()) log_plan(backend_, down ? "download" : "upload", plan_, input_);
   }
 

@@ -42,12 +42,23 @@ std::vector<std::shared_ptr<Pool::State>> pools_of(backend::Device& device) {
   return found;
 }
 
+/// What has been added with add_trim.
+void run_trims(backend::Device& device) {
+  std::vector<memory::Trim> trims;
+  {
+    const std::lock_guard lock(Pools::instance().mutex);
+    trims = Pools::instance().trims;
+  }
+  for (const memory::Trim trim : trims) trim(device);
+}
+
 std::size_t trim_device(backend::Device& device) {
   std::size_t active = 0;
   for (const auto& pool : pools_of(device)) {
     pool->trim();
     active += pool->statistics().active_bytes;
   }
+  run_trims(device);
   return active;
 }
 
@@ -57,12 +68,7 @@ namespace memory {
 
 void trim_others(backend::Device& device, const Pool::State* except) noexcept {
   try {
-    std::vector<Trim> trims;
-    {
-      const std::lock_guard lock(Pools::instance().mutex);
-      trims = Pools::instance().trims;
-    }
-    for (const Trim trim : trims) trim(device);
+    run_trims(device);
     for (const auto& pool : pools_of(device)) {
       if (pool.get() != except) pool->trim();
     }
@@ -241,6 +247,9 @@ std::shared_ptr<void> Pool::on_pressure(PressureCallback f) {
 }
 
 PoolStatistics pool_statistics(const Device& device) { return Pool::of(device).statistics(); }
-void trim_pool(const Device& device) { Pool::of(device).trim(); }
+void trim_pool(const Device& device) {
+  Pool::of(device).trim();
+  run_trims(device.backend());
+}
 
 }  // namespace quarry
