@@ -5,7 +5,7 @@ that is compiled.
 
 Usage: howto.py <project root>
 
-In README.md and docs/*.md a block ```cpp is the text between `// example-begin NAME` and
+In README.md and the documents a block ```cpp is the text between `// example-begin NAME` and
 `// example-end` in a program of tests/docs, without its indentation, or a whole program of
 examples/ without the line of its licence.
 """
@@ -81,10 +81,9 @@ def complaints_about(root, path, variables, programs):
         for named in named_paths(text):
             if not any(root.glob(named.rstrip("/"))):
                 yield f"{name}: there is no {named}"
-    if not is_howto:
-        for language, block in BLOCK.findall(text):
-            if language == "cpp" and block not in programs:
-                yield f"{name}: no program has the example that begins {block.splitlines()[0]!r}"
+    for language, block in BLOCK.findall(text):
+        if language == "cpp" and block not in programs:
+            yield f"{name}: no program has the example that begins {block.splitlines()[0]!r}"
 
 
 def main(root):

@@ -13,6 +13,8 @@ CUDA_ROOMS = (
     "src/backend/cuda/",
     "tests/fake_driver/",
     "tests/kernels/nvrtc_compile.cpp",
+    "include/quarry/cuda_mr.hpp",
+    "tests/interop/cuda_mr_test.cpp",
     "kernels/",
 )
 CUDA_HEADER = re.compile(
