@@ -154,8 +154,8 @@ TEST_F(FakeMemory, UnregisteringUnderAQueuedCopyIsMisuse) {
 }
 
 TEST_F(FakeMemory, FreeingPageLockedMemoryUnderAQueuedCopyIsMisuseUnlessItWaits) {
-  const CUstream s = stream();
   for (const bool waits : {true, false}) {
+    const CUstream s = stream();
     set_behaviour({.eagerness = 0, .free_waits = waits});
     void* host = nullptr;
     ASSERT_EQ(cu().MemHostAlloc(&host, 16, 0), CUDA_SUCCESS);
