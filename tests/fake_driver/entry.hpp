@@ -2,6 +2,8 @@
 #pragma once
 #include <cuda.h>
 
+#include "backend/cuda/newer.hpp"
+
 /// The driver's functions.
 namespace quarry::fake::entry {
 

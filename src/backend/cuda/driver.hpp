@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "backend/cuda/newer.hpp"
+
 /// The CUDA driver as one table of functions, loaded at run time: `driver().MemAlloc(&p, n)` is
 /// cuMemAlloc. The table may be the real driver, a fake one, or the shim of shim.hpp over either.
 namespace quarry::backend::cuda {
