@@ -165,30 +165,37 @@ Sample filled_in_streams(const Candidate& candidate, int count) {
   };
 }
 
-/// The seconds until all the threads have run `work(i)`, which start together.
+/// All the threads run `work(i)`, starting together. The seconds from the first one's start to the
+/// last one's end.
 template <class F>
 double in_threads(std::size_t count, F work) {
-  std::barrier start(static_cast<std::ptrdiff_t>(count) + 1);
-  std::vector<std::exception_ptr> errors(count);
+  struct Outcome {
+    Clock::time_point begin, end;
+    std::exception_ptr error;
+  };
+  std::barrier start(static_cast<std::ptrdiff_t>(count));
+  std::vector<Outcome> outcomes(count);
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
+  for (Outcome& outcome : outcomes) {
+    threads.emplace_back([&, i = threads.size()] {
       start.arrive_and_wait();
+      outcome.begin = Clock::now();
       try {
         work(i);
       } catch (...) {
-        errors[i] = std::current_exception();
+        outcome.error = std::current_exception();
       }
+      outcome.end = Clock::now();
     });
   }
-  start.arrive_and_wait();
-  const auto begin = Clock::now();
   for (auto& thread : threads) thread.join();
-  const double taken = seconds_since(begin);
-  for (const auto& error : errors) {
-    if (error) std::rethrow_exception(error);
+  auto begin = outcomes[0].begin, end = outcomes[0].end;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.error) std::rethrow_exception(outcome.error);
+    begin = std::min(begin, outcome.begin);
+    end = std::max(end, outcome.end);
   }
-  return taken;
+  return std::chrono::duration<double>(end - begin).count();
 }
 
 /// Every thread has a stream and a mix of its own.

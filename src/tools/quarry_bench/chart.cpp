@@ -52,11 +52,23 @@ Axis linear_axis(double most) {
   return axis;
 }
 
-Axis decades(double least, double most) {
-  Axis axis{
-      std::pow(10, std::floor(std::log10(least))), std::pow(10, std::ceil(std::log10(most))), {}};
-  if (axis.to <= axis.from) axis.to = 10 * axis.from;
-  for (double tick = axis.from; tick < axis.to * 1.5; tick *= 10) axis.ticks.push_back(tick);
+/// From a 1, 2 or 5 to another; over more than two decades only the powers of ten have lines.
+Axis log_axis(double least, double most) {
+  Axis axis;
+  double decade = std::pow(10, std::floor(std::log10(least)));
+  for (const double part : {1.0, 2.0, 5.0}) {
+    if (part * decade <= least) axis.from = part * decade;
+  }
+  axis.to = axis.from;
+  const bool is_short = most / axis.from < 100;
+  for (; axis.to < most || axis.to <= axis.from; decade *= 10) {
+    for (const double part : {1.0, 2.0, 5.0}) {
+      const double tick = part * decade;
+      if (tick < axis.from || (axis.to >= most && axis.to > axis.from)) continue;
+      if (part < 2 || is_short) axis.ticks.push_back(tick);
+      axis.to = tick;
+    }
+  }
   return axis;
 }
 
@@ -183,7 +195,7 @@ std::string to_svg(const LineChart& chart) {
   std::string body = text_at(8, 16, "start", chart.y_title, " class=\"axis\"");
   body += legend(chart.series, chart.mark, false, left, top);
   const Axis xs = occurring(chart.series, right - left);
-  const Axis ys = chart.log_y ? decades(least, most) : linear_axis(most);
+  const Axis ys = chart.log_y ? log_axis(least, most) : linear_axis(most);
   const Scale x(xs.from, xs.to, left + 8, right - 12, true),
       y(ys.from, ys.to, bottom, top, chart.log_y);
   for (const double tick : ys.ticks) {
@@ -227,7 +239,7 @@ std::string to_svg(const RowChart& chart) {
   double top = 18;
   std::string body = legend(chart.series, chart.mark, !chart.log, 8, top);
   const double bottom = top + row * static_cast<double>(chart.categories.size());
-  const Axis axis = chart.log ? decades(least, most) : linear_axis(most);
+  const Axis axis = chart.log ? log_axis(least, most) : linear_axis(most);
   const Scale x(axis.from, axis.to, left, right, chart.log);
   for (const double tick : axis.ticks) {
     body += line(x(tick), top, x(tick), bottom, "grid") +

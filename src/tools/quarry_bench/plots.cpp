@@ -15,7 +15,7 @@ namespace {
 
 std::string bytes_label(double bytes) { return size_text(static_cast<std::size_t>(bytes)); }
 std::string plain_label(double value) { return fmt::format("{:.10g}", value); }
-std::string rate_label(double rate) { return fmt::format("{:.3g}", 1e-9 * rate); }
+std::string rate_label(double rate) { return fmt::format("{:.4g}", 1e-9 * rate); }
 
 /// "1 us" where duration_text says "1.00 us".
 std::string tick_label(double seconds) {
