@@ -76,10 +76,12 @@ class FromCudaMr {
   MemorySpace space_;
 };
 
-/// Streams by the runtime's handles: one Stream each, so that its memory is found again.
+/// The runtime's streams as Streams: one for a handle as long as memory that was allocated with it
+/// is there, so that the resource knows it again, and no longer, since others destroy it.
 class CudaStreams {
  public:
   explicit CudaStreams(const Device& device) : device_(device) {}
+
   Stream find(::cuda::stream_ref stream) {
     const auto handle = reinterpret_cast<std::uintptr_t>(stream.get());
     const DeviceGuard guard(device_);
@@ -87,15 +89,27 @@ class CudaStreams {
     if (handle == 1) return legacy_default_stream();
     if (handle == 2) return per_thread_default_stream();
     const std::lock_guard lock(mutex_);
-    auto found = all_.find(handle);
-    if (found == all_.end()) found = all_.emplace(handle, external_stream(handle)).first;
-    return found->second;
+    if (auto known = by_handle_[handle].lock()) return Stream(std::move(known));
+    std::erase_if(by_handle_, [](const auto& entry) { return entry.second.expired(); });
+    const Stream made = external_stream(handle);
+    by_handle_[handle] = made.shared();
+    return made;
+  }
+  void hold(void* memory, const Stream& stream) {
+    const std::lock_guard lock(mutex_);
+    live_.insert_or_assign(memory, stream);
+  }
+  /// What it returns is to be dropped after the memory.
+  auto release(void* memory) noexcept {
+    const std::lock_guard lock(mutex_);
+    return live_.extract(memory);
   }
 
  private:
   Device device_;
   std::mutex mutex_;
-  std::map<std::uintptr_t, Stream> all_;
+  std::map<std::uintptr_t, std::weak_ptr<StreamState>> by_handle_;
+  std::map<void*, Stream> live_;
 };
 
 }  // namespace detail
@@ -137,10 +151,19 @@ class BasicCudaMr {
   // In the order of a stream: CCCL 3.1 and later, and before.
   void* allocate(::cuda::stream_ref stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) {
-    return resource_.allocate(streams_->find(stream), bytes, alignment);
+    const Stream home = streams_->find(stream);
+    void* const memory = resource_.allocate(home, bytes, alignment);
+    try {
+      streams_->hold(memory, home);
+    } catch (...) {
+      resource_.deallocate(home, memory, bytes, alignment);
+      throw;
+    }
+    return memory;
   }
   void deallocate(::cuda::stream_ref stream, void* memory, std::size_t bytes,
                   std::size_t alignment = Resource::default_alignment) noexcept {
+    const auto held = streams_->release(memory);
     resource_.deallocate(streams_->find(stream), memory, bytes, alignment);
   }
   void* allocate_async(std::size_t bytes, std::size_t alignment, ::cuda::stream_ref stream) {
@@ -166,6 +189,7 @@ class BasicCudaMr {
   }
   void deallocate_sync(void* memory, std::size_t bytes,
                        std::size_t alignment = Resource::default_alignment) noexcept {
+    const auto held = streams_->release(memory);
     resource_.deallocate(default_stream(resource_.device()), memory, bytes, alignment);
   }
   void* allocate(std::size_t bytes, std::size_t alignment = Resource::default_alignment) {

@@ -68,8 +68,6 @@ void wait_quietly(const Stream& stream) noexcept {
   }
 }
 
-}  // namespace
-
 class ManagedResource final : public Resource::Interface {
  public:
   ManagedResource(ManagerPtr m, const Device& device) : manager(std::move(m)), device_(device) {}
@@ -147,6 +145,8 @@ class ManagedResource final : public Resource::Interface {
   std::atomic<bool> is_prepared_ = false;
   std::map<void*, MemoryPointer> live_;
 };
+
+}  // namespace
 
 Resource memory_manager_resource(ManagerPtr manager, const Device& device) {
   require_version(manager);

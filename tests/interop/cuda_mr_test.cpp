@@ -143,6 +143,20 @@ TEST(CudaMr, GivesMemoryOfQuarry) {
   EXPECT_EQ(seen.allocations.total, 2);
 }
 
+TEST(CudaMr, AStreamMayEndWhenItsMemoryIsBack) {
+  CudaMr resource(Pool::of(get_current_device()));
+  for (int turn = 0; turn < 3; ++turn) {
+    const Stream s = stream();
+    const ::cuda::stream_ref reference(reinterpret_cast<::cudaStream_t>(s.handle()));
+    void* const a = resource.allocate(reference, 5000);
+    void* const b = resource.allocate(reference, 7000);
+    EXPECT_NE(a, b);
+    resource.deallocate(reference, b, 7000);
+    resource.deallocate(reference, a, 5000);
+  }
+  trim_pool(get_current_device());
+}
+
 TEST(CudaMr, BothSpellingsReachTheSameMemory) {
   const Statistics counted(device_resource());
   CudaMr resource(counted);
