@@ -9,8 +9,12 @@
 namespace quarry::memory {
 namespace {
 
+/// Work in the default stream of the CPU is done when the call that queued it returns.
+bool runs_at_once(const Stream& stream) { return stream.is_default() && stream.device().is_cpu(); }
+
 /// What `stream` has not done yet, as an event in `events`.
 void add_unfinished(std::vector<Event>& events, const Stream& stream) {
+  if (runs_at_once(stream)) return;
   if (!stream.state().is_of_this_thread()) return detail::wait_for(stream.state());
   if (stream.is_done()) return;
   Event event({.timing = false, .device = stream.device()});
@@ -36,6 +40,7 @@ void wait_for(const Event& event) noexcept {
 }  // namespace
 
 void wait_quietly(const Stream& stream) noexcept {
+  if (runs_at_once(stream)) return;
   try {
     detail::wait_for(stream.state());
   } catch (...) {  // a device that is lost runs nothing any more

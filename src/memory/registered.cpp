@@ -38,16 +38,31 @@ class Registration {
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
 
-  /// Where kernels see the memory.
+  /// Where kernels see the memory. Throws LogicError if they do not see it in one piece.
   void* device_address() const {
     if (inside_) return device_.device_pointer(data_);
     if (segments_.empty()) return data_;
-    const auto offset = reinterpret_cast<std::uintptr_t>(data_) - segments_.front();
-    auto* const first = reinterpret_cast<void*>(segments_.front());
-    return static_cast<std::byte*>(device_.device_pointer(first)) + offset;
+    const std::uintptr_t shift = shift_of(segments_.front());
+    for (const std::uintptr_t segment : segments_) {
+      require<LogicError>(shift_of(segment) == shift, [&] {
+        return fmt::format(
+            "the host memory at {} shares pages with other registrations, and {} "
+            "sees them apart",
+            fmt::ptr(data_), to_string(Device(device_)));
+      });
+    }
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data_) + shift);
   }
+  /// The driver copies from and to one registration at a time.
+  bool is_one_piece() const { return segments_.size() <= 1; }
 
  private:
+  /// From where the host sees a segment to where kernels do.
+  std::uintptr_t shift_of(std::uintptr_t segment) const {
+    void* const seen = device_.device_pointer(reinterpret_cast<void*>(segment));
+    return reinterpret_cast<std::uintptr_t>(seen) - segment;
+  }
+
   std::byte* data_;
   std::shared_ptr<void> base_;
   backend::Device& device_;
@@ -93,10 +108,11 @@ std::shared_ptr<Buffer> registered_buffer(const HostSpan& span, const Stream& ho
   const Device device = options.device.value_or(home.device());
   auto registration = std::make_shared<Registration>(span, device, options, std::move(base));
   void* const seen = options.mapped ? registration->device_address() : span.data;
+  const bool is_listed = span.bytes > 0 && registration->is_one_piece();
   const MemorySpace space = options.mapped ? MemorySpace::mapped : MemorySpace::pinned;
   const std::shared_ptr<Buffer> buffer(new Buffer(seen, span.bytes, home, nullptr, space),
                                        Release{std::move(registration), span.data});
-  if (span.bytes > 0) HostRegistry::instance().add_range(span.data, span.bytes, buffer);
+  if (is_listed) HostRegistry::instance().add_range(span.data, span.bytes, buffer);
   return buffer;
 }
 
