@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <quarry/base/shape.hpp>
 #include <quarry/memory/allocation.hpp>
 #include <quarry/memory/pool.hpp>
 #include <quarry/memory/upstream.hpp>
@@ -10,6 +9,7 @@
 
 #include "backend/backend.hpp"
 #include "memory/deferred.hpp"
+#include "memory/raw_address.hpp"
 
 namespace quarry {
 
@@ -123,7 +123,7 @@ PitchedAllocation mem_alloc_pitch(std::size_t width, std::size_t height, unsigne
   require<LogicError>(access_size == 4 || access_size == 8 || access_size == 16, [&] {
     return fmt::format("mem_alloc_pitch: an access size of {}, not 4, 8 or 16", access_size);
   });
-  checked_mul(static_cast<std::int64_t>(width), static_cast<std::int64_t>(height));
+  memory::size_product(width, height);
   PitchedAllocation pitched;
   if (width == 0 || height == 0) {
     pitched.allocation = mem_alloc(0, device);

@@ -12,6 +12,7 @@ namespace quarry {
 namespace {
 
 using detail::CopySide, detail::DeviceSide, detail::HostSide, detail::UnifiedSide;
+using memory::size_product, memory::size_sum;
 
 struct Box {
   std::size_t width, height, depth;
@@ -30,15 +31,6 @@ struct Side {
   std::optional<Device> device = std::nullopt;
 };
 
-std::size_t sum(std::size_t a, std::size_t b) {
-  return static_cast<std::size_t>(
-      checked_add(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
-}
-std::size_t product(std::size_t a, std::size_t b) {
-  return static_cast<std::size_t>(
-      checked_mul(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
-}
-
 const DevicePtr* device_memory(const CopySide& side) {
   if (const auto* device = std::get_if<DeviceSide>(&side)) return &device->memory;
   const auto* unified = std::get_if<UnifiedSide>(&side);
@@ -55,7 +47,7 @@ void complete(Side& side, const Box& box) {
   require<LogicError>(p.lod == 0, [&] {
     return fmt::format("{} has level of detail {}; memory has 0 alone", side.name, p.lod);
   });
-  const std::size_t row_end = sum(p.x, box.width), plane_end = sum(p.y, box.height);
+  const std::size_t row_end = size_sum(p.x, box.width), plane_end = size_sum(p.y, box.height);
   if (p.pitch == 0) p.pitch = box.width;
   if (p.height == 0) p.height = box.height;
   if (box.depth == 1 && p.z == 0) p.height = std::max(p.height, plane_end);
@@ -72,9 +64,9 @@ void complete(Side& side, const Box& box) {
 
 /// Bytes from the start of the block to the end of the box.
 std::size_t extent(const Place& p, const Box& box) {
-  const std::size_t planes = sum(p.z, box.depth) - 1, rows = sum(p.y, box.height) - 1;
-  const std::size_t full = product(sum(product(planes, p.height), rows), p.pitch);
-  return sum(full, sum(p.x, box.width));
+  const std::size_t planes = size_sum(p.z, box.depth) - 1, rows = size_sum(p.y, box.height) - 1;
+  const std::size_t full = size_product(size_sum(size_product(planes, p.height), rows), p.pitch);
+  return size_sum(full, size_sum(p.x, box.width));
 }
 
 void require_unified(const Side& side, std::span<const std::byte> memory, const Device& device) {

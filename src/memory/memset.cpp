@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <quarry/base/shape.hpp>
 #include <quarry/memory/memset.hpp>
 
 #include <fmt/format.h>
@@ -9,11 +8,6 @@
 
 namespace quarry {
 namespace {
-
-std::size_t product(std::size_t a, std::size_t b) {
-  return static_cast<std::size_t>(
-      checked_mul(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
-}
 
 void require_aligned(const char* call, const char* what, std::size_t value, std::size_t size) {
   require<LogicError>(value % size == 0, [&] {
@@ -25,7 +19,8 @@ void require_aligned(const char* call, const char* what, std::size_t value, std:
 template <class T>
 void fill(const char* call, const DevicePtr& to, T value, std::size_t count, const Stream& stream) {
   require_aligned(call, "address", to.address(), sizeof value);
-  memory::require_device_memory(call, to, product(count, sizeof value), stream.device());
+  memory::require_device_memory(call, to, memory::size_product(count, sizeof value),
+                                stream.device());
   if (count == 0) return;
   memory::used_on(to, stream);
   stream.device().backend().fill(to.get(), &value, sizeof value, static_cast<std::int64_t>(count),
@@ -35,7 +30,7 @@ void fill(const char* call, const DevicePtr& to, T value, std::size_t count, con
 template <class T>
 void fill_rows(const char* call, const DevicePtr& to, std::size_t pitch, T value, std::size_t width,
                std::size_t height, const Stream& stream) {
-  const std::size_t row = product(width, sizeof value);
+  const std::size_t row = memory::size_product(width, sizeof value);
   require_aligned(call, "address", to.address(), sizeof value);
   if (height > 1) {
     require_aligned(call, "pitch", pitch, sizeof value);
@@ -44,9 +39,7 @@ void fill_rows(const char* call, const DevicePtr& to, std::size_t pitch, T value
     });
   }
   if (width == 0 || height == 0) return;
-  const auto before_last = static_cast<std::int64_t>(product(height - 1, pitch));
-  const auto bytes =
-      static_cast<std::size_t>(checked_add(before_last, static_cast<std::int64_t>(row)));
+  const std::size_t bytes = memory::size_sum(memory::size_product(height - 1, pitch), row);
   memory::require_device_memory(call, to, bytes, stream.device());
   memory::used_on(to, stream);
   stream.device().backend().fill_rows(to.get(), pitch, &value, sizeof value, width, height,

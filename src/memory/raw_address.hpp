@@ -22,4 +22,8 @@ void require_host_memory(const char* call, std::span<const std::byte> memory, co
 void used_on(const DevicePtr& p, const Stream& stream);
 void used_on(std::span<const std::byte> host, const Stream& stream);
 
+/// Numbers of the caller; what does not fit in 63 bits throws SizeOverflow.
+std::size_t size_sum(std::size_t a, std::size_t b);
+std::size_t size_product(std::size_t a, std::size_t b);
+
 }  // namespace quarry::memory

@@ -72,7 +72,7 @@ struct PointerInfo {
   std::uintptr_t base = 0;                      ///< start of its allocation; 0 when not known
   std::size_t bytes = 0;                        ///< of its allocation; 0 when not known
 };
-/// Any address, of host or device memory. The CPU device calls all memory pageable.
+/// Any address, of host or device memory. The memory of the CPU device is pageable.
 PointerInfo pointer_info(const void* address, const Device& device = {});
 PointerInfo pointer_info(const DevicePtr& p, const Device& device = {});
 

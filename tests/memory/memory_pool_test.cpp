@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/allocation.hpp>
+#include <quarry/memory/memcpy.hpp>
+#include <quarry/memory/memory_pool.hpp>
+#include <quarry/memory/memset.hpp>
+#include <quarry/quarry.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <deque>
+#include <future>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace quarry {
+namespace {
+
+static_assert(MemoryResource<DeviceMemoryPool> && MemoryResource<PageLockedMemoryPool>);
+static_assert(!std::is_copy_constructible_v<PooledDeviceAllocation>);
+static_assert(std::is_nothrow_move_constructible_v<PooledDeviceAllocation>);
+
+// --- the classes
+// ------------------------------------------------------------------------------------
+
+TEST(PoolBins, AreThoseOfPycuda) {
+  const std::vector<std::array<std::size_t, 3>> table{{0, 0, 1},
+                                                      {1, 0, 1},
+                                                      {15, 62, 15},
+                                                      {16, 64, 16},
+                                                      {31, 79, 31},
+                                                      {32, 80, 33},
+                                                      {33, 80, 33},
+                                                      {64, 96, 67},
+                                                      {1000, 159, 1023},
+                                                      {1024, 160, 1087},
+                                                      {1087, 160, 1087},
+                                                      {1088, 161, 1151},
+                                                      {4096, 192, 4351},
+                                                      {65536, 256, 69631},
+                                                      {1 << 20, 320, 1114111},
+                                                      {1500000, 326, 1507327},
+                                                      {1 << 30, 480, 1140850687},
+                                                      {std::size_t{1} << 32, 512, 4563402751}};
+  for (const auto& [bytes, bin, block] : table) {
+    EXPECT_EQ(MemoryPool::bin_number(bytes), static_cast<int>(bin)) << bytes;
+    EXPECT_EQ(MemoryPool::alloc_size(static_cast<int>(bin)), block) << bytes;
+  }
+}
+
+TEST(PoolBins, HoldEverySizeWithLittleWaste) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const std::size_t bytes = (random() & 0x7fffffff) >> (random() % 32);
+    const int bin = MemoryPool::bin_number(bytes);
+    const std::size_t block = MemoryPool::alloc_size(bin);
+    EXPECT_GE(block, bytes);
+    EXPECT_EQ(MemoryPool::bin_number(block), bin);
+    if (bytes > 0) {
+      EXPECT_LE(static_cast<double>(block - bytes), static_cast<double>(bytes) / 16);
+    }
+  }
+}
+
+TEST(PoolBins, AreMonotone) {
+  for (std::size_t bytes = 1; bytes < 100'000; ++bytes) {
+    EXPECT_LE(MemoryPool::bin_number(bytes - 1), MemoryPool::bin_number(bytes));
+  }
+  EXPECT_EQ(MemoryPool::alloc_size(1023), ~std::size_t{0});
+  EXPECT_THROW(MemoryPool::alloc_size(-1), LogicError);
+  EXPECT_THROW(MemoryPool::alloc_size(1024), LogicError);
+}
+
+// --- the laws, against a model over an upstream that hands out addresses alone
+// -----------------------
+
+struct Book {
+  std::size_t capacity = ~std::size_t{0}, used = 0, calls = 0;
+  std::uintptr_t next = 4096;
+  std::map<void*, std::size_t> live;
+  std::vector<void*> given_back;
+};
+
+struct Addresses {
+  std::shared_ptr<Book> book = std::make_shared<Book>();
+
+  void* allocate(const Stream&, std::size_t bytes, std::size_t) {
+    if (bytes > book->capacity - book->used) throw MemoryError("the book is full");
+    auto* const memory = reinterpret_cast<void*>(book->next);
+    book->next += (bytes / 4096 + 1) * 4096;
+    book->used += bytes;
+    ++book->calls;
+    book->live[memory] = bytes;
+    return memory;
+  }
+  void deallocate(const Stream&, void* memory, std::size_t bytes, std::size_t) noexcept {
+    EXPECT_EQ(book->live[memory], bytes);
+    book->live.erase(memory);
+    book->used -= bytes;
+    book->given_back.push_back(memory);
+  }
+  MemorySpace space() const { return MemorySpace::device; }
+  Device device() const { return {}; }
+};
+
+struct Model {
+  struct Active {
+    PooledDeviceAllocation block;
+    int bin;
+  };
+  std::map<int, std::vector<void*>> held;
+  std::vector<Active> active;
+  bool holding = true;
+
+  std::size_t held_blocks() const {
+    std::size_t n = 0;
+    for (const auto& [bin, blocks] : held) n += blocks.size();
+    return n;
+  }
+  std::size_t managed() const {
+    std::size_t n = 0;
+    for (const auto& [bin, blocks] : held) n += blocks.size() * MemoryPool::alloc_size(bin);
+    for (const auto& a : active) n += MemoryPool::alloc_size(a.bin);
+    return n;
+  }
+  std::size_t requested() const {
+    std::size_t n = 0;
+    for (const auto& a : active) n += a.block.size();
+    return n;
+  }
+  void put(int bin, void* memory) {
+    if (holding) held[bin].push_back(memory);
+  }
+  /// The block that is to be used again, or nullptr.
+  void* take(int bin) {
+    auto& blocks = held[bin];
+    if (blocks.empty()) return nullptr;
+    void* const memory = blocks.back();
+    blocks.pop_back();
+    return memory;
+  }
+  void* take_largest() {
+    while (!held.empty() && held.rbegin()->second.empty()) held.erase(std::prev(held.end()));
+    return held.empty() ? nullptr : take(held.rbegin()->first);
+  }
+};
+
+class PoolLaws : public testing::TestWithParam<unsigned> {
+ protected:
+  void check() const {
+    EXPECT_EQ(pool_.held_blocks(), model_.held_blocks());
+    EXPECT_EQ(pool_.active_blocks(), model_.active.size());
+    EXPECT_EQ(pool_.managed_bytes(), model_.managed());
+    EXPECT_EQ(pool_.managed_bytes(), upstream_.book->used);
+    EXPECT_EQ(pool_.active_bytes(), model_.requested());
+    EXPECT_LE(pool_.active_bytes(), pool_.managed_bytes());
+    EXPECT_EQ(pool_.upstream_allocations(), upstream_.book->calls);
+  }
+  std::size_t some_size() { return (random_() & 0xfffff) >> (random_() % 20); }
+
+  /// The blocks that must go before `bytes` are free, in order; nothing if all of them do not do.
+  std::vector<void*> to_be_freed(std::size_t bytes) {
+    const Book& book = *upstream_.book;
+    std::vector<void*> blocks;
+    for (std::size_t used = book.used; bytes > book.capacity - used;) {
+      void* const block = model_.take_largest();
+      if (!block) break;
+      used -= book.live.at(block);
+      blocks.push_back(block);
+    }
+    return blocks;
+  }
+  void allocate(std::size_t bytes) {
+    const int bin = MemoryPool::bin_number(bytes);
+    void* const expected = model_.take(bin);
+    const auto calls = upstream_.book->calls;
+    upstream_.book->given_back.clear();
+    const auto evicted = expected ? std::vector<void*>() : to_be_freed(MemoryPool::alloc_size(bin));
+    try {
+      auto block = pool_.allocate(bytes);
+      EXPECT_EQ(block.size(), bytes);
+      if (expected) {
+        EXPECT_EQ(block.device_pointer(), expected);
+        EXPECT_EQ(upstream_.book->calls, calls);
+      }
+      model_.active.push_back({std::move(block), bin});
+    } catch (const MemoryError&) {
+      EXPECT_EQ(model_.held_blocks(), 0u);
+      EXPECT_GT(MemoryPool::alloc_size(bin), upstream_.book->capacity - upstream_.book->used);
+    }
+    EXPECT_EQ(upstream_.book->given_back, evicted);
+  }
+  void free_one() {
+    if (model_.active.empty()) return;
+    std::swap(model_.active[random_() % model_.active.size()], model_.active.back());
+    auto& [block, bin] = model_.active.back();
+    model_.put(bin, block.device_pointer());
+    if (random_() % 2) block.free();
+    model_.active.pop_back();
+  }
+
+  std::mt19937 random_{GetParam()};
+  Addresses upstream_;
+  DeviceMemoryPool pool_{Resource(upstream_)};
+  Model model_;
+};
+
+TEST_P(PoolLaws, HoldForAnySequenceOfCalls) {
+  for (int i = 0; i < 2000; ++i) {
+    switch (random_() % 50) {
+      case 0:
+        pool_.free_held();
+        model_.held.clear();
+        break;
+      case 1:
+        pool_.trim();
+        model_.held.clear();
+        break;
+      default:
+        random_() % 9 < 5 ? allocate(some_size()) : free_one();
+    }
+    check();
+  }
+  pool_.stop_holding();
+  model_.held.clear();
+  model_.holding = false;
+  for (int i = 0; i < 300; ++i) {
+    random_() % 9 < 4 ? allocate(some_size()) : free_one();
+    EXPECT_EQ(pool_.held_blocks(), 0u);
+    check();
+  }
+}
+
+TEST_P(PoolLaws, HoldWhereMemoryIsShort) {
+  upstream_.book->capacity = 3'000'000;
+  for (int i = 0; i < 2000; ++i) {
+    random_() % 9 < 5 ? allocate(some_size()) : free_one();
+    check();
+    EXPECT_LE(upstream_.book->used, upstream_.book->capacity);
+  }
+  model_.active.clear();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PoolLaws, testing::Range(0u, 4u));
+
+TEST(MemoryPool, GivesEverythingBackAtItsEndWhichItsBlocksPutOff) {
+  const Addresses upstream;
+  {
+    auto pool = std::make_unique<DeviceMemoryPool>(Resource(upstream));
+    auto kept = pool->allocate(100);
+    pool->allocate(5000);
+    pool.reset();
+    EXPECT_EQ(upstream.book->live.size(), 2u);
+    kept.free();
+    EXPECT_EQ(upstream.book->live.size(), 0u);
+  }
+  EXPECT_EQ(upstream.book->used, 0u);
+}
+
+TEST(MemoryPool, ACopyIsTheSamePool) {
+  DeviceMemoryPool pool{Resource(Addresses())};
+  DeviceMemoryPool copy = pool;
+  const auto block = pool.allocate(10);
+  EXPECT_EQ(copy.active_blocks(), 1u);
+  EXPECT_EQ(copy, pool);
+  EXPECT_FALSE(copy == DeviceMemoryPool(Resource(Addresses())));
+}
+
+TEST(MemoryPool, ErrorsOfTheUpstreamPassAndChangeNothing) {
+  struct Broken : Addresses {
+    void* allocate(const Stream&, std::size_t, std::size_t) { throw LogicError("broken"); }
+  };
+  DeviceMemoryPool pool{Resource(Broken())};
+  EXPECT_THROW(pool.allocate(100), LogicError);
+  EXPECT_EQ(pool.active_blocks(), 0u);
+  EXPECT_EQ(pool.managed_bytes(), 0u);
+  EXPECT_THROW(pool.allocate(~std::size_t{0}), SizeOverflow);
+  EXPECT_THROW(pool.allocate(default_stream(), 10, 4096), LogicError);
+}
+
+// --- blocks
+// -----------------------------------------------------------------------------------------
+
+TEST(PooledAllocation, IsFreedOnce) {
+  DeviceMemoryPool pool;
+  auto block = pool.allocate(100);
+  EXPECT_EQ(block.size(), 100u);
+  EXPECT_EQ(block.device(), Device());
+  EXPECT_EQ(static_cast<std::uintptr_t>(block) % 256, 0u);
+  block.free();
+  EXPECT_THROW(block.free(), LogicError);
+  EXPECT_THROW(block.device_pointer(), LogicError);
+  EXPECT_EQ(pool.held_blocks(), 1u);
+}
+
+TEST(PooledAllocation, MovesAndLeavesNothingBehind) {
+  DeviceMemoryPool pool;
+  auto first = pool.allocate(100);
+  auto second = std::move(first);
+  EXPECT_THROW(first.free(), LogicError);
+  EXPECT_EQ(first.size(), 0u);
+  EXPECT_EQ(second.size(), 100u);
+  second = pool.allocate(2000);
+  EXPECT_EQ(pool.active_blocks(), 1u);
+  EXPECT_EQ(pool.held_blocks(), 1u);
+}
+
+TEST(PooledAllocation, IsMemoryToWorkWith) {
+  DeviceMemoryPool pool;
+  const auto block = pool.allocate(40);
+  std::vector<int> host(10), back(10);
+  std::iota(host.begin(), host.end(), 0);
+  memcpy_htod(block, host);
+  memcpy_dtoh(std::span(back).first(9), block + 4);
+  EXPECT_EQ(back, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 0}));
+  EXPECT_THROW(memcpy_dtoh(back, block + 4), LogicError);
+}
+
+TEST(DeviceMemoryPool, ServesArrays) {
+  DeviceMemoryPool pool;
+  {
+    const ResourceGuard guard(pool);
+    const auto a = full<int>({1000}, 3);
+    EXPECT_EQ(pool.active_blocks(), 1u);
+    EXPECT_EQ(pool.active_bytes(), 4000u);
+    EXPECT_EQ(sum(a + 1).item(), 4000);
+  }
+  EXPECT_EQ(pool.active_blocks(), 0u);
+  EXPECT_GE(pool.held_blocks(), 1u);
+  pool.free_held();
+  EXPECT_EQ(pool.managed_bytes(), 0u);
+}
+
+TEST(DeviceMemoryPool, RefusesMemoryThatKernelsCannotUse) {
+  EXPECT_THROW(DeviceMemoryPool{pinned_resource()}, LogicError);
+  EXPECT_NO_THROW(DeviceMemoryPool{managed_resource()});
+}
+
+TEST(DeviceMemoryPool, LivesWithAllocationsOfMostOfTheMemory) {
+  const std::size_t free = mem_get_info().free;
+  const int e0 = static_cast<int>(std::bit_width(free)) - 1;
+  DeviceMemoryPool pool;
+  std::deque<PooledDeviceAllocation> alive;
+  for (const int e : {e0 - 6, e0 - 5}) {
+    for (int i = 0; i < 100; ++i) {
+      alive.push_back(pool.allocate(std::size_t{1} << e));
+      if (alive.size() > 10) alive.pop_front();
+    }
+  }
+  pool.stop_holding();
+  alive.clear();
+  EXPECT_EQ(pool.managed_bytes(), 0u);
+}
+
+TEST(DeviceMemoryPool, TakesWhatThePoolOfArraysCaches) {
+  if (Device().is_cpu()) GTEST_SKIP() << "the CPU device takes what the system promises";
+  const std::size_t most = mem_get_info().free / 4 * 3;
+  Buffer::allocate(most, default_stream());
+  DeviceMemoryPool pool;
+  EXPECT_NO_THROW(pool.allocate(most));
+}
+
+// --- streams and threads
+// ----------------------------------------------------------------------------
+
+/// Holds a stream until it is told to go on.
+struct Gate {
+  explicit Gate(const Stream& s) {
+    s.add_callback([ready = open.get_future().share()](const Stream&) { ready.wait(); });
+  }
+  std::promise<void> open;
+};
+
+TEST(DeviceMemoryPool, AFreedBlockIsUsedAtOnceInItsStream) {
+  DeviceMemoryPool pool;
+  const Stream s = stream();
+  auto block = pool.allocate(4000, s);
+  const auto* const address = block.device_pointer();
+  memset_d8_async(block, 1, 4000, s);
+  block.free();
+  block = pool.allocate(4000, s);
+  EXPECT_EQ(block.device_pointer(), address);
+}
+
+TEST(DeviceMemoryPool, AFreedBlockIsUsedInAnotherStreamBehindItsWork) {
+  DeviceMemoryPool pool;
+  const Stream a = stream(), b = stream();
+  const auto seen = mem_alloc(4000);
+  auto block = pool.allocate(4000, a);
+  const auto* const address = block.device_pointer();
+  Gate gate(a);
+  memset_d8_async(block, 1, 4000, a);
+  memcpy_dtod_async(seen, block, 4000, a);
+  block.free();
+  block = pool.allocate(4000, b);
+  EXPECT_EQ(block.device_pointer(), address);
+  memset_d8_async(block, 2, 4000, b);
+  EXPECT_FALSE(b.is_done());
+  gate.open.set_value();
+  a.synchronize();
+  std::vector<std::uint8_t> back(4000);
+  memcpy_dtoh(back, seen);
+  EXPECT_EQ(back, std::vector<std::uint8_t>(4000, 1));
+  b.synchronize();
+}
+
+TEST(DeviceMemoryPool, ItsOwnStreamsBlockIsTakenFirst) {
+  DeviceMemoryPool pool;
+  const Stream a = stream(), b = stream();
+  auto of_a = pool.allocate(4000, a), of_b = pool.allocate(4000, b);
+  const auto* const address = of_a.device_pointer();
+  of_a.free();
+  of_b.free();
+  EXPECT_EQ(pool.allocate(4000, a).device_pointer(), address);
+}
+
+TEST(DeviceMemoryPool, AnotherStreamThatUsedABlockIsWaitedFor) {
+  DeviceMemoryPool pool;
+  const Stream home = stream(), other = stream();
+  const auto seen = mem_alloc(4000);
+  auto block = pool.allocate(4000, home);
+  memset_d8_async(block, 1, 4000, home);
+  home.synchronize();
+  Gate gate(other);
+  memcpy_dtod_async(seen, block, 4000, other);
+  block.free();
+  block = pool.allocate(4000, home);
+  memset_d8_async(block, 2, 4000, home);
+  EXPECT_FALSE(home.is_done());
+  gate.open.set_value();
+  other.synchronize();
+  std::vector<std::uint8_t> back(4000);
+  memcpy_dtoh(back, seen);
+  EXPECT_EQ(back, std::vector<std::uint8_t>(4000, 1));
+  home.synchronize();
+}
+
+TEST(DeviceMemoryPool, ManyThreadsAllocateAndFree) {
+  DeviceMemoryPool pool;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t) {
+    threads.emplace_back([t, pool]() mutable {
+      std::mt19937 random(t);
+      std::vector<PooledDeviceAllocation> mine;
+      for (int i = 0; i < 300; ++i) {
+        if (mine.empty() || random() % 2) {
+          mine.push_back(pool.allocate(random() % 5000));
+        } else {
+          mine.pop_back();
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(pool.active_blocks(), 0u);
+  EXPECT_EQ(pool.active_bytes(), 0u);
+  EXPECT_EQ(pool.held_blocks(), pool.upstream_allocations());
+  EXPECT_EQ(pool.managed_bytes(), pool.peak_managed_bytes());
+  pool.free_held();
+  EXPECT_EQ(pool.managed_bytes(), 0u);
+}
+
+// --- page-locked memory
+// -----------------------------------------------------------------------------
+
+TEST(PageLockedMemoryPool, HandsOutHostMemory) {
+  for (const bool mapped : {false, true}) {
+    PageLockedMemoryPool pool({.portable = true, .mapped = mapped});
+    auto block = pool.allocate(1000);
+    std::fill_n(block.data(), 1000, std::byte{7});
+    const auto on_device = mem_alloc(1000);
+    memcpy_htod(on_device, block);
+    std::vector<std::byte> back(1000);
+    memcpy_dtoh(back, on_device);
+    EXPECT_EQ(back, std::vector<std::byte>(1000, std::byte{7}));
+    if (mapped) {
+      memcpy_dtod(on_device, DevicePtr(block), 1000);
+    } else if (!Device().is_cpu()) {
+      EXPECT_THROW(block.device_pointer(), LogicError);
+    }
+    const auto* const address = block.data();
+    synchronize();
+    block.free();
+    EXPECT_THROW(block.free(), LogicError);
+    EXPECT_EQ(pool.held_blocks(), 1u);
+    EXPECT_EQ(pool.allocate(1001).data(), address);
+  }
+}
+
+TEST(PageLockedMemoryPool, MemoryFreedDuringACopyIsNotHandedOut) {
+  PageLockedMemoryPool pool;
+  const Stream s = stream();
+  const auto on_device = mem_alloc(4000);
+  {
+    Gate gate(s);
+    const std::byte* first = nullptr;
+    {
+      const auto block = pool.allocate(4000);
+      first = block.data();
+      std::fill_n(block.data(), 4000, std::byte{1});
+      memcpy_htod_async(on_device, block, s);
+    }
+    const auto next = pool.allocate(4000);
+    if (!s.is_done()) {
+      EXPECT_NE(next.data(), first);
+    }
+    std::fill_n(next.data(), 4000, std::byte{2});
+    gate.open.set_value();
+    s.synchronize();
+  }
+  std::vector<std::byte> back(4000);
+  memcpy_dtoh(back, on_device);
+  EXPECT_EQ(back, std::vector<std::byte>(4000, std::byte{1}));
+  pool.free_held();
+  EXPECT_EQ(pool.managed_bytes(), 0u);
+}
+
+TEST(PageLockedMemoryPool, ServesStandardContainers) {
+  PageLockedMemoryPool pool;
+  std::vector<float, PooledAllocator<float>> v(1000, 2.f, PooledAllocator<float>(pool));
+  EXPECT_EQ(pool.active_blocks(), 1u);
+  EXPECT_EQ(pool.active_bytes(), 4000u);
+  EXPECT_EQ(sum(to_device(v)).item(), 2000.f);
+  const auto copy = v;
+  EXPECT_EQ(pool.active_blocks(), 2u);
+  EXPECT_EQ(copy, v);
+}
+
+}  // namespace
+}  // namespace quarry
