@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FOR HELPER G: read src/memory/READ_ME_HELPER_G_measurements.txt (GPU measurements), then remove this line
 #include "memory/host_transfer.hpp"
 
 #include <quarry/memory/host_memory.hpp>
@@ -8,7 +7,6 @@
 #include <vector>
 
 #include "memory/landing.hpp"
-#include "memory/pool_state.hpp"
 #include "memory/staging.hpp"
 #include "memory/staging_ring.hpp"
 #include "memory/strided_copy.hpp"
@@ -23,9 +21,6 @@ using enum backend::Direction;
 backend::Device& device_of(const Stream& stream) { return *stream.state().device; }
 
 void synchronize(const Stream& stream) { device_of(stream).synchronize(stream.state().native); }
-void synchronize(std::span<const Stream> streams) {
-  for (const Stream& s : streams) synchronize(s);
-}
 
 /// Whether nothing that was queued before is still to run. An event, since the legacy stream counts
 /// work of other streams that a look at the stream alone may not see.
@@ -61,16 +56,6 @@ bool is_page_locked(const HostRef& host, const Stream& stream, std::size_t probe
   return !info.base || info.bytes == 0 || first + bytes <= end;
 }
 
-void trim_transfers(backend::Device& device) {
-  trim_landings(device);
-  trim_staging(device);
-}
-
-/// Slots are given back when memory is short and when caches are trimmed.
-void register_trim() {
-  [[maybe_unused]] static const bool registered = (add_trim(trim_transfers), true);
-}
-
 /// One transfer between host memory and the device of `stream`.
 class Transfer {
  public:
@@ -90,7 +75,6 @@ class Transfer {
         plan_(plan_transfer(input_, thresholds_)),
         host_(host.data + plan_.host_offset),
         device_(device.data + plan_.device_offset) {
-    register_trim();
     if (transfers_are_logged()) log_plan(backend_, down ? "download" : "upload", plan_, input_);
   }
 
@@ -182,13 +166,13 @@ class Transfer {
   }
 
   void stage_up() {
-    const std::vector<Stream> streams = Ring::of(backend_).streams();
-    if (!input_.waits && (!plan_.lands || !is_idle(stream_))) return stage_up_beside(streams);
+    const Stream beside = Ring::of(backend_).stream(host_to_device);
+    if (!input_.waits && (!plan_.lands || !is_idle(stream_))) return stage_up_later(beside);
     const std::shared_ptr<Buffer> holder = temporary(stream_);
     if (input_.waits) synchronize(stream_);
     std::byte* const to = holder ? holder->data() : device_;
-    run_staged(staged(host_to_device, to), streams);
-    finish_up(streams);
+    run_staged(staged(host_to_device, to), beside);
+    finish_up(beside);
     if (!holder) return;
     unpack(to);
     if (input_.waits) synchronize(stream_);
@@ -196,22 +180,21 @@ class Transfer {
 
   /// The caller does not wait for what the stream still has to do: the bytes go into memory of
   /// their own on the device, and from there when the stream gets there.
-  void stage_up_beside(std::span<const Stream> streams) {
-    const Stream& home = streams.front();
-    const auto holder = Buffer::allocate(plan_.bytes, home);
-    run_staged(staged(host_to_device, holder->data()), {&home, 1});
+  void stage_up_later(const Stream& beside) {
+    const auto holder = Buffer::allocate(plan_.bytes, beside);
+    run_staged(staged(host_to_device, holder->data()), beside);
     holder->used_on(stream_);
-    join(stream_, {&home, 1});
+    join(stream_, {&beside, 1});
     unpack(holder->data());
   }
 
-  /// What the ring's streams have queued comes before what `stream_` does next.
-  void finish_up(std::span<const Stream> streams) const {
-    if (input_.waits) return synchronize(streams);
+  /// What the ring's stream has queued comes before what `stream_` does next.
+  void finish_up(const Stream& beside) const {
+    if (input_.waits) return synchronize(beside);
     try {
-      join(stream_, streams);
+      join(stream_, {&beside, 1});
     } catch (...) {
-      synchronize(streams);
+      synchronize(beside);
       throw;
     }
   }
@@ -220,7 +203,7 @@ class Transfer {
     const StagedCopy copy = staged(device_to_host, from);
     if (!input_.waits && land_later(copy, stream_)) return;
     synchronize(stream_);
-    run_staged(copy, Ring::of(backend_).streams());
+    run_staged(copy, Ring::of(backend_).stream(device_to_host));
   }
 
   const Stream& stream_;

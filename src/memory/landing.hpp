@@ -13,6 +13,6 @@ namespace quarry::memory {
 bool land_later(const StagedCopy& copy, const Stream& stream);
 
 /// Frees the slots of such downloads that are done.
-void trim_landings(backend::Device& device) noexcept;
+void trim_landings(backend::Device& device);
 
 }  // namespace quarry::memory

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FOR HELPER G: read src/memory/READ_ME_HELPER_G_measurements.txt (GPU measurements), then remove this line
 #include "memory/staging.hpp"
 
 #include <quarry/base/error.hpp>
@@ -13,8 +12,9 @@
 #include <optional>
 #include <utility>
 
+#include "memory/convoy.hpp"
 #include "memory/crew.hpp"
-#include "memory/staging_ring.hpp"
+#include "memory/held_slot.hpp"
 #include "memory/transfer_thresholds.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -23,47 +23,13 @@ namespace {
 
 using enum backend::Direction;
 
-/// A slot while a thread holds it: returned to the ring when the scope ends.
-class Held {
- public:
-  Held(Ring& ring, backend::Device& device, const Slot& slot)
-      : ring_(&ring), device_(&device), slot_(slot) {}
-  Held(Held&& other) noexcept
-      : ring_(other.ring_), device_(other.device_), slot_(std::exchange(other.slot_, {})) {}
-  Held& operator=(Held&&) = delete;
-  ~Held() {
-    if (!slot_.memory) return;
-    is_loose_ ? ring_->abandon(slot_) : ring_->release(slot_);
-  }
-
-  std::byte* memory() const { return slot_.memory; }
-  void copy(const backend::Copy& copy, backend::Stream stream) {
-    device_->copy(copy, stream, false);
-    is_loose_ = true;  // until its end is known
-    try {
-      device_->record(slot_.event, stream);
-    } catch (...) {
-      device_->synchronize(stream);  // throws on a lost device: then the slot is given up
-      is_loose_ = false;
-      throw;
-    }
-    is_loose_ = false;
-  }
-  void wait() const { device_->wait(slot_.event); }
-
- private:
-  Ring* ring_;
-  backend::Device* device_;
-  Slot slot_;
-  bool is_loose_ = false;
-};
-
+/// A staged copy of strided memory: each thread has chunks and slots of its own.
 class StagedJob final : public Job {
  public:
-  StagedJob(const StagedCopy& copy, std::span<const Stream> streams, std::size_t chunk)
+  StagedJob(const StagedCopy& copy, const Stream& stream, std::size_t chunk)
       : copy_(copy),
         ring_(Ring::of(*copy.device)),
-        streams_(streams),
+        stream_(stream),
         bytes_(copy.walk->bytes()),
         chunk_(chunk),
         count_((bytes_ + chunk - 1) / chunk) {}
@@ -86,12 +52,11 @@ class StagedJob final : public Job {
  private:
   struct Chunk {
     std::size_t first, last;
-    backend::Stream stream;
     std::size_t bytes() const { return last - first; }
   };
   struct Landing {
     Chunk chunk;
-    Held slot;
+    HeldSlot slot;
   };
   static constexpr std::size_t depth = 3;  ///< chunks of one thread on their way down
 
@@ -103,13 +68,12 @@ class StagedJob final : public Job {
       return false;
     }
     const std::size_t first = i * chunk_;
-    chunk = {first, std::min(bytes_, first + chunk_), streams_[i % streams_.size()].state().native};
+    chunk = {first, std::min(bytes_, first + chunk_)};
     return true;
   }
 
-  std::optional<Held> held(std::optional<Slot> slot) {
-    if (!slot) return std::nullopt;
-    return Held(ring_, *copy_.device, *slot);
+  std::optional<HeldSlot> held(std::optional<Slot> slot) {
+    return HeldSlot::of(ring_, *copy_.device, slot);
   }
 
   void up(std::size_t budget) {
@@ -121,7 +85,7 @@ class StagedJob final : public Job {
         continue;
       }
       gather(*copy_.walk, copy_.on_host, c.first, c.last, slot->memory());
-      slot->copy({host_to_device, copy_.on_device + c.first, slot->memory(), c.bytes()}, c.stream);
+      slot->copy({host_to_device, copy_.on_device + c.first, slot->memory(), c.bytes()}, stream_);
     }
   }
 
@@ -134,7 +98,7 @@ class StagedJob final : public Job {
         down_without_slot(c);
         continue;
       }
-      slot->copy({device_to_host, slot->memory(), copy_.on_device + c.first, c.bytes()}, c.stream);
+      slot->copy({device_to_host, slot->memory(), copy_.on_device + c.first, c.bytes()}, stream_);
       landing.push_back({c, std::move(*slot)});
       if (landing.size() == depth) land(landing);
     }
@@ -142,7 +106,7 @@ class StagedJob final : public Job {
   }
 
   /// Waits only with empty hands: else all slots could be held by threads that wait for one more.
-  std::optional<Held> slot_beside(std::deque<Landing>& landing) {
+  std::optional<HeldSlot> slot_beside(std::deque<Landing>& landing) {
     while (!landing.empty()) {
       if (auto slot = held(ring_.try_acquire(chunk_))) return slot;
       land(landing);
@@ -161,34 +125,59 @@ class StagedJob final : public Job {
     const auto memory = std::make_unique_for_overwrite<std::byte[]>(c.bytes());
     gather(*copy_.walk, copy_.on_host, c.first, c.last, memory.get());
     copy_.device->copy({host_to_device, copy_.on_device + c.first, memory.get(), c.bytes()},
-                       c.stream, true);
+                       stream_.state().native, true);
   }
   void down_without_slot(const Chunk& c) {
     const auto memory = std::make_unique_for_overwrite<std::byte[]>(c.bytes());
     copy_.device->copy({device_to_host, memory.get(), copy_.on_device + c.first, c.bytes()},
-                       c.stream, true);
+                       stream_.state().native, true);
     scatter(*copy_.walk, copy_.on_host, c.first, c.last, memory.get());
   }
 
   const StagedCopy copy_;
   Ring& ring_;
-  const std::span<const Stream> streams_;
+  const Stream& stream_;
   const std::size_t bytes_, chunk_, count_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   std::exception_ptr error_;
 };
 
+void run_chunks(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
+  StagedJob job(copy, stream, strided_chunk(copy.walk->bytes(), t));
+  Crew::instance().run(job, std::min(t.strided_threads, job.count()) - 1);
+  job.rethrow();
+}
+
+/// False where there is no page-locked memory.
+bool run_convoy(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
+  Ring& ring = Ring::of(*copy.device);
+  const bool up = copy.direction == host_to_device;
+  const std::size_t wanted = std::min(chunk_ends(copy.walk->bytes(), up, t).size(), t.convoy_slots);
+  std::vector<HeldSlot> slots;
+  slots.reserve(wanted);
+  auto slot = ring.acquire(t.chunk_bytes);
+  while (slot) {
+    slots.push_back(*HeldSlot::of(ring, *copy.device, slot));
+    if (slots.size() == wanted) break;
+    slot = ring.try_acquire(t.chunk_bytes);
+  }
+  if (slots.empty()) return false;
+  Convoy convoy(copy, stream, slots, t);
+  convoy.start();
+  Crew::instance().run(convoy, convoy.threads() - 1);
+  convoy.rethrow();
+  return true;
+}
+
 }  // namespace
 
-void run_staged(const StagedCopy& copy, std::span<const Stream> streams) {
+void run_staged(const StagedCopy& copy, const Stream& stream) {
   const TransferThresholds t = thresholds_of(*copy.device);
-  StagedJob job(copy, streams, chunk_bytes(copy.walk->bytes(), t));
-  Crew::instance().run(job, std::min(t.threads, job.count()) - 1);
   try {
-    job.rethrow();
+    if (!copy.walk->is_dense() || !run_convoy(copy, stream, t)) run_chunks(copy, stream, t);
   } catch (...) {
-    for (const Stream& s : streams) s.state().device->synchronize(s.state().native);
+    copy.device->synchronize(stream.state().native);
     throw;
   }
 }

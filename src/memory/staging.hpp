@@ -20,11 +20,11 @@ struct StagedCopy {
 };
 
 /// Carries the bytes in chunks through the page-locked ring, with several threads; the GPU's side
-/// is queued in `streams`, which should hold nothing else. An upload returns when the host memory
+/// is queued in `stream`, which should hold nothing else. An upload returns when the host memory
 /// has been read and the last chunk is queued, a download when the host memory has been written.
 /// Where the system gives no page-locked memory the driver's own copies do it, slower. After a
 /// throw nothing is on its way any more, and the bytes of the destination are undefined.
-void run_staged(const StagedCopy& copy, std::span<const Stream> streams);
+void run_staged(const StagedCopy& copy, const Stream& stream);
 
 /// Makes `stream` wait, on the device, for what `streams` have queued.
 void join(const Stream& stream, std::span<const Stream> streams);

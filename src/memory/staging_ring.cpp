@@ -5,12 +5,11 @@
 #include <map>
 #include <utility>
 
+#include "memory/pool_state.hpp"
 #include "memory/transfer_thresholds.hpp"
 
 namespace quarry::memory {
 namespace {
-
-constexpr std::size_t stream_count = 4;
 
 struct Rings {
   std::mutex mutex;
@@ -24,6 +23,7 @@ struct Rings {
 }  // namespace
 
 Ring& Ring::of(backend::Device& device) {
+  [[maybe_unused]] static const bool registered = (add_trim(trim_staging), true);
   Rings& rings = Rings::instance();
   const std::lock_guard lock(rings.mutex);
   auto& ring = rings.all[&device];
@@ -102,12 +102,11 @@ void Ring::abandon(const Slot&) noexcept {
   released_.notify_all();
 }
 
-std::vector<Stream> Ring::streams() {
+Stream Ring::stream(backend::Direction direction) {
   const std::lock_guard lock(mutex_);
-  while (streams_.size() < stream_count) {
-    streams_.push_back(stream({.non_blocking = true, .device = Device(device_)}));
-  }
-  return streams_;
+  auto& found = direction == backend::Direction::host_to_device ? up_ : down_;
+  if (!found) found = quarry::stream({.non_blocking = true, .device = Device(device_)});
+  return *found;
 }
 
 void Ring::destroy(const Slot& slot) noexcept {
@@ -121,11 +120,12 @@ void Ring::destroy(const Slot& slot) noexcept {
 
 void Ring::trim() noexcept {
   std::deque<Slot> dead;
-  std::vector<Stream> streams;
+  std::optional<Stream> up, down;
   {
     const std::lock_guard lock(mutex_);
     dead.swap(free_);
-    streams.swap(streams_);
+    up.swap(up_);
+    down.swap(down_);
     count_ -= dead.size();
   }
   released_.notify_all();
@@ -137,6 +137,6 @@ std::size_t Ring::slots() const {
   return count_;
 }
 
-void trim_staging(backend::Device& device) noexcept { Ring::of(device).trim(); }
+void trim_staging(backend::Device& device) { Ring::of(device).trim(); }
 
 }  // namespace quarry::memory

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "backend/backend.hpp"
 
@@ -39,8 +38,8 @@ class Ring {
   /// A slot whose copies could not be recorded is given up.
   void abandon(const Slot& slot) noexcept;
 
-  /// Four streams that neither wait for the legacy default stream nor make it wait.
-  std::vector<Stream> streams();
+  /// The stream of copies that way: neither waits for the legacy default stream nor makes it wait.
+  Stream stream(backend::Direction direction);
 
   /// Waits for the slots that nobody holds and frees them; the streams go too.
   void trim() noexcept;
@@ -57,10 +56,10 @@ class Ring {
   std::condition_variable released_;
   std::deque<Slot> free_;  ///< the one that was released first comes first
   std::size_t count_ = 0;  ///< all slots, held ones too
-  std::vector<Stream> streams_;
+  std::optional<Stream> up_, down_;
 };
 
 /// Frees what staged copies have cached for `device`: page-locked slots that are not in use.
-void trim_staging(backend::Device& device) noexcept;
+void trim_staging(backend::Device& device);
 
 }  // namespace quarry::memory

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FOR HELPER G: read src/memory/READ_ME_HELPER_G_measurements.txt (GPU measurements), then remove this line
 #include <quarry/base/error.hpp>
 #include <quarry/base/overlap.hpp>
 #include <quarry/memory/transfer.hpp>

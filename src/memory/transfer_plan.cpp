@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FOR HELPER G: read src/memory/READ_ME_HELPER_G_measurements.txt (GPU measurements), then remove this line
 #include "memory/transfer_plan.hpp"
 
 #include <algorithm>
@@ -132,10 +131,22 @@ TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds&
   return plan;
 }
 
-std::size_t chunk_bytes(std::size_t bytes, const TransferThresholds& t) {
+std::vector<std::size_t> chunk_ends(std::size_t bytes, bool up, const TransferThresholds& t) {
+  const std::size_t whole = std::clamp(bytes / 8, t.chunk_bytes / 16 + 1, t.chunk_bytes);
+  std::size_t size = up && whole == t.chunk_bytes ? t.chunk_bytes / 8 + 1 : whole;
+  std::vector<std::size_t> ends;
+  for (std::size_t at = 0; at < bytes;) {
+    at += std::min(size, bytes - at);
+    ends.push_back(at);
+    size = std::min(2 * size, whole);
+  }
+  return ends;
+}
+
+std::size_t strided_chunk(std::size_t bytes, const TransferThresholds& t) {
   constexpr std::size_t step = std::size_t{64} << 10;
-  const std::size_t share = bytes / (2 * t.threads) / step * step + step;
-  return std::min({std::max(share, 4 * step), t.chunk_bytes, bytes});
+  const std::size_t share = bytes / (2 * t.strided_threads) / step * step + step;
+  return std::min({share, t.strided_bytes, t.chunk_bytes, bytes});
 }
 
 std::string to_string(Route route) {

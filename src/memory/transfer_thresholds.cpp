@@ -35,17 +35,20 @@ std::string layout_class(const TransferPlan& plan) {
 
 std::string text_of(const TransferThresholds& t) {
   return fmt::format(
-      "staged from {} bytes (taken at once up to {}), chunks of {}, {} slots, {} threads, "
-      "rows from {}, pieces from {}",
-      t.staged_bytes, t.taken_bytes, t.chunk_bytes, t.slots, t.threads, t.row_bytes, t.piece_bytes);
+      "staged from {} bytes (taken at once up to {}), {} slots of {}, {} threads ({} for strided "
+      "memory), rows from {}, pieces from {}",
+      t.staged_bytes, t.taken_bytes, t.slots, t.chunk_bytes, t.threads, t.strided_threads,
+      t.row_bytes, t.piece_bytes);
 }
 
 }  // namespace
 
 TransferThresholds default_thresholds() {
   TransferThresholds t;
-  t.threads = std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 8);
-  t.slots = 3 * t.threads;
+  const std::size_t cores = std::thread::hardware_concurrency();
+  t.threads = std::clamp<std::size_t>(cores / 2, 1, 8);
+  t.strided_threads = std::clamp<std::size_t>(cores * 3 / 4, 1, 12);
+  t.slots = std::max(3 * t.strided_threads, t.convoy_slots);
   return t;
 }
 
@@ -92,7 +95,7 @@ void log_plan(const backend::Device& device, std::string_view direction, const T
       input.page_locked ? "page-locked" : "pageable", layout_class(plan),
       input.waits ? "waiting" : "queued", to_string(plan.route),
       plan.route == Route::staged
-          ? fmt::format(", {} threads, chunks of {}", t.threads, chunk_bytes(plan.bytes, t))
+          ? fmt::format(", {} threads", plan.host.is_dense() ? t.threads : t.strided_threads)
           : "",
       plan.lands ? "" : ", and a kernel on the device");
   std::fputs(text.c_str(), stderr);

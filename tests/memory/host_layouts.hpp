@@ -27,7 +27,11 @@ class TinyRing {
     tiny.taken_bytes = 128;
     tiny.chunk_bytes = 900;  // cuts elements of every size
     tiny.slots = 3;
+    tiny.block_bytes = 250;
     tiny.threads = 3;
+    tiny.strided_threads = 3;
+    tiny.strided_bytes = 700;
+    tiny.uncached_bytes = 2000;
     tiny.row_bytes = 64;
     tiny.few_rows = 2;
     tiny.piece_bytes = 64;

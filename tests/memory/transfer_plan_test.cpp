@@ -11,6 +11,7 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 TransferThresholds thresholds() {
   TransferThresholds t;
   t.threads = 8;
+  t.strided_threads = 12;
   return t;
 }
 
@@ -105,14 +106,14 @@ TEST(TransferPlan, BlocksOfThreeAxesAreSlices) {
 }
 
 TEST(TransferPlan, ManyShortRowsAreGathered) {
-  EXPECT_EQ((Ask{{1000000, 16}, {128, 4}, c({1000000, 16}), true}.plan().route), Route::staged);
+  EXPECT_EQ((Ask{{1000000, 8}, {128, 4}, c({1000000, 8}), true}.plan().route), Route::staged);
   EXPECT_EQ((Ask{{10, 16}, {128, 4}, c({10, 16}), true}.plan().route), Route::rectangle);
   EXPECT_EQ((Ask{{4096, 4096}, {4 * 8192, 8}, c({4096, 4096}), true}.plan().route), Route::staged);
 }
 
 TEST(TransferPlan, LongPiecesOfFourAxesAreABatch) {
-  const Shape shape{3, 4, 5, 10000};
-  const Strides host{5000000, 900000, 50000, 4};
+  const Shape shape{3, 4, 5, 20000};
+  const Strides host{5000000, 900000, 90000, 4};
   EXPECT_EQ((Ask{shape, host, c(shape), true}.plan().route), Route::batch);
   EXPECT_EQ((Ask{shape, host, c(shape), true, true, false}.plan().route), Route::staged);
 }
@@ -129,11 +130,23 @@ TEST(TransferPlan, ScalarsAreDense) {
   EXPECT_TRUE(plan.lands);
 }
 
-TEST(TransferPlan, ChunksGiveAllThreadsSomeAndFitASlot) {
+TEST(TransferPlan, ChunksFitASlotAndEndWhereTheCopyEnds) {
   const auto t = thresholds();
-  EXPECT_EQ(chunk_bytes(1024 * MiB, t), t.chunk_bytes);
-  EXPECT_LE(chunk_bytes(8 * MiB, t), 1 * MiB);
-  EXPECT_EQ(chunk_bytes(1000, t), 1000u);
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, 5 * MiB, 64 * MiB + 3}) {
+    for (const bool up : {false, true}) {
+      const auto ends = chunk_ends(bytes, up, t);
+      std::size_t first = 0;
+      for (const std::size_t end : ends) {
+        EXPECT_GT(end, first);
+        EXPECT_LE(end - first, t.chunk_bytes);
+        first = end;
+      }
+      EXPECT_EQ(first, bytes);
+    }
+  }
+  EXPECT_LT(chunk_ends(64 * MiB, true, t)[0], 1 * MiB) << "so that the link has work soon";
+  EXPECT_LE(strided_chunk(1024 * MiB, t), t.strided_bytes);
+  EXPECT_EQ(strided_chunk(1000, t), 1000u);
 }
 
 }  // namespace

@@ -322,10 +322,9 @@ class DeviceNDArray : public DeviceNDArrayBase {
     copy_to_host(host);
     return host;
   }
-  /// Into a host array of the same shape: an xtensor container or view; or into a span or vector of
-  /// as many elements, in C order. Another element type is converted to as NumPy's same-kind
-  /// casting allows. Without a stream it waits; with one it does not, and `host` must live until
-  /// the stream is there.
+  /// Into a host array of the same shape (an xtensor container or view), or a span or vector of as
+  /// many elements, in C order; converts as same_kind allows. Without a stream it waits; with one it
+  /// does not, and `host` must live until the stream is there.
   template <WritableHostArray H>
   void copy_to_host(H&& host) const {
     download(like_this(host), ref(), detail::stream_for(*this), true, to_host<H>());
@@ -339,9 +338,8 @@ class DeviceNDArray : public DeviceNDArrayBase {
     download(host_ref(host), ref(), detail::stream_for(*this, &stream), true);
     return host;
   }
-  /// From host memory of the same shape; another element type is converted as NumPy's same-kind
-  /// casting allows. Without a stream it waits; with one the host memory may be reused on return
-  /// all the same, unless it is page-locked: then when the stream is there.
+  /// From host memory of the same shape; converts as same_kind allows. Without a stream it waits;
+  /// with one, host memory may be reused on return, page-locked memory when the stream is there.
   template <HostArray H>
   void copy_to_device(const H& host) const requires(!read_only) {
     upload(ref(), like_this(host), detail::stream_for(*this), true, from_host<H>());

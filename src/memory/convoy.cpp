@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/convoy.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "memory/uncached.hpp"
+
+namespace quarry::memory {
+namespace {
+
+using enum backend::Direction;
+
+}  // namespace
+
+Convoy::Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlot>& slots,
+               const TransferThresholds& t)
+    : copy_(copy),
+      stream_(stream),
+      slots_(slots),
+      up_(copy.direction == host_to_device),
+      uncached_(up_ && copy.walk->bytes() <= t.uncached_bytes),
+      block_bytes_(t.block_bytes),
+      threads_(uncached_ ? std::max<std::size_t>(t.threads * 3 / 4, 1) : t.threads),
+      ends_(chunk_ends(copy.walk->bytes(), up_, t)),
+      chunks_(std::make_unique<Chunk[]>(ends_.size())) {
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < ends_.size(); ++k) {
+    const std::size_t blocks = (ends_[k] - first + block_bytes_ - 1) / block_bytes_;
+    chunks_[k].first = std::exchange(first, ends_[k]);
+    chunks_[k].last = ends_[k];
+    chunks_[k].blocks_left = blocks;
+    block_starts_.push_back(count_);
+    count_ += blocks;
+  }
+}
+
+void Convoy::start() {
+  if (up_) return;
+  for (std::size_t k = 0; k < std::min(slots_.size(), ends_.size()); ++k) queue(k);
+}
+
+void Convoy::work(std::size_t budget) noexcept {
+  const bool limited = budget > 0;
+  try {
+    while (!limited || budget-- > 0) {
+      const std::size_t number = next_.fetch_add(1);
+      if (number >= count_) {
+        next_.store(count_);
+        return;
+      }
+      const Block b = block(number);
+      if (!make_ready(b.chunk)) return;
+      carry(b);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    failed_.store(true);
+    next_.store(count_);
+  }
+}
+
+Convoy::Block Convoy::block(std::size_t number) const {
+  const auto after = std::upper_bound(block_starts_.begin(), block_starts_.end(), number);
+  const auto k = static_cast<std::size_t>(after - block_starts_.begin()) - 1;
+  const Chunk& c = chunks_[k];
+  const std::size_t first = c.first + (number - block_starts_[k]) * block_bytes_;
+  return {k, first, std::min(first + block_bytes_, c.last)};
+}
+
+/// Whether the chunk's slot can be filled (up) or has been filled (down). False: the copy failed.
+bool Convoy::make_ready(std::size_t chunk) {
+  if (!up_) return await(chunk);
+  return chunk < slots_.size() || await(chunk - slots_.size());
+}
+
+/// Until the GPU's copy of the chunk is done. It is queued by threads that have taken their blocks
+/// before, and so never wait for this one.
+bool Convoy::await(std::size_t chunk) {
+  std::atomic<State>& state = chunks_[chunk].state;
+  while (true) {
+    State now = state.load(std::memory_order_acquire);
+    if (now == State::done) return true;
+    if (failed_.load(std::memory_order_relaxed)) return false;
+    if (now == State::queued && state.compare_exchange_strong(now, State::awaited)) {
+      slot(chunk).wait();
+      state.store(State::done, std::memory_order_release);
+      return true;
+    }
+    std::this_thread::yield();
+  }
+}
+
+void Convoy::carry(const Block& b) {
+  std::byte* const host = copy_.on_host + b.first;
+  const std::size_t bytes = b.last - b.first;
+  if (!up_) {
+    std::memcpy(host, place(b), bytes);
+  } else if (uncached_) {
+    copy_uncached(place(b), host, bytes);
+  } else {
+    std::memcpy(place(b), host, bytes);
+  }
+  if (chunks_[b.chunk].blocks_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::size_t next = up_ ? b.chunk : b.chunk + slots_.size();
+  if (next < ends_.size()) queue(next);
+}
+
+void Convoy::queue(std::size_t chunk) {
+  const Chunk& c = chunks_[chunk];
+  std::byte* const memory = slot(chunk).memory();
+  std::byte* const device = copy_.on_device + c.first;
+  if (up_) {
+    slot(chunk).copy({host_to_device, device, memory, c.last - c.first}, stream_);
+  } else {
+    slot(chunk).copy({device_to_host, memory, device, c.last - c.first}, stream_);
+  }
+  chunks_[chunk].state.store(State::queued, std::memory_order_release);
+}
+
+}  // namespace quarry::memory

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "memory/crew.hpp"
+#include "memory/held_slot.hpp"
+#include "memory/staging.hpp"
+#include "memory/transfer_plan.hpp"
+
+namespace quarry::memory {
+
+/// A staged copy of dense memory. Chunks go through a few slots in turn, and all threads work on
+/// the same chunk: they take its blocks in order, and whoever finishes the last block of a chunk
+/// queues the GPU's copy. Only one thread waits for the GPU, the others for that thread.
+class Convoy final : public Job {
+ public:
+  /// `slots` is not empty and lives as long as the convoy.
+  Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlot>& slots,
+         const TransferThresholds& thresholds);
+
+  std::size_t threads() const { return threads_; }
+  /// Queues the first copies of a download; to be called once, before the work.
+  void start();
+  void work(std::size_t budget) noexcept override;
+  bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < count_; }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  /// Of the copy between a chunk's slot and the GPU.
+  enum class State { none, queued, awaited, done };
+  struct Chunk {
+    std::size_t first = 0, last = 0, first_block = 0;
+    std::atomic<std::size_t> blocks_left = 0;
+    std::atomic<State> state = State::none;
+  };
+  struct Block {
+    std::size_t chunk, first, last;
+  };
+
+  Block block(std::size_t number) const;
+  bool await(std::size_t chunk);
+  bool make_ready(std::size_t chunk);
+  void carry(const Block& block);
+  void queue(std::size_t chunk);
+  HeldSlot& slot(std::size_t chunk) const { return slots_[chunk % slots_.size()]; }
+  std::byte* place(const Block& b) const {
+    return slot(b.chunk).memory() + (b.first - chunks_[b.chunk].first);
+  }
+
+  const StagedCopy copy_;
+  const Stream& stream_;
+  std::vector<HeldSlot>& slots_;
+  const bool up_, uncached_;
+  const std::size_t block_bytes_, threads_;
+  std::vector<std::size_t> ends_, block_starts_;
+  std::unique_ptr<Chunk[]> chunks_;
+  std::size_t count_ = 0;  ///< of blocks
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace quarry::memory
