@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The examples of docs/coming-from-numba.md.
+#include <quarry/array/mapped.hpp>
+#include <quarry/memory/allocation.hpp>
+#include <quarry/pinned.hpp>
 #include <quarry/quarry.hpp>
 #include <quarry/xtensor.hpp>
 
@@ -54,4 +57,18 @@ int main() {
   float milliseconds = qy::event_elapsed_time(begin, end);
   // example-end
   CHECK(milliseconds >= 0);
+
+  // example-begin memory
+  auto page_locked = qy::pinned_array<float>({1000});  // cuda.pinned_array(1000, np.float32)
+  auto both = qy::mapped_array<float>({1000});         // for kernels and the host
+  std::vector<float> mine(1000, 1.f);
+  {
+    auto locked = qy::pinned(mine);       // with cuda.pinned(mine):
+    auto deferred = qy::defer_cleanup();  // with cuda.defer_cleanup():
+    auto copy = qy::to_device(mine);
+    both(qy::all) = copy + 1.f;
+  }
+  qy::synchronize();
+  // example-end
+  CHECK(page_locked.size() == 1000 && both.at(999) == 2);
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The examples of docs/coming-from-pycuda.md.
+#include <quarry/memory/allocation.hpp>
+#include <quarry/memory/block_copy.hpp>
+#include <quarry/memory/memcpy.hpp>
+#include <quarry/memory/memory_pool.hpp>
+#include <quarry/pooled.hpp>
 #include <quarry/quarry.hpp>
 #include <quarry/xtensor.hpp>
 
@@ -28,10 +33,47 @@ int main() {
   // example-end
   CHECK(dot == 150 && back[3] == 20 && qy::sum(positive).item() == 7);
 
-  // example-begin pool
-  x = y = z = {};  // the arrays' memory goes to the pool
-  qy::PoolStatistics pool = qy::pool_statistics(qy::Device());
-  qy::trim_pool(qy::Device());  // DeviceMemoryPool.free_held()
+  // example-begin raw
+  auto memory = qy::mem_alloc(16);     // drv.mem_alloc(16)
+  qy::memcpy_htod(memory, host);       // any array or range of the host
+  qy::memcpy_dtod(memory, z, 8);       // arrays are memory too
+  qy::memcpy_dtoh(back, memory);       // back = {z[0], z[1], host[2], host[3]}
+  qy::memcpy_dtod(memory + 4, z, 12);  // 4 bytes further on
   // example-end
-  CHECK(pool.held_bytes > 0);
+  CHECK(back[0] == 5 && back[2] == 3);
+
+  // example-begin block
+  auto [block, pitch] = qy::mem_alloc_pitch(6, 2, 4);  // two rows of 6 bytes
+  std::vector<std::uint8_t> image{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  qy::Memcpy2D copy;
+  copy.set_src_host(image);
+  copy.set_dst_device(block);
+  copy.src_pitch = copy.width_in_bytes = 6;
+  copy.dst_pitch = pitch;
+  copy.height = 2;
+  copy();
+  // example-end
+  std::vector<std::uint8_t> row(6);
+  qy::memcpy_dtoh(row, block + static_cast<std::ptrdiff_t>(pitch));
+  CHECK(row[0] == 7 && row[5] == 12);
+
+  // example-begin pool
+  qy::DeviceMemoryPool pool;
+  auto allocation = pool.allocate(1000);
+  allocation.free();  // pool.held_blocks() == 1
+  {
+    qy::ResourceGuard guard(pool);     // gpuarray.empty(..., allocator=pool.allocate)
+    auto a = qy::zeros<float>({250});  // the block of 1000 bytes
+  }
+  qy::PageLockedMemoryPool host_pool;
+  auto pinned = host_pool.allocate<float>({3, 4}, qy::Order::f);  // an xtensor array
+  // example-end
+  CHECK(pool.held_blocks() == 1 && host_pool.active_blocks() == 1 && pinned.size() == 12);
+
+  // example-begin own_pool
+  x = y = z = {};  // the arrays' memory goes to the pool
+  qy::PoolStatistics statistics = qy::pool_statistics(qy::Device());
+  qy::trim_pool(qy::Device());
+  // example-end
+  CHECK(statistics.held_bytes > 0);
 }
