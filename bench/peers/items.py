@@ -123,7 +123,7 @@ def timed(work, count):
 def allocation(peer, who, allocate, free, count=500, with_holes=True):
     """`free` is called with what `allocate` gave, of which no other reference is kept then. The
     times have Python's own in them: the call of both functions and the loop around it. `count`
-    says how often a call is repeated for a sample; `with_holes` is for those whose calls are fast."""
+    says how often a call is repeated for a sample; `with_holes` is for those that are fast."""
     for name, size in SIZES.items():
         peer.seconds(who, f"pair_{name}", lambda: pairs(allocate, free, size, count))
     for name, size in SIZES.items():

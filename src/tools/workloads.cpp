@@ -69,6 +69,7 @@ quarry::Stream home(const Candidate& candidate) {
 
 std::vector<quarry::Stream> new_streams(const Candidate& candidate, int count) {
   std::vector<quarry::Stream> streams;
+  streams.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     streams.push_back(quarry::stream({.device = candidate.resource.device()}));
   }
@@ -176,6 +177,7 @@ double in_threads(std::size_t count, F work) {
   std::barrier start(static_cast<std::ptrdiff_t>(count));
   std::vector<Outcome> outcomes(count);
   std::vector<std::thread> threads;
+  threads.reserve(count);
   for (Outcome& outcome : outcomes) {
     threads.emplace_back([&, i = threads.size()] {
       start.arrive_and_wait();
@@ -201,11 +203,13 @@ double in_threads(std::size_t count, F work) {
 /// Every thread has a stream and a mix of its own.
 Sample threads_and_streams(const Candidate& candidate, int count) {
   std::vector<std::vector<Step>> steps;
+  steps.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     steps.push_back(mixed_steps(candidate.slow ? 50 : 1000, static_cast<unsigned>(i) + 1));
   }
   return [candidate, steps, streams = new_streams(candidate, count)] {
     std::vector<std::unique_ptr<Blocks>> blocks;
+    blocks.reserve(streams.size());
     for (const auto& stream : streams) {
       blocks.push_back(std::make_unique<Blocks>(candidate, stream, steps[0].size()));
     }

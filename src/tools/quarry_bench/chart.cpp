@@ -12,7 +12,7 @@ namespace bench {
 
 namespace {
 
-constexpr double width = 640, letter = 7.3;
+constexpr double width = 640, letter = 7.3, thick = 12;
 
 /// Values to places on the screen.
 class Scale {
@@ -161,6 +161,42 @@ std::string open(const std::string& title, double height) {
       escaped(title), width, height);
 }
 
+/// The lines and markers of all series.
+std::string curves(const LineChart& chart, const Scale& x, const Scale& y) {
+  std::string out;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    std::string path, dots;
+    for (const auto& p : chart.series[i].points) {
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(p.x), y(p.y));
+      dots += marker(i, x(p.x), y(p.y),
+                     chart.series[i].name + ", " + chart.x_text(p.x) + ": " + chart.y_text(p.y));
+    }
+    out += fmt::format("<path class=\"line c{}\" d=\"{}\"/>\n{}", i % 6, path, dots);
+  }
+  return out;
+}
+
+/// The bars of category `k`, the first at height `at`, or its dots at that height.
+std::string values_of(const RowChart& chart, std::size_t k, const Scale& x, double left,
+                      double at) {
+  std::string out;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const double v = chart.series[i].values[k];
+    if (!(v > 0)) continue;
+    const std::string tip =
+        chart.series[i].name + ", " + chart.categories[k] + ": " + chart.value_text(v);
+    if (chart.log) {
+      out += marker(i, x(v), at, tip);
+      continue;
+    }
+    out += fmt::format(
+        "<rect class=\"bar c{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+        "height=\"{}\"><title>{}</title></rect>\n",
+        i % 6, left, at + thick * static_cast<double>(i), x(v) - left, thick - 1, escaped(tip));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string escaped(const std::string& text) {
@@ -210,15 +246,7 @@ std::string to_svg(const LineChart& chart) {
   if (chart.mark.value > 0) {
     body += line(left, y(chart.mark.value), right, y(chart.mark.value), "mark");
   }
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    std::string path, dots;
-    for (const auto& p : chart.series[i].points) {
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(p.x), y(p.y));
-      dots += marker(i, x(p.x), y(p.y),
-                     chart.series[i].name + ", " + chart.x_text(p.x) + ": " + chart.y_text(p.y));
-    }
-    body += fmt::format("<path class=\"line c{}\" d=\"{}\"/>\n{}", i % 6, path, dots);
-  }
+  body += curves(chart, x, y);
   return open(chart.title, height) + body + "</svg></figure>\n";
 }
 
@@ -234,8 +262,7 @@ std::string to_svg(const RowChart& chart) {
   for (const auto& name : chart.categories) longest = std::max(longest, name.size());
   if (!(most > 0)) return {};
   const double left = 20 + letter * static_cast<double>(longest), right = width - 30;
-  const double thick = 12,
-               row = chart.log ? 26 : 12 + thick * static_cast<double>(chart.series.size());
+  const double row = chart.log ? 26 : 12 + thick * static_cast<double>(chart.series.size());
   double top = 18;
   std::string body = legend(chart.series, chart.mark, !chart.log, 8, top);
   const double bottom = top + row * static_cast<double>(chart.categories.size());
@@ -249,18 +276,7 @@ std::string to_svg(const RowChart& chart) {
     const double at = top + row * static_cast<double>(k), middle = at + row / 2;
     body += text_at(left - 8, middle + 4, "end", chart.categories[k]);
     if (chart.log) body += line(left, middle, right, middle, "grid");
-    for (std::size_t i = 0; i < chart.series.size(); ++i) {
-      const double v = chart.series[i].values[k];
-      if (!(v > 0)) continue;
-      const std::string tip =
-          chart.series[i].name + ", " + chart.categories[k] + ": " + chart.value_text(v);
-      body += chart.log ? marker(i, x(v), middle, tip)
-                        : fmt::format(
-                              "<rect class=\"bar c{}\" x=\"{:.1f}\" y=\"{:.1f}\" "
-                              "width=\"{:.1f}\" height=\"{}\"><title>{}</title></rect>\n",
-                              i % 6, left, at + 6 + thick * static_cast<double>(i), x(v) - left,
-                              thick - 1, escaped(tip));
-    }
+    body += values_of(chart, k, x, left, chart.log ? middle : at + 6);
   }
   if (chart.mark.value > 0) {
     body += line(x(chart.mark.value), top, x(chart.mark.value), bottom, "mark");

@@ -98,6 +98,7 @@ void run_allocation(const Options& options, const quarry::Device& device, Result
       {options.quick, device.is_cpu() ? std::min(most, 32 * mib) : most, std::min(cores, 16)});
   const auto resources = candidates(device);
   std::vector<std::string> names;
+  names.reserve(resources.size());
   for (const auto& candidate : resources) names.push_back(candidate.name);
   Progress progress(workloads.size() * resources.size());
   print(progress, heading(results) + "\n" + allocation_heading(names));

@@ -34,8 +34,8 @@ dt { color: var(--quiet); }
 dd { margin: 0; overflow-wrap: anywhere; }
 code { font: 14px ui-monospace, "DejaVu Sans Mono", monospace; }
 p { max-width: 90ch; color: var(--quiet); }
-.plots { display: grid; gap: 18px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 560px), 1fr));
-  align-items: start; }
+.plots { display: grid; gap: 18px; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 560px), 1fr)); }
 figure { margin: 0; padding: 14px 14px 8px; background: var(--panel); border: 1px solid var(--grid);
   border-radius: 6px; }
 figcaption { font-weight: 600; margin-bottom: 6px; }
