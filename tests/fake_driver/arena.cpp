@@ -29,7 +29,7 @@ std::size_t pages(std::size_t bytes) { return (head + bytes + page - 1) / page *
 
 /// Large blocks are poisoned at both ends only, so that they cost no memory until they are used.
 void fill_with_poison(std::byte* memory, std::size_t bytes) {
-  constexpr std::size_t whole = std::size_t{64} << 20, part = std::size_t{1} << 20;
+  constexpr std::size_t whole = std::size_t{8} << 20, part = std::size_t{2} << 20;
   if (bytes <= whole) {
     std::memset(memory, poison, bytes);
   } else {

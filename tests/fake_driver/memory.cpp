@@ -16,7 +16,7 @@ std::byte* new_host_memory(std::size_t bytes) {
   const std::size_t rounded = Arena::round_up(bytes);
   if (rounded < bytes) return nullptr;
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(Arena::alignment, rounded));
-  if (memory) std::memset(memory, poison, std::min(bytes, std::size_t{64} << 20));
+  if (memory) std::memset(memory, poison, std::min(bytes, std::size_t{2} << 20));
   return memory;
 }
 
