@@ -35,7 +35,8 @@ class Landing {
   void add(const Buffer& buffer, std::uint32_t value, const Stream& stream) {
     const std::size_t bytes = std::min(sample, buffer.bytes());
     std::uint32_t* const to = words_ + expected_.size() * words;
-    const backend::Direction down = backend::Direction::device_to_host;
+    using enum backend::Direction;  // the CPU's copies to the host wait
+    const auto down = device_.info().is_cpu ? device_to_device : device_to_host;
     device_.copy({down, to, buffer.data(), bytes}, stream.state().native, false);
     device_.copy({down, to + words / 2, buffer.data() + buffer.bytes() - bytes, bytes},
                  stream.state().native, false);
@@ -79,6 +80,7 @@ class Worker {
 
   int run(std::size_t operations) {
     for (std::size_t i = 0; i < operations; ++i) {
+      if (i % 32 == 0) any_stream().add_callback(work_for_a_while);  // so that queues grow
       try {
         if (live_.size() < 20 && random_() % 100 < 60) {
           allocate(static_cast<std::uint32_t>(i));
@@ -98,11 +100,16 @@ class Worker {
     std::shared_ptr<Buffer> buffer;
     std::uint32_t value;
   };
+  static void work_for_a_while(const Stream&) {
+    std::atomic<int> spins = 0;
+    while (spins.fetch_add(1, std::memory_order_relaxed) < 100'000) {
+    }
+  }
   const Stream& any_stream() { return streams_[random_() % streams_.size()]; }
 
   void allocate(std::uint32_t i) {
-    const std::size_t most = std::size_t{1} << (8 + random_() % 13);
-    const std::size_t bytes = (most / 2 + random_() % most + 7) / 4 * 4;
+    // few sizes, so that what is freed is soon wanted again
+    const std::size_t bytes = std::size_t{384} << random_() % 13;
     const std::uint32_t value = number_ << 24 | (i & 0xFFFFFF);
     const Stream& home = any_stream();
     live_.push_back({test::get(pool_, bytes, home), value});
