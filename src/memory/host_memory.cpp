@@ -13,6 +13,7 @@
 #include "backend/backend.hpp"
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
+#include "memory/pool_state.hpp"
 
 namespace quarry::detail {
 namespace {
@@ -43,6 +44,10 @@ Resource host_pool(const Device& device, MemorySpace space, const HostMemoryOpti
   const HostPools::Key key{&device.backend(), space, options.portable, options.write_combined};
   HostPools& pools = HostPools::instance();
   const std::lock_guard lock(pools.mutex);
+  if (pools.all.empty()) {
+    static_cast<void>(Pool::of(device));  // by which close() and reset() get to know of trims
+    memory::add_trim([](backend::Device& owner) { trim_host_memory(Device(owner)); });
+  }
   const auto found = pools.all.find(key);
   if (found != pools.all.end()) return found->second;
   return pools.all.emplace(key, make_host_pool(device, space, options)).first->second;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "memory/deferred.hpp"
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
 
@@ -53,12 +54,13 @@ void run_trims(backend::Device& device) {
 }
 
 std::size_t trim_device(backend::Device& device) {
+  run_trims(device);
   std::size_t active = 0;
   for (const auto& pool : pools_of(device)) {
     pool->trim();
     active += pool->statistics().active_bytes;
   }
-  run_trims(device);
+  memory::free_deferred(device);  // also within scopes of defer_cleanup(): the context may go
   return active;
 }
 

@@ -213,13 +213,19 @@ TEST(Mapped, MemoryDroppedWithWorkInItsStreamIsNotHandedToTheHost) {
 }
 
 TEST(Mapped, OptionsReachTheDriver) {
-  const auto flags = [](const auto& a) {
-    return Device().backend().host_flags(a.buffer()->host_data());
-  };
   constexpr unsigned portable = 1, mapped_flag = 2, combined = 4;  // CU_MEMHOSTALLOC_*
-  EXPECT_EQ(flags(mapped_array<int>({9})), mapped_flag);
-  EXPECT_EQ(flags(mapped_array<int>({9}, {.portable = true})), mapped_flag | portable);
-  EXPECT_EQ(flags(mapped_array<int>({9}, {.wc = true})), mapped_flag | combined);
+  const auto has = [](const auto& a, unsigned flags) {
+    return (Device().backend().host_flags(a.host_pointer()) & flags) == flags;
+  };
+  EXPECT_TRUE(has(mapped_array<int>({9}), mapped_flag));
+  EXPECT_TRUE(has(mapped_array<int>({9}, {.portable = true}), mapped_flag | portable));
+  const auto wc = mapped_array<int>({9}, {.wc = true});
+  EXPECT_TRUE(has(wc, mapped_flag | combined));
+  std::fill(wc.begin(), wc.end(), 2);
+  EXPECT_EQ(sum(wc).item(), 18);
+  wc += 1;
+  wc.stream().synchronize();
+  EXPECT_EQ(wc.at(8), 3);
 }
 
 TEST(MappedScope, KernelsWorkOnHostArrays) {

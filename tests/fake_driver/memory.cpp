@@ -13,9 +13,10 @@ namespace {
 constexpr int poison = 0xFB;
 
 std::byte* new_host_memory(std::size_t bytes) {
-  const std::size_t rounded = Arena::round_up(bytes);
+  constexpr std::size_t page = 4096;  // page-locked blocks share no page with the program's memory
+  const std::size_t rounded = (bytes + page - 1) / page * page;
   if (rounded < bytes) return nullptr;
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(Arena::alignment, rounded));
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(page, rounded));
   if (memory) std::memset(memory, poison, std::min(bytes, std::size_t{2} << 20));
   return memory;
 }

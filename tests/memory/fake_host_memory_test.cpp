@@ -66,6 +66,20 @@ TEST_F(FakeHostMemory, ADriverWithoutMemoryIsAMemoryErrorAndNothingLeaks) {
   EXPECT_EQ(PinnedVector<int>(1000, 4).back(), 4);
 }
 
+TEST_F(FakeHostMemory, AResetGivesBackWhatIsCachedAndRefusesWhatIsInUse) {
+  const Device second = Device::cuda(1);
+  const PinnedAllocator<int> there({}, second);
+  {
+    PinnedVector<int> a(1000, 1, there);
+    EXPECT_THROW(second.reset(), LogicError);
+    a[5] = 3;
+  }
+  second.reset();
+  const PinnedVector<int> b(1000, 4, there);  // not the memory that went with the context
+  EXPECT_EQ(b.back(), 4);
+  EXPECT_EQ(flags_of(const_cast<int*>(b.data())) & CU_MEMHOSTALLOC_PORTABLE, 0u);
+}
+
 TEST_F(FakeHostMemory, PagesAreToldOnce) {
   std::vector<std::byte, AlignedAllocator<std::byte>> pages(8 * 4096);
   const auto calls = [] { return shim::calls(DriverFunction::MemHostRegister); };

@@ -6,11 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -226,6 +229,24 @@ TEST(RegisteredHostMemory, RegistrationsThatShareAPageDoNotUnlockEachOther) {
   EXPECT_FALSE(is_locked(pages.at(0)) || is_locked(pages.at(6000)));
 }
 
+TEST(RegisteredHostMemory, CopiesMayCrossFromOneRegistrationToTheNext) {
+  Pages pages(6);
+  const RegisteredHostMemory first(pages.at(0), 4096), all_of_it(pages.at(0), 6 * 4096);
+  std::vector<std::byte> want(6 * 4096);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    want[i] = *pages.at(i) = static_cast<std::byte>(i * 7);
+  }
+  const Stream s = stream();
+  const auto device = device_array<std::uint8_t>({6 * 4096}, {.stream = s});
+  const std::span<std::uint8_t> host(reinterpret_cast<std::uint8_t*>(pages.at(0)), 6 * 4096);
+  device.copy_to_device(host, s);
+  s.synchronize();
+  std::fill(host.begin(), host.end(), std::uint8_t{0});
+  device.copy_to_host(host, s);
+  s.synchronize();
+  EXPECT_TRUE(std::equal(want.begin(), want.end(), pages.at(0)));
+}
+
 TEST(RegisteredHostMemory, TheSameMemoryMayBeRegisteredAgain) {
   Pages pages(2);
   for (int i = 0; i < 3; ++i) {
@@ -277,6 +298,7 @@ TEST(RegisteredHostMemory, ItsEndWaitsForTheStreamsThatHaveUsedIt) {
   open.set_value();
   end.get();
   EXPECT_TRUE(s.is_done());
+  s.synchronize();
 }
 
 TEST(RegisteredHostMemory, ReadOnlyPagesAreNotWrittenByOthers) {
