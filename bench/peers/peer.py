@@ -76,11 +76,11 @@ class Peer:
 
 
 def sample(one, warm_up=2):
-    """The median of 15 samples, of fewer once 0.3 s are over, of three at least."""
+    """The median of 15 samples, of fewer once 0.2 s are over, of three at least."""
     for _ in range(warm_up):
         one()
     samples, start = [], time.perf_counter()
-    while len(samples) < 15 and (len(samples) < 3 or time.perf_counter() - start < 0.3):
+    while len(samples) < 15 and (len(samples) < 3 or time.perf_counter() - start < 0.2):
         samples.append(one())
     return statistics.median(samples)
 

@@ -16,7 +16,7 @@ inline double seconds_since(Clock::time_point start) {
 /// How often something is timed: `most` times, fewer once `seconds` are over, but `least` times.
 struct Sampling {
   int warm_up = 2, least = 3, most = 15;
-  double seconds = 0.3;
+  double seconds = 0.2;
 };
 
 /// What `one()` returns, seconds, sorted; its first calls are not counted.

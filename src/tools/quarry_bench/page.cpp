@@ -108,7 +108,8 @@ std::string allocation_table(const Results& results) {
     }
   }
   heads.insert(heads.end(), names.begin(), names.end());
-  heads.emplace_back("pool / driver_pool");
+  const bool compares = std::find(names.begin(), names.end(), "driver_pool") != names.end();
+  if (compares) heads.emplace_back("pool / driver_pool");
   std::string out = open_table("Time of one call, pair or buffer", heads, 2);
   for (const auto& rows : by_workload(results.allocation)) {
     std::vector<std::string> cells{rows[0].title, rows[0].per};
@@ -120,7 +121,7 @@ std::string allocation_table(const Results& results) {
                       : failed            ? found->error
                                           : duration_text(found->seconds));
     }
-    cells.push_back(share_text(share_of_driver_pool(rows, "pool")));
+    if (compares) cells.push_back(share_text(share_of_driver_pool(rows, "pool")));
     out += row_of(cells, 2, "td") + "</tr>\n";
   }
   return out + close_table;

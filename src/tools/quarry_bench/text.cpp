@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tools/json.hpp"
 #include "tools/workloads.hpp"
 
@@ -94,7 +96,8 @@ std::string transfer_line(const TransferRow& row) {
 std::string allocation_heading(const std::vector<std::string>& names) {
   std::string out = fmt::format("{:<46} {:<7}", "workload", "per");
   for (const auto& name : names) out += fmt::format(" {:>12}", name);
-  return out + fmt::format(" {:>16}\n", "pool/driver_pool");
+  const bool compares = std::find(names.begin(), names.end(), "driver_pool") != names.end();
+  return out + (compares ? " pool/driver_pool\n" : "\n");
 }
 
 double share_of_driver_pool(const std::vector<AllocationRow>& rows, const std::string& resource) {
@@ -112,7 +115,9 @@ std::string allocation_line(const std::vector<AllocationRow>& rows) {
                                                       : "failed");
     if (!row.error.empty()) errors += "  " + row.resource + ": " + row.error + "\n";
   }
-  return out + fmt::format(" {:>16}\n", share_text(share_of_driver_pool(rows, "pool"))) + errors;
+  const double share = share_of_driver_pool(rows, "pool");
+  if (share > 0) out += fmt::format(" {:>16}", share_text(share));
+  return out + "\n" + errors;
 }
 
 std::string to_json(const Results& results) {

@@ -39,8 +39,7 @@ std::vector<std::size_t> strided_sizes(std::size_t most, bool quick) {
 class List {
  public:
   explicit List(const TransferPlan& plan)
-      : plan_(plan),
-        sizes_(sizes_up_to(plan.most_bytes, plan.quick)),
+      : sizes_(sizes_up_to(plan.most_bytes, plan.quick)),
         strided_(strided_sizes(plan.most_bytes, plan.quick)) {}
 
   void contiguous(const std::string& section, Memory memory, std::size_t least = 0) {
@@ -90,7 +89,6 @@ class List {
   std::vector<TransferCase> cases;
 
  private:
-  TransferPlan plan_;
   std::vector<std::size_t> sizes_, strided_;
 };
 
