@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/cpu_transfer.hpp"
 
+#include <quarry/memory/registered.hpp>
+
 #include <memory>
 
 #include "memory/strided_copy.hpp"
@@ -54,6 +56,14 @@ void upload_later(const DeviceRef& to, const HostRef& from, const Stream& stream
   stream.add_callback([memory](const Stream&) { memory->reset(); });
 }
 
+/// The library's own host memory may be dropped before the copy has run.
+void name_user(const HostRef& host, const Stream& stream) {
+  const auto span = quarry::detail::span_of(host);
+  if (const auto buffer = quarry::detail::find_host_buffer(span.data, span.bytes)) {
+    buffer->used_on(stream);
+  }
+}
+
 }  // namespace
 
 void upload_on_cpu(const DeviceRef& to, const HostRef& from, const Stream& stream, bool waits,
@@ -69,6 +79,7 @@ void upload_on_cpu(const DeviceRef& to, const HostRef& from, const Stream& strea
 
 void download_on_cpu(const HostRef& to, const DeviceRef& from, const Stream& stream, bool waits,
                      const kernels::program* program) {
+  if (!waits) name_user(to, stream);
   const std::size_t itemsize = from.dtype.itemsize();
   if (!program && same_block(to.layout, from.layout, itemsize)) {
     // the host's memory is as good as the device's, to which copies do not wait
