@@ -3,6 +3,8 @@
 
 #include <quarry/memory/host_memory.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -22,6 +24,9 @@ backend::Device& device_of(const Stream& stream) { return *stream.state().device
 
 void synchronize(const Stream& stream) { device_of(stream).synchronize(stream.state().native); }
 
+/// What an idle GPU takes to say that it is.
+constexpr auto patience = std::chrono::microseconds(30);
+
 /// Whether nothing that was queued before is still to run. An event, since the legacy stream counts
 /// work of other streams that a look at the stream alone may not see.
 bool is_idle(const Stream& stream) {
@@ -30,7 +35,9 @@ bool is_idle(const Stream& stream) {
   bool done = false;
   try {
     device.record(event, stream.state().native);
-    done = device.query(event);
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!(done = device.query(event)) && std::chrono::steady_clock::now() < end) {
+    }
   } catch (...) {
     device.destroy_event(event);
     throw;
@@ -167,9 +174,9 @@ class Transfer {
 
   void stage_up() {
     const Stream beside = Ring::of(backend_).stream(host_to_device);
-    if (!input_.waits && (!plan_.lands || !is_idle(stream_))) return stage_up_later(beside);
+    if (!input_.waits && (!plan_.lands || !is_idle(stream_)) && stage_up_later(beside)) return;
     const std::shared_ptr<Buffer> holder = temporary(stream_);
-    if (input_.waits) synchronize(stream_);
+    synchronize(stream_);
     std::byte* const to = holder ? holder->data() : device_;
     run_staged(staged(host_to_device, to), beside);
     finish_up(beside);
@@ -179,13 +186,21 @@ class Transfer {
   }
 
   /// The caller does not wait for what the stream still has to do: the bytes go into memory of
-  /// their own on the device, and from there when the stream gets there.
-  void stage_up_later(const Stream& beside) {
-    const auto holder = Buffer::allocate(plan_.bytes, beside);
+  /// their own on the device, and from there when the stream gets there. False: the device has no
+  /// memory for that, but does not need any either.
+  bool stage_up_later(const Stream& beside) {
+    std::shared_ptr<Buffer> holder;
+    try {
+      holder = Buffer::allocate(plan_.bytes, beside);
+    } catch (const MemoryError&) {
+      if (!plan_.lands) throw;
+      return false;
+    }
     run_staged(staged(host_to_device, holder->data()), beside);
     holder->used_on(stream_);
     join(stream_, {&beside, 1});
     unpack(holder->data());
+    return true;
   }
 
   /// What the ring's stream has queued comes before what `stream_` does next.
@@ -215,14 +230,48 @@ class Transfer {
   std::byte* const device_;
 };
 
+/// One half of the longest axis of both sides.
+struct Halves {
+  HostRef host;
+  DeviceRef device;
+
+  Halves(const HostRef& h, const DeviceRef& d, int which) : host(h), device(d) {
+    const Shape& shape = h.layout.shape;
+    const auto axis =
+        static_cast<std::size_t>(std::max_element(shape.begin(), shape.end()) - shape.begin());
+    const std::int64_t middle = shape[axis] / 2;
+    const std::int64_t extent = which == 0 ? middle : shape[axis] - middle;
+    host.layout.shape[axis] = device.layout.shape[axis] = extent;
+    if (which == 0) return;
+    host.data += middle * h.layout.strides[axis];
+    device.data += middle * d.layout.strides[axis];
+  }
+};
+
+/// The transfer, in halves if the device has not the memory that it takes to rearrange the whole.
+void carry(const HostRef& host, const DeviceRef& device, const Stream& stream, bool waits,
+           bool down) {
+  constexpr std::int64_t least = std::int64_t{1} << 20;
+  try {
+    Transfer transfer(host, device, stream, waits, down);
+    return down ? transfer.down() : transfer.up();
+  } catch (const MemoryError&) {
+    if (byte_count(host.layout.shape, host.dtype.itemsize()) < 2 * least) throw;
+  }
+  for (const int which : {0, 1}) {
+    const Halves half(host, device, which);
+    carry(half.host, half.device, stream, waits, down);
+  }
+}
+
 }  // namespace
 
 void carry_up(const DeviceRef& to, const HostRef& from, const Stream& stream, bool waits) {
-  Transfer(from, to, stream, waits, false).up();
+  carry(from, to, stream, waits, false);
 }
 
 void carry_down(const HostRef& to, const DeviceRef& from, const Stream& stream, bool waits) {
-  Transfer(to, from, stream, waits, true).down();
+  carry(to, from, stream, waits, true);
 }
 
 }  // namespace quarry::memory

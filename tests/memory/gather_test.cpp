@@ -40,12 +40,14 @@ std::vector<std::int64_t> places(const Case& c) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const std::size_t w : {1, 2, 3, 4, 5, 8, 12, 16, 20, 100}) {
-    const auto s = static_cast<std::int64_t>(w);
+  for (const std::int64_t s : {1, 2, 3, 4, 5, 8, 12, 16, 20, 100}) {
+    const auto w = static_cast<std::size_t>(s);
     all.push_back({{}, {}, w});
     all.push_back({{7}, {s}, w});
     all.push_back({{7}, {2 * s}, w});
     all.push_back({{7}, {3 * s}, w});
+    all.push_back({{75}, {2 * s}, w});
+    all.push_back({{3, 70}, {200 * s, 2 * s}, w});
     all.push_back({{5, 6}, {8 * s, s}, w});
     all.push_back({{6, 5}, {s, 8 * s}, w});
     all.push_back({{5, 6}, {14 * s, 2 * s}, w});
