@@ -323,8 +323,8 @@ class DeviceNDArray : public DeviceNDArrayBase {
     return host;
   }
   /// Into a host array of the same shape (an xtensor container or view), or a span or vector of as
-  /// many elements, in C order; converts as same_kind allows. Without a stream it waits; with one it
-  /// does not, and `host` must live until the stream is there.
+  /// many elements, in C order; converts as same_kind allows. Without a stream it waits; with one
+  /// it does not, and `host` must live until the stream is there.
   template <WritableHostArray H>
   void copy_to_host(H&& host) const {
     download(like_this(host), ref(), detail::stream_for(*this), true, to_host<H>());
