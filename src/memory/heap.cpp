@@ -152,7 +152,7 @@ Block* StreamHeap::take_harder(const Request& request, bool thorough) {
 
 bool StreamHeap::prepare(const Request& request, bool thorough) {
   if (has(request, thorough)) return true;
-  if (cached_bytes_ >= request.bytes) {
+  if (is_worth_merging(request)) {
     flush();
     if (has(request, thorough)) return true;
   }

@@ -124,7 +124,7 @@ struct StreamHeap {
   }
   bool prepare(const Request& request, bool thorough);
   bool might_have(const Request& request, bool thorough) const {
-    return has(request, thorough) || cached_bytes_ >= request.bytes || !pending.empty();
+    return has(request, thorough) || is_worth_merging(request) || !pending.empty();
   }
   /// Another heap's block that is a whole chunk moves here.
   void move_chunk_from(StreamHeap& other, Block* whole) noexcept;
@@ -157,8 +157,17 @@ struct StreamHeap {
   std::vector<Pending> pending;
   std::size_t chunks = 0;
   std::size_t active = 0;
+  int borrowed = 0;
+
+  /// Whether a piece of another heap's chunk is welcome while there is fresh memory: it goes back
+  /// there at every free, so a stream that wants small blocks, or many, gets a chunk of its own.
+  bool may_borrow(const Request& request) const { return request.size_class < 0 && borrowed < 4; }
 
  private:
+  /// One small block may keep two large ones apart.
+  bool is_worth_merging(const Request& request) const {
+    return cached_bytes_ >= request.bytes || (request.size_class < 0 && cached_bytes_ > 0);
+  }
   Block* take_free(const Request& request, bool thorough);
   Block* hand_out(Block* block) noexcept {
     block->state = BlockState::live;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
@@ -54,11 +55,8 @@ Block* Pool::State::take_from_others(Heap& own, const Request& request, bool beh
   for (const auto& heap : heaps_) {
     if (heap.get() == &own || !heap->is_open) continue;
     std::unique_lock other(heap->mutex, std::defer_lock);
-    if (behind_their_work) {
-      other.lock();
-    } else if (!other.try_lock()) {
-      continue;
-    }
+    while (!other.try_lock() && behind_their_work) std::this_thread::yield();
+    if (!other) continue;
     if (!heap->might_have(request, behind_their_work)) continue;
     if (Block* const block = take_from(*heap, own, request, behind_their_work)) return block;
   }
@@ -88,16 +86,19 @@ Block* Pool::State::take_from(Heap& other, Heap& own, const Request& request,
     }
   }
   if (!other.prepare(request, behind_its_work)) return nullptr;
+  Block* const fit = other.free.find(exact_chunk(request), behind_its_work);
+  const bool is_whole = fit && fit->is_whole_chunk();
+  if (!is_whole && !behind_its_work && !own.may_borrow(request)) return nullptr;
   if (!is_idle || behind_its_work) {
     std::vector<Mark> mark{marks.record(donor)};
     memory::wait_behind(*own.stream, mark);
     marks.give(mark);
   }
-  Block* const fit = other.free.find(exact_chunk(request), behind_its_work);
-  if (fit && fit->is_whole_chunk()) {
+  if (is_whole) {
     own.move_chunk_from(other, fit);
     return own.take_harder(request, behind_its_work);
   }
+  ++own.borrowed;
   return other.take_harder(request, behind_its_work);
 }
 
