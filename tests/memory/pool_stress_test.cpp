@@ -17,8 +17,12 @@ namespace quarry {
 namespace {
 
 constexpr int threads = 16, streams = 8;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t operations_by_default = 4'000;
+#else
 constexpr std::size_t operations_by_default = 30'000;  // QUARRY_STRESS_OPERATIONS for more
-constexpr std::size_t sample = 4096;                   // bytes that are copied back from each end
+#endif
+constexpr std::size_t sample = 4096;  // bytes that are copied back from each end
 
 /// Page-locked words that copies land in, and what they must be.
 class Landing {
