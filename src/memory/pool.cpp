@@ -70,7 +70,8 @@ namespace memory {
 
 void trim_others(backend::Device& device, const Pool::State* except) noexcept {
   try {
-    run_trims(device);
+    // what has been added is memory of the host; freeing it can wait for streams that are held up
+    if (!except || except->upstream.space() != MemorySpace::device) run_trims(device);
     for (const auto& pool : pools_of(device)) {
       if (pool.get() != except) pool->trim();
     }
