@@ -2,10 +2,7 @@
 #include "memory/convoy.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
-
-#include "memory/uncached.hpp"
 
 namespace quarry::memory {
 namespace {
@@ -94,14 +91,11 @@ bool Convoy::await(std::size_t chunk) {
 }
 
 void Convoy::carry(const Block& b) {
-  std::byte* const host = copy_.on_host + b.first;
-  const std::size_t bytes = b.last - b.first;
-  if (!up_) {
-    std::memcpy(host, place(b), bytes);
-  } else if (uncached_) {
-    copy_uncached(place(b), host, bytes);
+  if (up_) {
+    gather(*copy_.walk, copy_.on_host, b.first, b.last, place(b),
+           uncached_ ? Stores::uncached : Stores::cached);
   } else {
-    std::memcpy(place(b), host, bytes);
+    scatter(*copy_.walk, copy_.on_host, b.first, b.last, place(b));
   }
   if (chunks_[b.chunk].blocks_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const std::size_t next = up_ ? b.chunk : b.chunk + slots_.size();

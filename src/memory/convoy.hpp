@@ -13,9 +13,9 @@
 
 namespace quarry::memory {
 
-/// A staged copy of dense memory. Chunks go through a few slots in turn, and all threads work on
-/// the same chunk: they take its blocks in order, and whoever finishes the last block of a chunk
-/// queues the GPU's copy. Only one thread waits for the GPU, the others for that thread.
+/// A staged copy of memory with long runs. Chunks go through a few slots in turn, and all threads
+/// work on the same chunk: they take its blocks in order, and whoever finishes the last block of a
+/// chunk queues the GPU's copy. Only one thread waits for the GPU, the others for that thread.
 class Convoy final : public Job {
  public:
   /// `slots` is not empty and lives as long as the convoy.

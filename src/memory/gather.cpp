@@ -13,7 +13,7 @@
 namespace quarry::memory {
 namespace {
 
-enum class Way { gather, scatter };
+enum class Way { gather, gather_uncached, scatter };
 
 /// `n` runs of N bytes (a constant: one or two moves), `step` bytes apart in the strided memory.
 template <Way way, class Size, class Step>
@@ -22,6 +22,9 @@ void copy_runs(std::byte* strided, std::byte* packed, std::size_t n, Size run, S
     std::byte* const at = strided + i * step;
     if constexpr (way == Way::gather) {
       std::memcpy(packed + i * run, at, run);
+    } else if constexpr (way == Way::gather_uncached) {
+      run >= long_run ? copy_uncached(packed + i * run, at, run)
+                      : void(std::memcpy(packed + i * run, at, run));
     } else {
       std::memcpy(at, packed + i * run, run);
     }
@@ -34,10 +37,13 @@ using Constant = std::integral_constant<std::size_t, N>;
 template <Way way, std::size_t N>
 void copy_constant_runs(std::byte* strided, std::byte* packed, std::size_t n, std::size_t step) {
   if constexpr (N == 4 || N == 8) {  // every other element: so common that it has loops of its own
-    if (step == 2 * N && way == Way::gather) return gather_every_other(packed, strided, N, n);
-    if (step == 2 * N) return scatter_every_other(strided, packed, N, n);
+    if (step == 2 * N) {
+      if constexpr (way == Way::scatter) return scatter_every_other(strided, packed, N, n);
+      return gather_every_other(packed, strided, N, n, way == Way::gather_uncached);
+    }
   }
-  copy_runs<way>(strided, packed, n, Constant<N>{}, step);
+  constexpr Way cached = way == Way::scatter ? way : Way::gather;  // short runs are not worth it
+  copy_runs<cached>(strided, packed, n, Constant<N>{}, step);
 }
 
 using RunCopy = void (*)(std::byte*, std::byte*, std::size_t, std::size_t);
@@ -143,8 +149,11 @@ Walk walk_of(Shape shape, Strides strides, std::size_t itemsize) {
 }
 
 void gather(const Walk& walk, const std::byte* from, std::size_t first, std::size_t last,
-            std::byte* to) {
-  copy_range<Way::gather>(walk, const_cast<std::byte*>(from), first, last, to);
+            std::byte* to, Stores stores) {
+  auto* const memory = const_cast<std::byte*>(from);
+  if (stores == Stores::cached) return copy_range<Way::gather>(walk, memory, first, last, to);
+  copy_range<Way::gather_uncached>(walk, memory, first, last, to);
+  fence_stores();
 }
 
 void scatter(const Walk& walk, std::byte* to, std::size_t first, std::size_t last,

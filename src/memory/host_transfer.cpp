@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/landing.hpp"
+#include "memory/locked_pages.hpp"
 #include "memory/staging.hpp"
 #include "memory/staging_ring.hpp"
 #include "memory/strided_copy.hpp"
@@ -46,21 +47,41 @@ bool is_idle(const Stream& stream) {
   return done;
 }
 
-/// Page-locked memory of the library, kept until `stream` is there, or of somebody else.
-bool is_page_locked(const HostRef& host, const Stream& stream, std::size_t probe_bytes) {
+/// What the driver does with host memory: it stages copies, or lets the GPU reach it, or refuses to
+/// copy it in one piece.
+enum class HostKind { pageable, page_locked, split };
+
+/// Page-locked memory of the library is kept until `stream` is there; somebody else's is not.
+HostKind kind_of(const HostRef& host, const Stream& stream, std::size_t probe_bytes) {
   const std::size_t itemsize = host.dtype.itemsize();
   const ByteBounds bounds = byte_bounds(host.layout, itemsize);
   const std::byte* const first = host.data + bounds.lowest;
   const auto bytes = static_cast<std::size_t>(bounds.past - bounds.lowest);
   if (const auto buffer = quarry::detail::find_host_buffer(first, bytes)) {
     buffer->used_on(stream);
-    return true;
+    return HostKind::page_locked;
   }
-  if (bytes <= probe_bytes) return false;
+  if (is_split(first, bytes)) return HostKind::split;
+  if (bytes <= probe_bytes) return HostKind::pageable;
   const backend::PointerInfo info = device_of(stream).pointer_info(first);
-  if (info.kind == backend::PointerKind::pageable) return false;
+  if (info.kind == backend::PointerKind::pageable) return HostKind::pageable;
   const auto* const end = static_cast<const std::byte*>(info.base) + info.bytes;
-  return !info.base || info.bytes == 0 || first + bytes <= end;
+  const bool is_whole = !info.base || info.bytes == 0 || first + bytes <= end;
+  return is_whole ? HostKind::page_locked : HostKind::split;
+}
+
+TransferInput input_of(const HostRef& host, const DeviceRef& device, const Stream& stream,
+                       std::size_t probe_bytes, bool waits, bool down) {
+  const HostKind kind = kind_of(host, stream, probe_bytes);
+  return {.shape = host.layout.shape,
+          .host = host.layout.strides,
+          .device = device.layout.strides,
+          .itemsize = host.dtype.itemsize(),
+          .page_locked = kind == HostKind::page_locked,
+          .waits = waits,
+          .batches = device_of(stream).has_batched_copies(stream.state().native),
+          .down = down,
+          .split = kind == HostKind::split};
 }
 
 /// One transfer between host memory and the device of `stream`.
@@ -71,14 +92,7 @@ class Transfer {
       : stream_(stream),
         backend_(device_of(stream)),
         thresholds_(thresholds_of(backend_)),
-        input_{host.layout.shape,
-               host.layout.strides,
-               device.layout.strides,
-               host.dtype.itemsize(),
-               is_page_locked(host, stream, thresholds_.probe_bytes),
-               waits,
-               backend_.has_batched_copies(stream.state().native),
-               down},
+        input_(input_of(host, device, stream, thresholds_.probe_bytes, waits, down)),
         plan_(plan_transfer(input_, thresholds_)),
         host_(host.data + plan_.host_offset),
         device_(device.data + plan_.device_offset) {
@@ -199,7 +213,12 @@ class Transfer {
     run_staged(staged(host_to_device, holder->data()), beside);
     holder->used_on(stream_);
     join(stream_, {&beside, 1});
-    unpack(holder->data());
+    if (plan_.lands) {
+      backend_.copy({device_to_device, device_, holder->data(), plan_.bytes},
+                    stream_.state().native, false);
+    } else {
+      unpack(holder->data());
+    }
     return true;
   }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "backend/cpu/threads.hpp"
@@ -19,9 +20,10 @@
 namespace quarry::memory {
 namespace {
 
-constexpr std::size_t lanes = 3;
+constexpr std::size_t most_lanes = 3;
 constexpr std::size_t small_bytes = std::size_t{64} << 10;
-constexpr std::size_t most_chunks = 128;  // a driver's queue takes about a thousand entries
+constexpr std::size_t most_chunks =
+    32;  // a driver's queue takes some hundred entries and then waits
 constexpr std::int64_t share_bytes = std::int64_t{256} << 10;
 
 /// Slots and the streams that fill them. A pier belongs to the stream that used it last until its
@@ -31,22 +33,31 @@ class Pier {
   Pier(backend::Device& device, std::size_t slot_bytes) : device_(device), bytes_(slot_bytes) {}
   ~Pier() {
     for (void* const memory : slots_) device_.free_host(memory);
+    for (const Lane& lane : lanes_) device_.destroy_event(lane.end);
     if (done_) device_.destroy_event(done_);
   }
   Pier(const Pier&) = delete;
   Pier& operator=(const Pier&) = delete;
 
-  /// Whether there are slots and streams for `count` chunks.
+  /// A stream that fills a slot, and the event of its end.
+  struct Lane {
+    Stream stream;
+    backend::Event end;
+  };
+
+  /// Whether there are slots and lanes for `count` chunks.
   bool prepare(std::size_t count) {
     if (!done_) done_ = device_.create_event({.timing = false});
-    const std::size_t wanted = std::min(count, lanes);
+    const std::size_t wanted = std::min(count, most_lanes);
     while (slots_.size() < wanted) {
       void* const memory = device_.allocate_host(bytes_, {.portable = true});
       if (!memory) break;
       slots_.push_back(static_cast<std::byte*>(memory));
     }
-    while (count > 1 && streams_.size() < slots_.size()) {
-      streams_.push_back(quarry::stream({.non_blocking = true, .device = Device(device_)}));
+    lanes_.reserve(slots_.size());
+    while (count > 1 && lanes_.size() < slots_.size()) {
+      const Stream s = quarry::stream({.non_blocking = true, .device = Device(device_)});
+      lanes_.push_back({s, device_.create_event({.timing = false})});
     }
     return !slots_.empty();
   }
@@ -54,7 +65,17 @@ class Pier {
   bool is_usable(const Stream& stream, std::size_t bytes) const {
     return bytes_ == bytes && (last_.lock() == stream.shared() || device_.query(done_));
   }
+  /// The lanes go on when `stream` is there.
+  void start(const Stream& stream) {
+    device_.record(done_, stream.state().native);
+    for (const Lane& lane : lanes_) device_.wait(lane.stream.state().native, done_);
+  }
+  /// `stream` goes on when the lanes are there.
   void finish(const Stream& stream) {
+    for (const Lane& lane : lanes_) {
+      device_.record(lane.end, lane.stream.state().native);
+      device_.wait(stream.state().native, lane.end);
+    }
     device_.record(done_, stream.state().native);
     last_ = stream.shared();
   }
@@ -68,13 +89,13 @@ class Pier {
 
   std::size_t slot_bytes() const { return bytes_; }
   const std::vector<std::byte*>& slots() const { return slots_; }
-  std::span<const Stream> streams() const { return {streams_.data(), streams_.size()}; }
+  const std::vector<Lane>& lanes() const { return lanes_; }
 
  private:
   backend::Device& device_;
   const std::size_t bytes_;
   std::vector<std::byte*> slots_;
-  std::vector<Stream> streams_;
+  std::vector<Lane> lanes_;
   backend::Event done_ = nullptr;
   std::weak_ptr<detail::StreamState> last_;
 };
@@ -115,44 +136,56 @@ std::size_t slot_bytes_for(std::size_t bytes, std::size_t chunk) {
 }
 
 /// What the functions that empty slots share.
-struct Cargo {
-  Walk walk;
-  std::byte* on_host;
+class Cargo {
+ public:
+  explicit Cargo(const StagedCopy& copy) : walk_(*copy.walk), on_host_(copy.on_host) {}
 
-  void land(std::size_t first, std::size_t last, const std::byte* slot) const {
+  void land(std::size_t first, std::size_t last, const std::byte* slot) {
+    const std::shared_lock lock(mutex_);
+    if (is_cancelled_) return;
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       const auto at = static_cast<std::size_t>(begin);
-      scatter(walk, on_host, first + at, first + static_cast<std::size_t>(end), slot + at);
+      scatter(walk_, on_host_, first + at, first + static_cast<std::size_t>(end), slot + at);
     };
     backend::cpu_backend::parallel(static_cast<std::int64_t>(last - first), share_bytes, part);
   }
+  /// The host memory is not touched any more: the copy has failed.
+  void cancel() {
+    const std::unique_lock lock(mutex_);
+    is_cancelled_ = true;
+  }
+
+ private:
+  const Walk walk_;
+  std::byte* const on_host_;
+  std::shared_mutex mutex_;
+  bool is_cancelled_ = false;
 };
 
 /// One chunk: into the slot, and from there to the host.
-void queue_chunk(const StagedCopy& copy, const std::shared_ptr<const Cargo>& cargo,
-                 std::size_t first, std::size_t last, std::byte* slot, const Stream& stream) {
+void queue_chunk(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo, std::size_t first,
+                 std::size_t last, std::byte* slot, const Stream& stream) {
   copy.device->copy(
       {backend::Direction::device_to_host, slot, copy.on_device + first, last - first},
       stream.state().native, false);
   stream.add_callback([=](const Stream&) { cargo->land(first, last, slot); });
 }
 
-void queue_all(const StagedCopy& copy, const Pier& pier, const Stream& stream) {
+void queue_all(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo, Pier& pier,
+               const Stream& stream) {
   const std::size_t bytes = copy.walk->bytes(), chunk = pier.slot_bytes();
-  const auto cargo = std::make_shared<const Cargo>(Cargo{*copy.walk, copy.on_host});
   if (bytes <= chunk) return queue_chunk(copy, cargo, 0, bytes, pier.slots()[0], stream);
-  const auto streams = pier.streams();
-  for (const Stream& s : streams) join(s, {&stream, 1});
+  pier.start(stream);
   for (std::size_t first = 0, lane = 0; first < bytes; first += chunk, ++lane) {
-    const std::size_t k = lane % streams.size();
-    queue_chunk(copy, cargo, first, std::min(bytes, first + chunk), pier.slots()[k], streams[k]);
+    const std::size_t k = lane % pier.lanes().size();
+    queue_chunk(copy, cargo, first, std::min(bytes, first + chunk), pier.slots()[k],
+                pier.lanes()[k].stream);
   }
 }
 
 /// The pier is free again when `stream` is there. One of which that cannot be known is given up.
 void finish(backend::Device& device, std::unique_ptr<Pier> pier, const Stream& stream) {
   try {
-    join(stream, pier->streams());
     pier->finish(stream);
   } catch (...) {
     static_cast<void>(pier.release());
@@ -169,13 +202,20 @@ bool land_later(const StagedCopy& copy, const Stream& stream) {
   const std::size_t slot = slot_bytes_for(bytes, thresholds_of(device).chunk_bytes);
   auto pier = take_pier(device, stream, slot);
   if (!pier->prepare((bytes + slot - 1) / slot)) return false;
+  const auto cargo = std::make_shared<Cargo>(copy);
   try {
-    queue_all(copy, *pier, stream);
+    queue_all(copy, cargo, *pier, stream);
   } catch (...) {
+    cargo->cancel();
     finish(device, std::move(pier), stream);
     throw;
   }
-  finish(device, std::move(pier), stream);
+  try {
+    finish(device, std::move(pier), stream);
+  } catch (...) {
+    cargo->cancel();
+    throw;
+  }
   return true;
 }
 

@@ -23,16 +23,17 @@ namespace {
 
 using enum backend::Direction;
 
-/// A staged copy of strided memory: each thread has chunks and slots of its own.
+/// A staged copy of memory in short runs: each thread has chunks and slots of its own.
 class StagedJob final : public Job {
  public:
-  StagedJob(const StagedCopy& copy, const Stream& stream, std::size_t chunk)
+  StagedJob(const StagedCopy& copy, const Stream& stream, std::size_t chunk, Stores stores)
       : copy_(copy),
         ring_(Ring::of(*copy.device)),
         stream_(stream),
         bytes_(copy.walk->bytes()),
         chunk_(chunk),
-        count_((bytes_ + chunk - 1) / chunk) {}
+        count_((bytes_ + chunk - 1) / chunk),
+        stores_(stores) {}
 
   std::size_t count() const { return count_; }
   bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < count_; }
@@ -84,7 +85,7 @@ class StagedJob final : public Job {
         up_without_slot(c);
         continue;
       }
-      gather(*copy_.walk, copy_.on_host, c.first, c.last, slot->memory());
+      gather(*copy_.walk, copy_.on_host, c.first, c.last, slot->memory(), stores_);
       slot->copy({host_to_device, copy_.on_device + c.first, slot->memory(), c.bytes()}, stream_);
     }
   }
@@ -138,13 +139,16 @@ class StagedJob final : public Job {
   Ring& ring_;
   const Stream& stream_;
   const std::size_t bytes_, chunk_, count_;
+  const Stores stores_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   std::exception_ptr error_;
 };
 
 void run_chunks(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
-  StagedJob job(copy, stream, strided_chunk(copy.walk->bytes(), t));
+  const std::size_t bytes = copy.walk->bytes();
+  const Stores stores = bytes <= t.uncached_strided_bytes ? Stores::uncached : Stores::cached;
+  StagedJob job(copy, stream, strided_chunk(bytes, t), stores);
   Crew::instance().run(job, std::min(t.strided_threads, job.count()) - 1);
   job.rethrow();
 }
@@ -175,7 +179,9 @@ bool run_convoy(const StagedCopy& copy, const Stream& stream, const TransferThre
 void run_staged(const StagedCopy& copy, const Stream& stream) {
   const TransferThresholds t = thresholds_of(*copy.device);
   try {
-    if (!copy.walk->is_dense() || !run_convoy(copy, stream, t)) run_chunks(copy, stream, t);
+    if (!copy.walk->has_long_runs() || !run_convoy(copy, stream, t)) {
+      run_chunks(copy, stream, t);
+    }
   } catch (...) {
     copy.device->synchronize(stream.state().native);
     throw;

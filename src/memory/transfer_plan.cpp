@@ -111,7 +111,8 @@ std::size_t least_staged(const TransferInput& input, const TransferThresholds& t
 Route route_of(const TransferInput& input, const Strides& host, const TransferThresholds& t,
                TransferPlan& plan) {
   const std::size_t small = least_staged(input, t);
-  if (plan.host.is_dense() && (input.page_locked || plan.bytes < small)) return Route::direct;
+  const bool is_drivers = input.page_locked || (plan.bytes < small && !input.split);
+  if (plan.host.is_dense() && is_drivers) return Route::direct;
   if (input.page_locked && take_rectangle(input, host, t, plan)) return Route::rectangle;
   if (input.page_locked && input.batches && plan.host.run >= t.piece_bytes) return Route::batch;
   return plan.bytes < small ? Route::packed : Route::staged;

@@ -22,13 +22,14 @@ struct TransferThresholds {
   std::size_t taken_bytes = std::size_t{64} << 10;
   std::size_t chunk_bytes = std::size_t{4} << 20;  ///< of one slot of the page-locked ring
   std::size_t slots = 24;
-  std::size_t convoy_slots = 8;                      ///< that one copy of dense memory uses
+  std::size_t convoy_slots = 8;                      ///< that one copy of long runs uses
   std::size_t block_bytes = std::size_t{128} << 10;  ///< of a slot, that a thread copies at a time
-  std::size_t threads = 1;  ///< of copies of dense memory, the calling one included
+  std::size_t threads = 1;  ///< of copies of long runs, the calling one included
   std::size_t strided_threads = 1;
-  std::size_t strided_bytes = std::size_t{1} << 20;  ///< of a chunk of strided memory
+  std::size_t strided_bytes = std::size_t{1} << 20;  ///< of a chunk of short runs
   /// Uploads up to this much are stored past the cache, by three quarters of the threads.
   std::size_t uncached_bytes = std::size_t{160} << 20;
+  std::size_t uncached_strided_bytes = std::size_t{96} << 20;  ///< the same, of short runs
   /// Page-locked rows of at least this much are copied by the GPU straight from where they lie.
   std::size_t row_bytes = 64;
   std::size_t few_rows = 16;                        ///< so few rows are, however short
@@ -61,6 +62,9 @@ struct TransferInput {
   bool waits;         ///< the caller waits for the copy
   bool batches;       ///< the driver has batched copies in this stream
   bool down = false;  ///< from the GPU to the host
+  /// The driver cannot copy the host memory in one piece, since it knows a part of it alone. Then
+  /// it is not page-locked.
+  bool split = false;
 };
 
 struct TransferPlan {
@@ -81,10 +85,11 @@ struct TransferPlan {
 /// `input` has elements. A repeating host (stride 0) must be the source.
 TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds& thresholds);
 
-/// Where the chunks of a dense staged copy end, so that the link has work soon and all the time.
+/// Where the chunks of a staged copy of long runs end, so that the link has work soon and all the
+/// time.
 std::vector<std::size_t> chunk_ends(std::size_t bytes, bool up,
                                     const TransferThresholds& thresholds);
-/// Bytes of a chunk of a strided one, so that all threads have some.
+/// Bytes of a chunk of one of short runs, so that all threads have some.
 std::size_t strided_chunk(std::size_t bytes, const TransferThresholds& thresholds);
 
 std::string to_string(Route route);

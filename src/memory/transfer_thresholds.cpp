@@ -47,8 +47,8 @@ TransferThresholds default_thresholds() {
   TransferThresholds t;
   const std::size_t cores = std::thread::hardware_concurrency();
   t.threads = std::clamp<std::size_t>(cores / 2, 1, 8);
-  t.strided_threads = std::clamp<std::size_t>(cores * 3 / 4, 1, 12);
-  t.slots = std::max(3 * t.strided_threads, t.convoy_slots);
+  t.strided_threads = std::clamp<std::size_t>(cores * 7 / 8, 1, 14);
+  t.slots = std::max(2 * t.strided_threads, t.convoy_slots);
   return t;
 }
 
@@ -95,7 +95,7 @@ void log_plan(const backend::Device& device, std::string_view direction, const T
       input.page_locked ? "page-locked" : "pageable", layout_class(plan),
       input.waits ? "waiting" : "queued", to_string(plan.route),
       plan.route == Route::staged
-          ? fmt::format(", {} threads", plan.host.is_dense() ? t.threads : t.strided_threads)
+          ? fmt::format(", {} threads", plan.host.has_long_runs() ? t.threads : t.strided_threads)
           : "",
       plan.lands ? "" : ", and a kernel on the device");
   std::fputs(text.c_str(), stderr);

@@ -28,9 +28,13 @@ void scatter_plain(std::byte* to, const std::byte* from, std::size_t count) {
 __m128i load(const std::byte* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
-void store(std::byte* to, __m128i value) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
+/// Past the cache if `uncached`; then `to` is a multiple of 16 bytes.
+template <bool uncached>
+void put(std::byte* to, __m128i value) {
+  auto* const at = reinterpret_cast<__m128i*>(to);
+  uncached ? _mm_stream_si128(at, value) : _mm_storeu_si128(at, value);
 }
+bool is_aligned(const std::byte* to) { return reinterpret_cast<std::uintptr_t>(to) % 16 == 0; }
 
 /// The low halves (of 4 or 8 bytes) of the pairs in two vectors.
 template <std::size_t N>
@@ -44,15 +48,15 @@ __m128i first_halves(__m128i a, __m128i b) {
 }
 
 /// Reads nothing behind the last element: the rest is left to the plain loop.
-template <std::size_t N>
+template <std::size_t N, bool uncached>
 std::size_t gather_lines(std::byte* to, const std::byte* from, std::size_t count) {
   constexpr std::size_t step = 32 / N;  // elements of 64 bytes of strided memory
   std::size_t i = 0;
   for (; i + step < count; i += step) {
     const std::byte* const line = from + i * 2 * N;
     _mm_prefetch(reinterpret_cast<const char*>(line) + ahead, _MM_HINT_T0);
-    store(to + i * N, first_halves<N>(load(line), load(line + 16)));
-    store(to + i * N + 16, first_halves<N>(load(line + 32), load(line + 48)));
+    put<uncached>(to + i * N, first_halves<N>(load(line), load(line + 16)));
+    put<uncached>(to + i * N + 16, first_halves<N>(load(line + 32), load(line + 48)));
   }
   return i;
 }
@@ -102,10 +106,11 @@ std::size_t scatter_lines(std::byte* to, const std::byte* from, std::size_t coun
 
 #else
 
-template <std::size_t N>
+template <std::size_t N, bool uncached>
 std::size_t gather_lines(std::byte*, const std::byte*, std::size_t) {
   return 0;
 }
+bool is_aligned(const std::byte*) { return false; }
 template <std::size_t N>
 std::size_t scatter_lines(std::byte*, const std::byte*, std::size_t) {
   return 0;
@@ -114,8 +119,9 @@ std::size_t scatter_lines(std::byte*, const std::byte*, std::size_t) {
 #endif
 
 template <std::size_t N>
-void gather_all(std::byte* to, const std::byte* from, std::size_t count) {
-  const std::size_t done = gather_lines<N>(to, from, count);
+void gather_all(std::byte* to, const std::byte* from, std::size_t count, bool uncached) {
+  const std::size_t done = uncached && is_aligned(to) ? gather_lines<N, true>(to, from, count)
+                                                      : gather_lines<N, false>(to, from, count);
   gather_plain<N>(to + done * N, from + done * 2 * N, count - done);
 }
 template <std::size_t N>
@@ -127,8 +133,9 @@ void scatter_all(std::byte* to, const std::byte* from, std::size_t count) {
 }  // namespace
 
 void gather_every_other(std::byte* to, const std::byte* from, std::size_t itemsize,
-                        std::size_t count) {
-  itemsize == 4 ? gather_all<4>(to, from, count) : gather_all<8>(to, from, count);
+                        std::size_t count, bool uncached) {
+  itemsize == 4 ? gather_all<4>(to, from, count, uncached)
+                : gather_all<8>(to, from, count, uncached);
 }
 void scatter_every_other(std::byte* to, const std::byte* from, std::size_t itemsize,
                          std::size_t count) {
@@ -151,9 +158,14 @@ void copy_uncached(std::byte* to, const std::byte* from, std::size_t bytes) {
     _mm_stream_si128(line + 3, d);
   }
   std::memcpy(to + i, from + i, bytes - i);
-  _mm_sfence();
 #else
   std::memcpy(to, from, bytes);
+#endif
+}
+
+void fence_stores() {
+#ifdef __x86_64__
+  _mm_sfence();
 #endif
 }
 

@@ -5,13 +5,15 @@
 /// Copies for memory that this processor does not read again soon, and for every other element.
 namespace quarry::memory {
 
-/// memcpy with stores past the cache, complete for every device on return.
+/// memcpy with stores past the cache.
 void copy_uncached(std::byte* to, const std::byte* from, std::size_t bytes);
+/// What this thread has stored past the cache is there for every device on return.
+void fence_stores();
 
-/// Elements of 4 or 8 bytes that lie two elements apart, `count` of them, to or from dense memory.
-/// Nothing between them is written.
+/// Elements of 4 or 8 bytes that lie two elements apart, `count` of them, to (past the cache if
+/// `uncached`) or from dense memory. Nothing between them is written.
 void gather_every_other(std::byte* to, const std::byte* from, std::size_t itemsize,
-                        std::size_t count);
+                        std::size_t count, bool uncached);
 void scatter_every_other(std::byte* to, const std::byte* from, std::size_t itemsize,
                          std::size_t count);
 

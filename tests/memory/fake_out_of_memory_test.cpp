@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -12,6 +13,7 @@
 #include "backend/cuda/shim.hpp"
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
+#include "memory/transfer_thresholds.hpp"
 
 /// Every call of the driver that takes memory is refused once, and then for good: a program has
 /// right values or throws MemoryError; nothing is lost, and the same program works afterwards.
@@ -145,9 +147,30 @@ class OutOfMemory : public testing::TestWithParam<Program> {
   void SetUp() override {
     if (test::kind() != test::Kind::fake) GTEST_SKIP() << "wants the fake driver";
     if (backend::cuda_devices().size() < 2) GTEST_SKIP() << "wants two devices";
+    for (std::size_t i = 0; i < before_.size(); ++i) {  // the same calls on every machine
+      backend::Device& device = *backend::cuda_devices()[i];
+      before_[i] = memory::thresholds_of(device);
+      memory::set_thresholds(device, few_threads());
+    }
+    release();
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(GetParam().run());
     release();
     fake::take_faults();
+  }
+
+  void TearDown() override {
+    if (IsSkipped()) return;
+    for (std::size_t i = 0; i < before_.size(); ++i) {
+      memory::set_thresholds(*backend::cuda_devices()[i], before_[i]);
+    }
+  }
+
+  static memory::TransferThresholds few_threads() {
+    memory::TransferThresholds t;
+    t.chunk_bytes = std::size_t{256} << 10;
+    t.threads = t.strided_threads = 2;
+    t.slots = t.convoy_slots = 4;
+    return t;
   }
 
   static void release() {
@@ -190,6 +213,8 @@ class OutOfMemory : public testing::TestWithParam<Program> {
     EXPECT_LE(after.events, before.events);
     EXPECT_LE(after.modules, before.modules);
   }
+
+  std::array<memory::TransferThresholds, 2> before_;
 };
 
 TEST_P(OutOfMemory, ThrowsOrWorksAndLosesNothing) {

@@ -40,7 +40,7 @@ std::vector<std::int64_t> places(const Case& c) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const std::int64_t s : {1, 2, 3, 4, 5, 8, 12, 16, 20, 100}) {
+  for (const std::int64_t s : {1, 2, 3, 4, 5, 8, 12, 16, 20, 100, 600}) {
     const auto w = static_cast<std::size_t>(s);
     all.push_back({{}, {}, w});
     all.push_back({{7}, {s}, w});
@@ -71,7 +71,8 @@ TEST(Gather, EveryRangeOfThePackedBytes) {
       if (first > last) std::swap(first, last);
       if (round == 0) first = 0, last = want.size();
       std::vector<std::byte> packed(last - first + 2, std::byte{0x5A});
-      gather(walk, memory.data(), first, last, packed.data() + 1);
+      gather(walk, memory.data(), first, last, packed.data() + 1,
+             round % 2 == 0 ? Stores::uncached : Stores::cached);
       ASSERT_EQ(packed.front(), std::byte{0x5A});
       ASSERT_EQ(packed.back(), std::byte{0x5A});
       for (std::size_t i = first; i < last; ++i) {
