@@ -5,7 +5,6 @@
 #include <quarry/runtime/device.hpp>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -13,19 +12,18 @@
 namespace quarry::memory {
 namespace {
 
-std::uintptr_t page_bytes() {
-  static const auto bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+LockedPages& of_gpus() {
+  static auto& cuda = *new LockedPages;
+  return cuda;
+}
 
 }  // namespace
 
 LockedPages& LockedPages::of(const backend::Device& device) {
   static auto& cpu = *new LockedPages;
-  static auto& cuda = *new LockedPages;
-  return device.info().is_cpu ? cpu : cuda;
+  return device.info().is_cpu ? cpu : of_gpus();
 }
 
 std::vector<LockedPages::Piece> LockedPages::plan(std::uintptr_t begin, std::uintptr_t end) const {
@@ -62,22 +60,31 @@ void LockedPages::require_same_kind(const Piece& piece, const backend::Device& d
 
 void LockedPages::add(const Piece& piece, backend::Device& device,
                       const backend::HostMemoryFlags& flags) {
-  const auto made = segments_.emplace(piece.begin, Segment{piece.end, &device, flags, 1}).first;
+  {
+    const std::lock_guard guard(mutex_);
+    segments_.emplace(piece.begin, Segment{piece.end, &device, flags, 1});
+    ++count_;
+  }
   try {
     device.register_host(pointer(piece.begin), piece.end - piece.begin, flags);
   } catch (...) {
-    segments_.erase(made);
+    forget(piece.begin);
     throw;
   }
+}
+
+void LockedPages::forget(std::uintptr_t begin) {
+  const std::lock_guard guard(mutex_);
+  segments_.erase(begin);
+  --count_;
 }
 
 LockedPages::Segments LockedPages::lock(const void* data, std::size_t bytes,
                                         backend::Device& device,
                                         const backend::HostMemoryFlags& flags) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
-  const std::uintptr_t page = page_bytes();
-  const std::lock_guard guard(mutex_);
-  const auto pieces = plan(address / page * page, (address + bytes + page - 1) / page * page);
+  const std::lock_guard guard(changing_);
+  const auto pieces = plan(address, address + bytes);
   for (const Piece& piece : pieces) {
     if (!piece.is_new) require_same_kind(piece, device, flags);
   }
@@ -105,22 +112,35 @@ LockedPages::Segments LockedPages::lock(const void* data, std::size_t bytes,
 void LockedPages::drop(const Segments& segments) {
   std::exception_ptr first;
   for (const std::uintptr_t begin : segments) {
-    const auto found = segments_.find(begin);
-    if (--found->second.count > 0) continue;
-    backend::Device& device = *found->second.device;
-    segments_.erase(found);
+    Segment& segment = segments_.at(begin);
+    if (--segment.count > 0) continue;
     try {
-      device.unregister_host(pointer(begin));
+      segment.device->unregister_host(pointer(begin));
     } catch (...) {
       if (!first) first = std::current_exception();
     }
+    forget(begin);
   }
   if (first) std::rethrow_exception(first);
 }
 
 void LockedPages::unlock(const Segments& segments) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(changing_);
   drop(segments);
 }
+
+bool LockedPages::splits(const void* data, std::size_t bytes) const {
+  if (count_.load(std::memory_order_relaxed) == 0) return false;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data), end = begin + bytes;
+  const std::shared_lock guard(mutex_);
+  const auto next = segments_.upper_bound(begin);
+  if (next != segments_.begin()) {
+    const std::uintptr_t last = std::prev(next)->second.end;
+    if (last > begin) return last < end;
+  }
+  return next != segments_.end() && next->first < end;
+}
+
+bool is_split(const void* data, std::size_t bytes) { return of_gpus().splits(data, bytes); }
 
 }  // namespace quarry::memory

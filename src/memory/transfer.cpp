@@ -10,6 +10,7 @@
 
 #include "memory/cpu_transfer.hpp"
 #include "memory/host_transfer.hpp"
+#include "memory/locked_pages.hpp"
 #include "memory/staging.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
@@ -137,7 +138,8 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   to.buffer->used_on(stream);
   if (blocking && !convert) {
     const std::size_t bytes = bytes_of(to.layout, to.dtype);
-    if (bytes < memory::driver_bytes() && same_block(to.layout, from.layout, itemsize)) {
+    if (bytes < memory::driver_bytes() && same_block(to.layout, from.layout, itemsize) &&
+        !memory::is_split(from.data, bytes)) {
       return copy_bytes(stream, host_to_device, to.data, from.data, bytes, true);
     }
   }
@@ -156,7 +158,8 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   from.buffer->used_on(stream);
   if (blocking && !convert) {
     const std::size_t bytes = bytes_of(to.layout, to.dtype);
-    if (bytes < memory::driver_bytes() && same_block(to.layout, from.layout, itemsize)) {
+    if (bytes < memory::driver_bytes() && same_block(to.layout, from.layout, itemsize) &&
+        !memory::is_split(to.data, bytes)) {
       return copy_bytes(stream, device_to_host, to.data, from.data, bytes, true);
     }
   }

@@ -105,6 +105,81 @@ TEST_F(FakeCopy, PitchesAndHeightsMustHoldTheBox) {
   EXPECT_TRUE(take_faults().empty());
 }
 
+/// Host memory with two registrations beside one another.
+class FakeCrossing : public FakeCopy {
+ protected:
+  FakeCrossing() {
+    EXPECT_EQ(cu().MemHostRegister(&host[100], 100, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cu().MemHostRegister(&host[200], 100, 0), CUDA_SUCCESS);
+  }
+  ~FakeCrossing() override {
+    EXPECT_EQ(cu().CtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(cu().MemHostUnregister(&host[100]), CUDA_SUCCESS);
+    EXPECT_EQ(cu().MemHostUnregister(&host[200]), CUDA_SUCCESS);
+    EXPECT_TRUE(take_faults().empty());
+  }
+  /// Rows of 5 bytes, 10 apart, both ways.
+  std::array<CUresult, 4> copy_rows(std::size_t at, std::size_t rows) {
+    const CUstream s = stream();
+    CUDA_MEMCPY2D up{};
+    up.srcMemoryType = CU_MEMORYTYPE_HOST, up.srcHost = &host[at], up.srcPitch = 10;
+    up.dstMemoryType = CU_MEMORYTYPE_DEVICE, up.dstDevice = memory_, up.dstPitch = 10;
+    up.WidthInBytes = 5, up.Height = rows;
+    CUDA_MEMCPY3D down{};
+    down.srcMemoryType = CU_MEMORYTYPE_DEVICE, down.srcDevice = memory_, down.srcPitch = 10;
+    down.dstMemoryType = CU_MEMORYTYPE_HOST, down.dstHost = &host[at], down.dstPitch = 10;
+    down.WidthInBytes = 5, down.Height = 1, down.Depth = rows;
+    down.srcHeight = down.dstHeight = 1;
+    return {cu().Memcpy2D(&up), cu().Memcpy2DAsync(&up, s), cu().Memcpy3D(&down),
+            cu().Memcpy3DAsync(&down, s)};
+  }
+  std::array<CUresult, 6> copy_run(std::size_t at, std::size_t n) {
+    const CUstream s = stream();
+    CUdeviceptr there = reinterpret_cast<CUdeviceptr>(&host[at]), device = memory_;
+    std::size_t first = 0;
+    CUmemcpyAttributes order{};
+    order.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    const auto batch = [&](CUdeviceptr to, CUdeviceptr from) {
+      return cu().MemcpyBatchAsync(&to, &from, &n, 1, &order, &first, 1, s);
+    };
+    return {cu().MemcpyHtoD(device, &host[at], n),
+            cu().MemcpyHtoDAsync(device, &host[at], n, s),
+            cu().MemcpyDtoH(&host[at], device, n),
+            cu().MemcpyDtoHAsync(&host[at], device, n, s),
+            batch(device, there),
+            batch(there, device)};
+  }
+  Bytes host = counting(400);
+};
+
+template <std::size_t n>
+std::array<CUresult, n> all(CUresult result) {
+  std::array<CUresult, n> results{};
+  results.fill(result);
+  return results;
+}
+
+TEST_F(FakeCrossing, CopiesInsideARegistrationOrOutsideOfAllAreDone) {
+  for (const auto& [at, n] : {std::pair{100, 100}, {150, 50}, {200, 100}, {0, 100}, {300, 100}}) {
+    EXPECT_EQ(copy_run(static_cast<std::size_t>(at), static_cast<std::size_t>(n)),
+              all<6>(CUDA_SUCCESS))
+        << at;
+  }
+  EXPECT_EQ(copy_rows(100, 10), all<4>(CUDA_SUCCESS));
+  EXPECT_EQ(copy_rows(0, 10), all<4>(CUDA_SUCCESS));
+}
+
+TEST_F(FakeCrossing, CopiesThatCrossAnEdgeAreInvalid) {
+  for (const auto& [at, n] : {std::pair{99, 2}, {199, 2}, {299, 2}, {0, 400}, {100, 200}}) {
+    EXPECT_EQ(copy_run(static_cast<std::size_t>(at), static_cast<std::size_t>(n)),
+              all<6>(CUDA_ERROR_INVALID_VALUE))
+        << at;
+  }
+  EXPECT_EQ(copy_rows(90, 2), all<4>(CUDA_ERROR_INVALID_VALUE));
+  EXPECT_EQ(copy_rows(190, 2), all<4>(CUDA_ERROR_INVALID_VALUE));
+  EXPECT_EQ(copy_rows(250, 8), all<4>(CUDA_ERROR_INVALID_VALUE));
+}
+
 class FakeBatch : public FakeCopy {
  protected:
   static constexpr std::size_t count = 8;

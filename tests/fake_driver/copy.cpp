@@ -86,6 +86,12 @@ bool is_valid(Box& box) {
   return is_right;
 }
 
+bool is_split(const Box& box) {
+  const Memory& memory = state().memory;
+  return memory.is_split(box.to.at, box.span(box.to)) ||
+         memory.is_split(box.from.at, box.span(box.from));
+}
+
 int device_of(const Side& side) {
   const auto found = state().memory.look(side.at);
   return found ? found->block.device : -1;
@@ -118,7 +124,7 @@ Side device_side(CUdeviceptr address) { return {.at = address, .is_device = true
 CUresult copy(Box box, CUstream stream, bool waits) {
   if (const CUresult result = enter()) return result;
   if (box.total() == 0) return CUDA_SUCCESS;
-  if (!is_valid(box)) return CUDA_ERROR_INVALID_VALUE;
+  if (is_split(box) || !is_valid(box)) return CUDA_ERROR_INVALID_VALUE;
   count(box);
   Operation operation;
   operation.cost_ms = cost_ms(box);
@@ -136,7 +142,7 @@ CUresult copy_batch(std::span<const BatchedCopy> copies, CUstream stream) {
   Operation operation;
   for (const BatchedCopy& each : copies) {
     Box box = each.box;
-    if (!is_valid(box)) return CUDA_ERROR_INVALID_VALUE;
+    if (is_split(box) || !is_valid(box)) return CUDA_ERROR_INVALID_VALUE;
     box.from.is_device = device_of(box.from) >= 0;
     box.to.is_device = device_of(box.to) >= 0;
     count(box);

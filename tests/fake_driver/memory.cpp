@@ -208,6 +208,18 @@ std::byte* Memory::find(CUdeviceptr address, std::size_t bytes, int device) cons
   return block.memory + (address - found->first);
 }
 
+bool Memory::is_split(CUdeviceptr address, std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  auto block = blocks_.upper_bound(address);
+  if (block != blocks_.begin()) --block;
+  for (; block != blocks_.end() && block->first < address + bytes; ++block) {
+    const CUdeviceptr end = block->first + block->second.bytes;
+    if (block->second.kind != BlockKind::registered || end <= address) continue;
+    return block->first > address || end < address + bytes;
+  }
+  return false;
+}
+
 bool Memory::is_reserved(CUdeviceptr address) const {
   const std::lock_guard lock(mutex_);
   return arena_.is_reserved(address);

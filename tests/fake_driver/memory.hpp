@@ -71,6 +71,9 @@ class Memory {
   /// Where those bytes are kept, or nullptr unless work of `device` may touch them now; any
   /// device's copies for -1.
   std::byte* find(CUdeviceptr address, std::size_t bytes, int device) const;
+  /// Whether registered memory holds some of those bytes, but not all in one registration: the
+  /// driver does not copy such a range.
+  bool is_split(CUdeviceptr address, std::size_t bytes) const;
   /// Whether an address is one that only devices can follow.
   bool is_reserved(CUdeviceptr address) const;
 

@@ -80,16 +80,19 @@ TEST_F(FakeHostMemory, AResetGivesBackWhatIsCachedAndRefusesWhatIsInUse) {
   EXPECT_EQ(flags_of(const_cast<int*>(b.data())) & CU_MEMHOSTALLOC_PORTABLE, 0u);
 }
 
-TEST_F(FakeHostMemory, PagesAreToldOnce) {
+TEST_F(FakeHostMemory, BytesAreToldOnceAndNoOthers) {
   std::vector<std::byte, AlignedAllocator<std::byte>> pages(8 * 4096);
   const auto calls = [] { return shim::calls(DriverFunction::MemHostRegister); };
   const RegisteredHostMemory a(pages.data() + 4096, 100);
   EXPECT_EQ(calls(), 1);
-  const RegisteredHostMemory b(pages.data() + 5000, 100);
-  EXPECT_EQ(calls(), 1);
-  const RegisteredHostMemory c(pages.data(), 3 * 4096);  // a page before, a page after
-  EXPECT_EQ(calls(), 3);
-  EXPECT_EQ(fake::live().registrations, 3u);
+  const RegisteredHostMemory again(pages.data() + 4100, 90), neighbour(pages.data() + 5000, 100);
+  EXPECT_EQ(calls(), 2);
+  const RegisteredHostMemory all(pages.data(), 3 * 4096);  // before, between and after
+  EXPECT_EQ(calls(), 5);
+  EXPECT_EQ(fake::live().registrations, 5u);
+  const auto piece = Device().backend().pointer_info(pages.data() + 4100);
+  EXPECT_EQ(piece.base, pages.data() + 4096);
+  EXPECT_EQ(piece.bytes, 100u);
 }
 
 TEST_F(FakeHostMemory, AFailedRegistrationLeavesNothing) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "memory/host_layouts.hpp"
 
 namespace quarry {
 namespace {
@@ -217,9 +218,9 @@ TEST(RegisteredHostMemory, IsUnregisteredOnce) {
 TEST(RegisteredHostMemory, RegistrationsThatShareAPageDoNotUnlockEachOther) {
   Pages pages(6);
   std::optional<RegisteredHostMemory> a, b, c;
-  a.emplace(pages.at(0), 5000);        // pages 0-1
-  b.emplace(pages.at(6000), 100);      // page 1
-  c.emplace(pages.at(100), 4 * 4096);  // pages 0-4
+  a.emplace(pages.at(0), 5000);
+  b.emplace(pages.at(6000), 100);      // on the second page, as the end of a
+  c.emplace(pages.at(100), 4 * 4096);  // a part of a, and all of b
   a.reset();
   EXPECT_TRUE(is_locked(pages.at(0)) && is_locked(pages.at(6000)) && is_locked(pages.at(16000)));
   c.reset();
@@ -245,6 +246,46 @@ TEST(RegisteredHostMemory, CopiesMayCrossFromOneRegistrationToTheNext) {
   device.copy_to_host(host, s);
   s.synchronize();
   EXPECT_TRUE(std::equal(want.begin(), want.end(), pages.at(0)));
+}
+
+/// To the device and back, in calls that wait and calls that do not.
+void expect_round_trips(std::byte* memory, std::size_t bytes) {
+  const std::span<std::uint8_t> host(reinterpret_cast<std::uint8_t*>(memory), bytes);
+  const Stream s = stream();
+  const auto device = device_array<std::uint8_t>({static_cast<std::int64_t>(bytes)}, {.stream = s});
+  for (const bool waits : {true, false}) {
+    std::iota(host.begin(), host.end(), static_cast<std::uint8_t>(waits));
+    const std::vector<std::uint8_t> want(host.begin(), host.end());
+    waits ? device.copy_to_device(host) : device.copy_to_device(host, s);
+    s.synchronize();
+    std::fill(host.begin(), host.end(), std::uint8_t{0});
+    waits ? device.copy_to_host(host) : device.copy_to_host(host, s);
+    s.synchronize();
+    EXPECT_TRUE(std::equal(want.begin(), want.end(), host.begin())) << bytes << " bytes, " << waits;
+  }
+}
+
+TEST(RegisteredHostMemory, NeighboursAreCopiedAndWhatCrossesIntoThem) {
+  for (const bool is_tiny : {false, true}) {
+    std::optional<test::TinyRing> ring;
+    if (is_tiny) ring.emplace();
+    Pages pages(4);
+    const RegisteredHostMemory a(pages.at(100), 300), next(pages.at(400), 1000);
+    for (const auto& [offset, bytes] : {std::pair<std::size_t, std::size_t>{0, 100},
+                                        {1400, 60},
+                                        {1400, 9000},
+                                        {100, 300},  // all of one
+                                        {150, 50},   // a part
+                                        {90, 20},    // from a neighbour into one
+                                        {0, 200},
+                                        {1350, 2000},  // and out of it
+                                        {390, 20},     // from one into the other
+                                        {100, 1300},
+                                        {0, 4 * Pages::page}}) {
+      SCOPED_TRACE(std::to_string(offset) + (is_tiny ? ", tiny ring" : ""));
+      expect_round_trips(pages.at(offset), bytes);
+    }
+  }
 }
 
 TEST(RegisteredHostMemory, TheSameMemoryMayBeRegisteredAgain) {
@@ -301,11 +342,11 @@ TEST(RegisteredHostMemory, ItsEndWaitsForTheStreamsThatHaveUsedIt) {
   s.synchronize();
 }
 
-TEST(RegisteredHostMemory, ReadOnlyPagesAreNotWrittenByOthers) {
+TEST(RegisteredHostMemory, ReadOnlyMemoryIsNotWrittenByOthers) {
   Pages pages(1);
   const RegisteredHostMemory readable(pages.at(0), 10, {.read_only = true});
-  EXPECT_NO_THROW(RegisteredHostMemory(pages.at(20), 10, {.read_only = true}));
-  EXPECT_THROW(RegisteredHostMemory(pages.at(20), 10), LogicError);
+  EXPECT_NO_THROW(RegisteredHostMemory(pages.at(5), 10, {.read_only = true}));
+  EXPECT_THROW(RegisteredHostMemory(pages.at(5), 10), LogicError);
 }
 
 TEST(Pinned, ScopesNestAndEndWithExceptions) {

@@ -20,8 +20,9 @@ struct Ask {
   Strides host, device;
   bool page_locked = false, waits = true, batches = true, down = false;
   std::size_t itemsize = 4;
+  bool split = false;
   TransferPlan plan() const {
-    return plan_transfer({shape, host, device, itemsize, page_locked, waits, batches, down},
+    return plan_transfer({shape, host, device, itemsize, page_locked, waits, batches, down, split},
                          thresholds());
   }
 };
@@ -49,6 +50,24 @@ TEST(TransferPlan, DensePageableIsTheDriversBelowTheThreshold) {
   EXPECT_EQ(route(taken, false, false), Route::staged);
   EXPECT_EQ(route(limit - 4, true, true), Route::direct);
   EXPECT_EQ(route(4, false, true), Route::staged) << "the driver would wait";
+}
+
+TEST(TransferPlan, WhatTheDriverCannotCopyInOnePieceIsNeverItsOwn) {
+  const auto route = [](std::int64_t bytes, bool waits, bool down) {
+    Ask ask{{bytes / 4}, {4}, {4}, false, waits, true, down};
+    ask.split = true;
+    return ask.plan().route;
+  };
+  const auto limit = static_cast<std::int64_t>(thresholds().staged_bytes);
+  const auto taken = static_cast<std::int64_t>(thresholds().taken_bytes);
+  for (const bool down : {false, true}) {
+    EXPECT_EQ(route(4, true, down), Route::packed);
+    EXPECT_EQ(route(limit - 4, true, down), Route::packed);
+    EXPECT_EQ(route(limit, true, down), Route::staged);
+  }
+  EXPECT_EQ(route(taken - 4, false, false), Route::packed);
+  EXPECT_EQ(route(taken, false, false), Route::staged);
+  EXPECT_EQ(route(4, false, true), Route::staged) << "the caller does not wait";
 }
 
 TEST(TransferPlan, ATransposedHostIsSentInItsOwnOrder) {

@@ -10,7 +10,7 @@
 /// xtensor containers and dense views; of strided ones LogicError is thrown. The device's side is
 /// an array, an allocation or a DevicePtr. Addresses are checked before the driver sees them: host
 /// memory given as device memory, or the reverse, and ranges that leave their allocation throw
-/// LogicError.
+/// LogicError. So does host memory of which only a part is registered: the driver refuses it.
 ///
 /// The plain forms run in the default stream and return when the copy is done. The _async forms run
 /// in `stream`; pageable memory may be used again on return, page-locked memory must not be written
