@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-/// The whole of Quarry but for what other libraries bring: see xtensor.hpp and npy.hpp.
+/// The whole of Quarry but for what other libraries bring (xtensor.hpp, pooled.hpp, npy.hpp,
+/// cuda_mr.hpp) and what few files want: copies of boxes of raw memory (memory/block_copy.hpp), the
+/// adaptors of resources (memory/statistics.hpp, limit.hpp, tracking.hpp, allocation_log.hpp,
+/// failing.hpp, red_zone.hpp, nvtx.hpp) and managers of other libraries
+/// (memory/external_manager.hpp).
 #include <quarry/array/creation.hpp>
+#include <quarry/array/ipc.hpp>
+#include <quarry/array/managed.hpp>
+#include <quarry/array/mapped.hpp>
 #include <quarry/array/ndarray.hpp>
 #include <quarry/array/view.hpp>
 #include <quarry/expr/evaluate.hpp>
+#include <quarry/memory/allocation.hpp>
 #include <quarry/memory/buffer.hpp>
+#include <quarry/memory/host_memory.hpp>
+#include <quarry/memory/memcpy.hpp>
+#include <quarry/memory/memory_pool.hpp>
+#include <quarry/memory/memset.hpp>
 #include <quarry/memory/pool.hpp>
+#include <quarry/memory/registered.hpp>
 #include <quarry/memory/resource.hpp>
+#include <quarry/memory/transfer.hpp>
 #include <quarry/memory/upstream.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/reduce.hpp>
