@@ -21,6 +21,7 @@ namespace quarry::memory {
 namespace {
 
 constexpr std::size_t most_lanes = 3;
+constexpr std::size_t lane_bytes = std::size_t{2} << 20;
 constexpr std::size_t small_bytes = std::size_t{64} << 10;
 constexpr std::size_t most_chunks =
     32;  // a driver's queue takes some hundred entries and then waits
@@ -132,7 +133,7 @@ void give_back(backend::Device& device, std::unique_ptr<Pier> pier) {
 
 std::size_t slot_bytes_for(std::size_t bytes, std::size_t chunk) {
   if (bytes <= small_bytes) return std::min(small_bytes, chunk);
-  return std::max(chunk, std::bit_ceil(bytes / most_chunks));
+  return std::max(std::min(chunk, lane_bytes), std::bit_ceil(bytes / most_chunks));
 }
 
 /// What the functions that empty slots share.

@@ -24,7 +24,7 @@ class Registration {
     // what the library has page-locked itself, the driver does not take again
     inside_ = HostRegistry::instance().find_block(span.data, span.bytes);
     if (inside_ || span.bytes == 0) return;
-    // mapping costs nothing, and lets a later registration of the same pages want it
+    // mapping costs nothing, and lets a later registration of the same bytes want it
     segments_ = LockedPages::of(device_).lock(
         span.data, span.bytes, device_,
         {.portable = options.portable, .mapped = true, .read_only = options.read_only});
@@ -46,7 +46,7 @@ class Registration {
     for (const std::uintptr_t segment : segments_) {
       require<LogicError>(shift_of(segment) == shift, [&] {
         return fmt::format(
-            "the host memory at {} shares pages with other registrations, and {} "
+            "the host memory at {} overlaps other registrations, and {} "
             "sees them apart",
             fmt::ptr(data_), to_string(Device(device_)));
       });

@@ -28,7 +28,7 @@ class StagedJob final : public Job {
  public:
   StagedJob(const StagedCopy& copy, const Stream& stream, std::size_t chunk, Stores stores)
       : copy_(copy),
-        ring_(Ring::of(*copy.device)),
+        ring_(Ring::of(*copy.device, Ring::Load::short_runs)),
         stream_(stream),
         bytes_(copy.walk->bytes()),
         chunk_(chunk),

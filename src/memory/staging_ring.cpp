@@ -13,7 +13,7 @@ namespace {
 
 struct Rings {
   std::mutex mutex;
-  std::map<backend::Device*, std::unique_ptr<Ring>> all;
+  std::map<std::pair<backend::Device*, Ring::Load>, std::unique_ptr<Ring>> all;
   static Rings& instance() {
     static auto* const rings = new Rings;  // outlives the threads that still use it at exit
     return *rings;
@@ -22,13 +22,23 @@ struct Rings {
 
 }  // namespace
 
-Ring& Ring::of(backend::Device& device) {
+Ring& Ring::of(backend::Device& device, Load load) {
   [[maybe_unused]] static const bool registered = (add_trim(trim_staging), true);
   Rings& rings = Rings::instance();
   const std::lock_guard lock(rings.mutex);
-  auto& ring = rings.all[&device];
-  if (!ring) ring = std::make_unique<Ring>(device);
+  auto& ring = rings.all[{&device, load}];
+  if (!ring) ring = std::make_unique<Ring>(device, load);
   return *ring;
+}
+
+/// Two copies of long runs may go at the same time before a third one waits.
+std::size_t Ring::most_slots() const {
+  const TransferThresholds t = thresholds_of(device_);
+  return load_ == Load::short_runs ? t.slots : std::min(t.slots, 2 * t.convoy_slots);
+}
+std::size_t Ring::slot_bytes() const {
+  const TransferThresholds t = thresholds_of(device_);
+  return load_ == Load::short_runs ? std::min(t.strided_bytes, t.chunk_bytes) : t.chunk_bytes;
 }
 
 std::optional<Slot> Ring::acquire(std::size_t bytes) { return take(bytes, true); }
@@ -38,7 +48,7 @@ std::optional<Slot> Ring::take(std::size_t bytes, bool may_wait) {
   std::unique_lock lock(mutex_);
   while (true) {
     if (!free_.empty() && device_.query(free_.front().event)) break;
-    if (count_ < thresholds_of(device_).slots) {
+    if (count_ < most_slots()) {
       ++count_;
       lock.unlock();
       if (auto slot = grow(bytes)) return slot;
@@ -58,7 +68,7 @@ std::optional<Slot> Ring::take(std::size_t bytes, bool may_wait) {
 }
 
 std::optional<Slot> Ring::grow(std::size_t bytes) {
-  Slot slot{nullptr, std::max(bytes, thresholds_of(device_).chunk_bytes), nullptr};
+  Slot slot{nullptr, std::max(bytes, slot_bytes()), nullptr};
   try {
     slot.memory = static_cast<std::byte*>(device_.allocate_host(slot.bytes, {.portable = true}));
     if (!slot.memory) return std::nullopt;
@@ -137,6 +147,10 @@ std::size_t Ring::slots() const {
   return count_;
 }
 
-void trim_staging(backend::Device& device) { Ring::of(device).trim(); }
+void trim_staging(backend::Device& device) {
+  for (const auto load : {Ring::Load::long_runs, Ring::Load::short_runs}) {
+    Ring::of(device, load).trim();
+  }
+}
 
 }  // namespace quarry::memory

@@ -20,13 +20,16 @@ struct Slot {
   backend::Event event = nullptr;
 };
 
-/// The page-locked slots of one GPU, made when they are first wanted, and streams of its own, which
-/// hold nothing but copies between slots and the GPU: whoever waits for a slot waits for the link
-/// and never for work of the program.
+/// The page-locked slots of one GPU and one kind of load, made when they are first wanted, and
+/// streams of its own, which hold nothing but copies between slots and the GPU: whoever waits for a
+/// slot waits for the link and never for work of the program.
 class Ring {
  public:
-  explicit Ring(backend::Device& device) : device_(device) {}
-  static Ring& of(backend::Device& device);
+  /// What slots are for, which decides their size: chunks of long runs, or of short ones.
+  enum class Load { long_runs, short_runs };
+
+  Ring(backend::Device& device, Load load) : device_(device), load_(load) {}
+  static Ring& of(backend::Device& device, Load load = Load::long_runs);
 
   /// A slot of at least `bytes`, which waits until one is there; nothing when the system gives no
   /// page-locked memory at all. Whoever holds a slot must not call this.
@@ -51,7 +54,11 @@ class Ring {
   Slot fitting(Slot slot, std::size_t bytes);
   void destroy(const Slot& slot) noexcept;
 
+  std::size_t most_slots() const;
+  std::size_t slot_bytes() const;
+
   backend::Device& device_;
+  const Load load_;
   mutable std::mutex mutex_;
   std::condition_variable released_;
   std::deque<Slot> free_;  ///< the one that was released first comes first

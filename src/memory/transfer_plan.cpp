@@ -137,7 +137,7 @@ std::vector<std::size_t> chunk_ends(std::size_t bytes, bool up, const TransferTh
   const std::size_t least = std::max<std::size_t>(t.chunk_bytes / 16, 1), share = bytes / 8;
   const std::size_t whole =
       std::clamp(share < page ? share : share / page * page, least, t.chunk_bytes);
-  std::size_t size = up && whole == t.chunk_bytes ? std::max<std::size_t>(whole / 8, 1) : whole;
+  std::size_t size = up && whole == t.chunk_bytes ? std::max<std::size_t>(whole / 16, 1) : whole;
   std::vector<std::size_t> ends;
   for (std::size_t at = 0; at < bytes;) {
     at += std::min(size, bytes - at);

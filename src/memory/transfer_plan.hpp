@@ -20,7 +20,7 @@ struct TransferThresholds {
   std::size_t staged_bytes = std::size_t{1} << 20;
   /// The same for copies that do not wait: the driver takes up to this much without waiting.
   std::size_t taken_bytes = std::size_t{64} << 10;
-  std::size_t chunk_bytes = std::size_t{4} << 20;  ///< of one slot of the page-locked ring
+  std::size_t chunk_bytes = std::size_t{8} << 20;  ///< of one slot of the page-locked ring
   std::size_t slots = 24;
   std::size_t convoy_slots = 8;                      ///< that one copy of long runs uses
   std::size_t block_bytes = std::size_t{128} << 10;  ///< of a slot, that a thread copies at a time

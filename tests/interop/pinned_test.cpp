@@ -30,7 +30,7 @@ namespace quarry {
 namespace {
 
 bool is_pinned(const void* memory) { return detail::find_host_buffer(memory, 1) != nullptr; }
-/// By the driver's word; small arrays beside one another may share a page.
+/// By the driver's word.
 bool is_locked(const void* memory) {
   return Device().backend().pointer_info(memory).kind == backend::PointerKind::page_locked;
 }

@@ -16,10 +16,10 @@ struct RegisterOptions {
   bool read_only = false;                       ///< the device does not write to it
 };
 
-/// Memory of the program that is page-locked while this lives: any address, any size. Whole pages
-/// are locked; what several registrations share stays locked until the last of them is gone. A
-/// registration that shares pages with one on another device, or with a read-only one that it wants
-/// to write to, throws LogicError. On the CPU device nothing is locked.
+/// Memory of the program that is page-locked while this lives: any address, any size. Exactly
+/// these bytes are registered; what several registrations share stays so until the last of them is
+/// gone. A registration that overlaps one on another device that is not portable, or a read-only
+/// one that it wants to write to, throws LogicError. On the CPU device nothing is locked.
 class RegisteredHostMemory {
  public:
   /// `base`, if given, is kept alive. Throws MemoryError when the system refuses to lock so much.

@@ -192,7 +192,7 @@ void CudaDevice::register_host(void* memory, std::size_t bytes, const HostMemory
   const CUresult result =
       driver().MemHostRegister(memory, bytes, registration_flags(flags, has_read_only));
   if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
-    throw LogicError(fmt::format("{} is page-locked already, or shares a page with memory that is",
+    throw LogicError(fmt::format("{} is page-locked already, or overlaps memory that is",
                                  range_text(memory, bytes)));
   }
   if (result == CUDA_ERROR_OPERATING_SYSTEM) {
