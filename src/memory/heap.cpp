@@ -35,13 +35,13 @@ Request request_of(std::size_t bytes, std::size_t alignment) {
   });
   if (bytes <= even_bytes) {
     const std::size_t units = std::max<std::size_t>(2, (bytes + Tlsf::unit - 1) / Tlsf::unit);
-    return {units * Tlsf::unit, alignment, static_cast<std::int8_t>(units)};
+    return {units * Tlsf::unit, alignment, static_cast<std::int16_t>(units)};
   }
   if (bytes > small_bytes) return {round_up(bytes, large_step), alignment, -1};
   const int power = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
   const std::size_t eighth = ((bytes - 1) >> (power - 3)) & 7;
   return {(eighth + 9) << (power - 3), alignment,
-          static_cast<std::int8_t>(17 + (power - 12) * 8 + static_cast<int>(eighth))};
+          static_cast<std::int16_t>(17 + (power - 12) * 8 + static_cast<int>(eighth))};
 }
 
 // --- marks

@@ -23,7 +23,7 @@ constexpr std::size_t small_bytes = std::size_t{1} << 20;
 struct Request {
   std::size_t bytes;
   std::size_t alignment;
-  std::int8_t size_class;  ///< of small ones, else -1
+  std::int16_t size_class;  ///< of small ones, else -1
 };
 /// Throws SizeOverflow above 2^62 bytes, LogicError for an alignment that is not a power of two up
 /// to 2 MiB.

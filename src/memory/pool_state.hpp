@@ -40,7 +40,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
 
   Heap& heap_of(detail::StreamState& stream);
   Heap& open_heap(detail::StreamState& stream);
-  static void stream_ends(void* heap, detail::StreamState& stream) noexcept;
+  static void stream_ends(void* data, detail::StreamState& stream) noexcept;
 
   // pool_search.cpp: where memory comes from. Each returns nullptr when there is none.
   memory::Block* find(Heap& own, const Stream& stream, const Request& request);

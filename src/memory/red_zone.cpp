@@ -66,7 +66,7 @@ struct RedZone::State {
   void* from_upstream(const Stream& stream, std::size_t bytes, std::size_t alignment);
   std::optional<GuardedBlock> take(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
   void inspect(GuardedBlock& block, std::span<const Stream> others) noexcept;
-  void put_away(GuardedBlock block) noexcept;
+  void put_away(const GuardedBlock& block) noexcept;
   bool release_oldest(std::size_t most) noexcept;
   void tell(const MemoryFault& fault) noexcept;
   void record(const MemoryFault& fault);
@@ -178,7 +178,7 @@ void RedZone::State::inspect(GuardedBlock& block, std::span<const Stream> others
   block.is_reported = true;  // the device is lost: nothing more can be seen
 }
 
-void RedZone::State::put_away(GuardedBlock block) noexcept {
+void RedZone::State::put_away(const GuardedBlock& block) noexcept {
   try {
     const std::lock_guard lock(mutex);
     quarantine.push_back(block);

@@ -110,8 +110,8 @@ std::shared_ptr<Buffer> registered_buffer(const HostSpan& span, const Stream& ho
   void* const seen = options.mapped ? registration->device_address() : span.data;
   const bool is_listed = span.bytes > 0 && registration->is_one_piece();
   const MemorySpace space = options.mapped ? MemorySpace::mapped : MemorySpace::pinned;
-  const std::shared_ptr<Buffer> buffer(new Buffer(seen, span.bytes, home, nullptr, space),
-                                       Release{std::move(registration), span.data});
+  std::shared_ptr<Buffer> buffer(new Buffer(seen, span.bytes, home, nullptr, space),
+                                 Release{std::move(registration), span.data});
   if (is_listed) HostRegistry::instance().add_range(span.data, span.bytes, buffer);
   return buffer;
 }

@@ -23,7 +23,7 @@ struct Block {
   Block *previous = nullptr, *next = nullptr;  ///< in the list that it is in
   Chunk* chunk = nullptr;
   BlockState state = BlockState::free;
-  std::int8_t size_class = -1;  ///< of one that has been handed out (see Request)
+  std::int16_t size_class = -1;  ///< of one that has been handed out (see Request)
 
   bool is_whole_chunk() const { return !before && !after; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <quarry/quarry.hpp>
 #include <complex>
+#include <quarry/quarry.hpp>
 #include <vector>
 
 #ifdef QUARRY_VALID

@@ -39,6 +39,7 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
 
   HostVisibleNDArray& operator=(const HostVisibleNDArray&) & = default;
   HostVisibleNDArray& operator=(HostVisibleNDArray&&) & noexcept = default;
+  // Assigning elements to themselves is fine. NOLINTNEXTLINE(bugprone-unhandled-self-assignment)
   void operator=(const HostVisibleNDArray& other) && { this->assign(other); }
   // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
   void operator=(HostVisibleNDArray&& other) && { this->assign(other); }

@@ -247,10 +247,10 @@ void CudaDevice::advise(void* memory, std::size_t bytes, Advice advice, const De
   check(driver().MemAdvise(address(memory), bytes, native_advice(advice), location(about)));
 }
 
-PointerInfo CudaDevice::pointer_info(const void* at) {
-  if (!at) return {};
+PointerInfo CudaDevice::pointer_info(const void* address) {
+  if (!address) return {};
   context_.bind();
-  const Attributes a = attributes_of(at);
+  const Attributes a = attributes_of(address);
   const PointerKind kind = kind_of(a);
   if (kind == PointerKind::pageable) return {};
   return {.kind = kind,
