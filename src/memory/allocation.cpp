@@ -10,6 +10,7 @@
 #include "backend/backend.hpp"
 #include "memory/deferred.hpp"
 #include "memory/raw_address.hpp"
+#include "memory/report.hpp"
 
 namespace quarry {
 
@@ -93,10 +94,8 @@ DeviceAllocation allocate_pitched(const Device& device, std::size_t width, std::
                                   unsigned access_size, std::size_t& pitch) {
   const auto got = device.backend().allocate_pitched(width, height, access_size);
   if (!got.memory) {
-    const MemoryInfo info = device.memory_info();
-    throw MemoryError(
-        fmt::format("{} rows of {} bytes on {}", height, width, to_string(device)),
-        {.requested = width * height, .device_free = info.free, .device_total = info.total});
+    throw MemoryError(fmt::format("{} rows of {} bytes on {}", height, width, to_string(device)),
+                      memory::with_device({.requested = width * height}, device.backend()));
   }
   pitch = got.pitch;
   const std::size_t bytes = got.pitch * height;

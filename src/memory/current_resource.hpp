@@ -8,13 +8,6 @@
 
 namespace quarry {
 
-namespace detail {
-struct StreamState;
-/// Waits on the host for what has been queued in `stream`. Errors of the work are left to those who
-/// synchronise with it.
-void wait_for(const StreamState& stream);
-}  // namespace detail
-
 /// The calling thread's current resource on a device, without a copy where nobody has chosen one.
 struct CurrentResource {
   explicit CurrentResource(backend::Device& device);

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "backend/backend.hpp"
-#include "memory/current_resource.hpp"
 #include "memory/deferred.hpp"
 #include "memory/manager_forwarding.hpp"
+#include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -61,13 +61,6 @@ void require_version(const ManagerPtr& manager) {
   });
 }
 
-void wait_quietly(const Stream& stream) noexcept {
-  try {
-    detail::wait_for(stream.state());
-  } catch (const std::exception&) {  // the device is lost, and its work has ended
-  }
-}
-
 class ManagedResource final : public Resource::Interface {
  public:
   ManagedResource(ManagerPtr m, const Device& device) : manager(std::move(m)), device_(device) {}
@@ -89,8 +82,7 @@ class ManagedResource final : public Resource::Interface {
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* address, std::size_t,
                   std::size_t) noexcept override {
-    wait_quietly(stream);
-    for (const Stream& other : others) wait_quietly(other);
+    memory::wait_quietly(stream, others);
     std::unique_lock lock(mutex_);
     const auto node = live_.extract(address);
     lock.unlock();

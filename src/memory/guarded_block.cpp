@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "memory/current_resource.hpp"
+#include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry::memory {
@@ -59,7 +59,7 @@ bool is_touched_by_host(const Resource& resource) {
 }
 
 void arm(const GuardedBlock& block, bool by_host) {
-  if (by_host) detail::wait_for(block.stream.state());
+  if (by_host) wait_for(block.stream);
   fill(block, block.body - block.before, RedZone::zone_pattern, block.before, by_host);
   fill(block, block.body, RedZone::poison, block.bytes, by_host);
   fill(block, block.body + block.bytes, RedZone::zone_pattern, block.zone, by_host);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "memory/current_resource.hpp"
+#include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry::memory {
@@ -15,7 +15,7 @@ bool runs_at_once(const Stream& stream) { return stream.is_default() && stream.d
 /// What `stream` has not done yet, as an event in `events`.
 void add_unfinished(std::vector<Event>& events, const Stream& stream) {
   if (runs_at_once(stream)) return;
-  if (!stream.state().is_of_this_thread()) return detail::wait_for(stream.state());
+  if (!stream.state().is_of_this_thread()) return memory::wait_for(stream);
   if (stream.is_done()) return;
   Event event({.timing = false, .device = stream.device()});
   event.record(stream);
@@ -39,11 +39,10 @@ void wait_for(const Event& event) noexcept {
 
 }  // namespace
 
-void wait_quietly(const Stream& stream) noexcept {
-  if (runs_at_once(stream)) return;
-  try {
-    detail::wait_for(stream.state());
-  } catch (...) {  // a device that is lost runs nothing any more
+void wait_for_users(const Stream& home, std::span<const Stream> others) noexcept {
+  if (!runs_at_once(home)) wait_quietly(home);
+  for (const Stream& other : others) {
+    if (!runs_at_once(other)) wait_quietly(other);
   }
 }
 
@@ -107,8 +106,7 @@ void HostOrder::deallocate(const Stream& stream, std::span<const Stream> others,
       return;
     }
   } catch (...) {
-    wait_quietly(stream);
-    for (const Stream& other : others) wait_quietly(other);
+    wait_for_users(stream, others);
   }
   release(block);
 }

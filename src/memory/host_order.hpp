@@ -8,9 +8,9 @@
 
 namespace quarry::memory {
 
-/// Waits on the host for what has been queued in `stream`; errors are left to those who synchronise
-/// with it.
-void wait_quietly(const Stream& stream) noexcept;
+/// Waits on the host for the streams that have used memory of the host. The CPU's default stream is
+/// not one of them: its work is done when the call that queued it returns.
+void wait_for_users(const Stream& home, std::span<const Stream> others) noexcept;
 
 /// Memory that the host writes to without asking any stream: freed memory goes back to `upstream`
 /// only when the work of all streams that have used it is done, the home stream's too. Nothing

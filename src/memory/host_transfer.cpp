@@ -2,6 +2,7 @@
 #include "memory/host_transfer.hpp"
 
 #include <quarry/memory/host_memory.hpp>
+#include <quarry/memory/registered.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "memory/locked_pages.hpp"
 #include "memory/staging.hpp"
 #include "memory/staging_ring.hpp"
+#include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
 #include "runtime/stream_state.hpp"
@@ -23,8 +25,6 @@ using enum backend::Direction;
 
 backend::Device& device_of(const Stream& stream) { return *stream.state().device; }
 
-void synchronize(const Stream& stream) { device_of(stream).synchronize(stream.state().native); }
-
 /// What an idle GPU takes to say that it is.
 constexpr auto patience = std::chrono::microseconds(30);
 
@@ -32,19 +32,13 @@ constexpr auto patience = std::chrono::microseconds(30);
 /// work of other streams that a look at the stream alone may not see.
 bool is_idle(const Stream& stream) {
   backend::Device& device = device_of(stream);
-  const backend::Event event = device.create_event({.timing = false});
-  bool done = false;
-  try {
-    device.record(event, stream.state().native);
-    const auto end = std::chrono::steady_clock::now() + patience;
-    while (!(done = device.query(event)) && std::chrono::steady_clock::now() < end) {
-    }
-  } catch (...) {
-    device.destroy_event(event);
-    throw;
+  const ScopedEvent event(device);
+  device.record(event, stream.state().native);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!device.query(event)) {
+    if (std::chrono::steady_clock::now() >= end) return false;
   }
-  device.destroy_event(event);
-  return done;
+  return true;
 }
 
 /// What the driver does with host memory: it stages copies, or lets the GPU reach it, or refuses to
@@ -53,10 +47,7 @@ enum class HostKind { pageable, page_locked, split };
 
 /// Page-locked memory of the library is kept until `stream` is there; somebody else's is not.
 HostKind kind_of(const HostRef& host, const Stream& stream, std::size_t probe_bytes) {
-  const std::size_t itemsize = host.dtype.itemsize();
-  const ByteBounds bounds = byte_bounds(host.layout, itemsize);
-  const std::byte* const first = host.data + bounds.lowest;
-  const auto bytes = static_cast<std::size_t>(bounds.past - bounds.lowest);
+  const auto [first, bytes] = quarry::detail::span_of(host);
   if (const auto buffer = quarry::detail::find_host_buffer(first, bytes)) {
     buffer->used_on(stream);
     return HostKind::page_locked;
@@ -212,7 +203,7 @@ class Transfer {
     }
     run_staged(staged(host_to_device, holder->data()), beside);
     holder->used_on(stream_);
-    join(stream_, {&beside, 1});
+    join(stream_, beside);
     if (plan_.lands) {
       backend_.copy({device_to_device, device_, holder->data(), plan_.bytes},
                     stream_.state().native, false);
@@ -226,7 +217,7 @@ class Transfer {
   void finish_up(const Stream& beside) const {
     if (input_.waits) return synchronize(beside);
     try {
-      join(stream_, {&beside, 1});
+      join(stream_, beside);
     } catch (...) {
       synchronize(beside);
       throw;

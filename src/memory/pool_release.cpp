@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "memory/current_resource.hpp"
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
+#include "memory/report.hpp"
 
 /// Where a pool finds memory that the stream's heap has not at hand.
 namespace quarry {
@@ -235,18 +236,12 @@ bool Pool::State::call_back(std::size_t bytes, int attempt) {
 
 void Pool::State::refuse(std::size_t bytes) {
   const PoolStatistics now = statistics();
-  MemoryReport report{.requested = bytes,
-                      .live = now.active_bytes,
-                      .cached = now.held_bytes,
-                      .largest_free = now.largest_free_bytes,
-                      .limit = now.limit};
-  try {
-    const auto info = device.memory_info();
-    report.device_free = info.free;
-    report.device_total = info.total;
-  } catch (const Error&) {  // the figures are not worth another error
-  }
-  throw MemoryError(where(), report);
+  const MemoryReport report{.requested = bytes,
+                            .live = now.active_bytes,
+                            .cached = now.held_bytes,
+                            .largest_free = now.largest_free_bytes,
+                            .limit = now.limit};
+  throw MemoryError(where(), memory::with_device(report, device));
 }
 
 }  // namespace quarry

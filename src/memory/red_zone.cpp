@@ -11,8 +11,8 @@
 #include <map>
 #include <mutex>
 
-#include "memory/current_resource.hpp"
 #include "memory/guarded_block.hpp"
+#include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -169,7 +169,7 @@ std::optional<GuardedBlock> RedZone::State::take(void* memory, std::size_t bytes
 /// Looks at the zones once the streams are done with the block, and poisons it.
 void RedZone::State::inspect(GuardedBlock& block, std::span<const Stream> others) noexcept try {
   detail::join_streams(block.stream, others);
-  detail::wait_for(block.stream.state());
+  memory::wait_for(block.stream);
   block.stream = default_stream(upstream.device());  // the other one may end before the quarantine
   const auto fault = memory::find_overwritten_zone(block, by_host);
   if (fault && !block.is_reported) tell(*fault);

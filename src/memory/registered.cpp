@@ -76,8 +76,7 @@ struct Release {
   std::byte* data;
   void operator()(Buffer* buffer) const noexcept {
     HostRegistry::instance().remove_range(data, buffer);
-    memory::wait_quietly(buffer->stream());
-    for (const Stream& stream : buffer->other_streams()) memory::wait_quietly(stream);
+    memory::wait_for_users(buffer->stream(), buffer->other_streams());
     delete buffer;
   }
 };

@@ -31,58 +31,6 @@ std::string to_string(MemorySpace space) {
   return "host";
 }
 
-namespace detail {
-namespace {
-
-void join(const StreamState& stream, const StreamState& other) {
-  backend::Device& there = *other.device;
-  const bool same_kind = stream.device->info().is_cpu == there.info().is_cpu;
-  if (!same_kind || !stream.is_of_this_thread() || !other.is_of_this_thread()) {
-    return wait_for(other);
-  }
-  const backend::Event event = there.create_event({.timing = false});
-  try {
-    there.record(event, other.native);
-    stream.device->wait(stream.native, event);
-  } catch (...) {
-    there.destroy_event(event);
-    throw;
-  }
-  there.destroy_event(event);
-}
-
-}  // namespace
-
-void wait_for(const StreamState& stream) {
-  backend::Device& device = *stream.device;
-  if (!stream.is_of_this_thread()) return device.synchronize();
-  const backend::Event event = device.create_event({.timing = false});
-  try {
-    device.record(event, stream.native);
-    device.wait(event);
-  } catch (...) {
-    device.destroy_event(event);
-    throw;
-  }
-  device.destroy_event(event);
-}
-
-void join_streams(const Stream& stream, std::span<const Stream> others) noexcept {
-  for (const Stream& other : others) {
-    if (other == stream) continue;
-    try {
-      join(stream.state(), other.state());
-    } catch (const std::exception&) {
-      try {
-        other.state().device->synchronize();
-      } catch (const std::exception&) {  // the device is lost, and its work has ended
-      }
-    }
-  }
-}
-
-}  // namespace detail
-
 // --- the current resource
 // ---------------------------------------------------------------------------
 

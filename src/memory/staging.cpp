@@ -188,19 +188,4 @@ void run_staged(const StagedCopy& copy, const Stream& stream) {
   }
 }
 
-void join(const Stream& stream, std::span<const Stream> streams) {
-  for (const Stream& other : streams) {
-    backend::Device& device = *other.state().device;
-    const backend::Event event = device.create_event({.timing = false});
-    try {
-      device.record(event, other.state().native);
-      stream.state().device->wait(stream.state().native, event);
-    } catch (...) {
-      device.destroy_event(event);
-      throw;
-    }
-    device.destroy_event(event);
-  }
-}
-
 }  // namespace quarry::memory

@@ -3,7 +3,6 @@
 #include <quarry/runtime/stream.hpp>
 
 #include <cstddef>
-#include <span>
 
 #include "backend/backend.hpp"
 #include "memory/gather.hpp"
@@ -25,8 +24,5 @@ struct StagedCopy {
 /// Where the system gives no page-locked memory the driver's own copies do it, slower. After a
 /// throw nothing is on its way any more, and the bytes of the destination are undefined.
 void run_staged(const StagedCopy& copy, const Stream& stream);
-
-/// Makes `stream` wait, on the device, for what `streams` have queued.
-void join(const Stream& stream, std::span<const Stream> streams);
 
 }  // namespace quarry::memory

@@ -11,7 +11,7 @@
 #include "memory/cpu_transfer.hpp"
 #include "memory/host_transfer.hpp"
 #include "memory/locked_pages.hpp"
-#include "memory/staging.hpp"
+#include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
 #include "runtime/launch.hpp"
@@ -22,6 +22,7 @@ namespace {
 
 using memory::copy_strided;
 using memory::same_block;
+using memory::synchronize;
 using enum backend::Direction;
 
 void require_like(const Shape& to, DType to_type, const Shape& from, DType from_type,
@@ -48,10 +49,6 @@ std::size_t bytes_of(const Layout& layout, DType type) {
 void copy_bytes(const Stream& stream, backend::Direction direction, void* to, const void* from,
                 std::size_t bytes, bool blocking) {
   stream.state().device->copy({direction, to, from, bytes}, stream.state().native, blocking);
-}
-
-void synchronize(const Stream& stream) {
-  stream.state().device->synchronize(stream.state().native);
 }
 
 /// Device memory with the same shape, dense in the order of `like`'s strides.
@@ -178,11 +175,11 @@ void copy_to_peer(const DeviceRef& to, const DeviceRef& from, const Stream& stre
   const DeviceRef dense = dense_on_device(from, holder, source);
   if (holder) copy_within(dense, from, source);
   const DeviceRef there = dense_on_device(to, landing, stream);
-  memory::join(stream, {&source, 1});
+  memory::join(stream, source);
   stream.state().device->copy_from_peer(there.data, dense.data, *source.state().device,
                                         bytes_of(to.layout, to.dtype), stream.state().native,
                                         false);
-  memory::join(source, {&stream, 1});
+  memory::join(source, stream);
   if (landing) copy_within(to, there, stream);
 }
 

@@ -6,8 +6,9 @@
 #include <bit>
 #include <new>
 
-#include "memory/current_resource.hpp"
 #include "memory/deferred.hpp"
+#include "memory/report.hpp"
+#include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -24,25 +25,8 @@ void require_alignment(const std::string& name, std::size_t alignment, std::size
 }
 
 [[noreturn]] void refuse(const std::string& name, backend::Device& device, std::size_t bytes) {
-  MemoryReport report{.requested = bytes};
-  try {
-    const auto info = device.memory_info();
-    report.device_free = info.free;
-    report.device_total = info.total;
-  } catch (const Error&) {  // the figures are not worth another error
-  }
-  throw MemoryError(fmt::format("{} on {}", name, to_string(Device(device))), report);
-}
-
-void wait_quietly(const detail::StreamState& stream) noexcept {
-  try {
-    detail::wait_for(stream);
-  } catch (const std::exception&) {
-    try {
-      stream.device->synchronize();
-    } catch (const std::exception&) {  // the device is lost, and its work has ended
-    }
-  }
+  throw MemoryError(fmt::format("{} on {}", name, to_string(Device(device))),
+                    memory::with_device({.requested = bytes}, device));
 }
 
 /// A resource that asks the backend. `Kind` says how.
@@ -91,10 +75,7 @@ struct OfDevice {
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t) const noexcept {
-    if (device.info().is_cpu) {  // its free does not wait; the driver's does
-      wait_quietly(stream.state());
-      for (const Stream& other : others) wait_quietly(other.state());
-    }
+    if (device.info().is_cpu) memory::wait_quietly(stream, others);  // the driver's free waits
     memory::free_device_memory(device, memory, bytes);
   }
 };
@@ -117,11 +98,6 @@ struct OfDriverPool {
 };
 
 /// The driver's frees of host memory do not promise to wait for the streams.
-void wait_for_all(const Stream& stream, std::span<const Stream> others) noexcept {
-  wait_quietly(stream.state());
-  for (const Stream& other : others) wait_quietly(other.state());
-}
-
 template <MemorySpace where>
 struct OfHost {
   static constexpr const char* name = where == MemorySpace::mapped ? "mapped" : "pinned";
@@ -137,7 +113,7 @@ struct OfHost {
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory, std::size_t,
                   std::size_t) const noexcept {
-    wait_for_all(stream, others);
+    memory::wait_quietly(stream, others);
     memory::free_host_memory(device, memory);
   }
 };
@@ -155,7 +131,7 @@ struct OfManaged {
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t) const noexcept {
-    wait_for_all(stream, others);
+    memory::wait_quietly(stream, others);
     memory::free_device_memory(device, memory, bytes);
   }
 };
@@ -175,7 +151,7 @@ struct OfProgram {
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory, std::size_t,
                   std::size_t alignment) const noexcept {
-    wait_for_all(stream, others);
+    memory::wait_quietly(stream, others);
     ::operator delete(memory, at_least(alignment));
   }
 };

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <future>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "gate.hpp"
 
 namespace quarry {
 namespace {
@@ -183,21 +183,13 @@ TEST(Mapped, CopiesInAndOut) {
   EXPECT_EQ(a.copy().buffer()->space(), MemorySpace::device);
 }
 
-/// Holds a stream until it is told to go on.
-struct Gate {
-  explicit Gate(const Stream& s) {
-    s.add_callback([ready = open.get_future().share()](const Stream&) { ready.wait(); });
-  }
-  std::promise<void> open;
-};
-
 TEST(Mapped, MemoryDroppedWithWorkInItsStreamIsNotHandedToTheHost) {
   if (Device().is_cpu()) GTEST_SKIP() << "work on the CPU waits for what its stream waits for";
   const Stream s = stream();
   const auto result = zeros<int>({100}, {.stream = s});
   const int* address = nullptr;
   s.synchronize();
-  Gate gate(s);
+  test::Gate gate(s);
   {
     const auto a = mapped_array<int>({100}, {.stream = s});
     address = a.host_pointer();
@@ -207,7 +199,7 @@ TEST(Mapped, MemoryDroppedWithWorkInItsStreamIsNotHandedToTheHost) {
   const auto next = mapped_array<int>({100}, {.stream = s});
   EXPECT_NE(next.host_pointer(), address);
   std::fill(next.begin(), next.end(), -1);
-  gate.open.set_value();
+  gate.open();
   s.synchronize();
   EXPECT_EQ(sum(result).item(), 500);
 }

@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <future>
 #include <limits>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "gate.hpp"
 
 namespace quarry {
 namespace {
@@ -138,20 +139,12 @@ TEST(Buffer, AdoptedMemoryIsKeptByItsOwnerAndNotFreed) {
   EXPECT_THROW(Buffer::adopt(nullptr, 0, default_stream(cpu), nullptr), LogicError);
 }
 
-/// Holds a stream until it is told to go on.
-struct Gate {
-  explicit Gate(const Stream& s) {
-    s.add_callback([ready = open.get_future().share()](const Stream&) { ready.wait(); });
-  }
-  std::promise<void> open;
-};
-
 TEST(Buffer, MemoryFreedWhileAnotherStreamUsesItIsReusedOnlyAfterwards) {
   const Stream home = stream(), other = stream();
   std::vector<int> got(1000);
   const auto result = zeros<int>({1000}, {.stream = other});
   other.synchronize();
-  Gate gate(other);
+  test::Gate gate(other);
   {
     const auto a = full<int>({1000}, 1, {.stream = home});
     home.synchronize();
@@ -159,7 +152,7 @@ TEST(Buffer, MemoryFreedWhileAnotherStreamUsesItIsReusedOnlyAfterwards) {
   }
   // the freed memory may not be written by its home stream before the other stream has read it
   const auto b = full<int>({1000}, 2, {.stream = home});
-  gate.open.set_value();
+  gate.open();
   other.synchronize();
   result.copy_to_host(got);
   EXPECT_EQ(got, std::vector<int>(1000, 1));

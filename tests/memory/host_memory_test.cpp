@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "gate.hpp"
 #include "memory/host_layouts.hpp"
 
 namespace quarry {
@@ -28,14 +29,6 @@ using detail::find_host_buffer;
 
 template <class T>
 using PinnedVector = std::vector<T, PinnedAllocator<T>>;
-
-/// Holds a stream until it is told to go on.
-struct Gate {
-  explicit Gate(const Stream& s) {
-    s.add_callback([ready = open.get_future().share()](const Stream&) { ready.wait(); });
-  }
-  std::promise<void> open;
-};
 
 /// Whole pages of the program's own.
 class Pages {
@@ -111,7 +104,7 @@ TEST(PinnedAllocator, MemoryDroppedWhileACopyReadsItIsNotHandedOut) {
   const Stream s = stream();
   const auto device = zeros<int>({1000}, {.stream = s});
   s.synchronize();
-  Gate gate(s);
+  test::Gate gate(s);
   const int* address = nullptr;
   {
     const PinnedVector<int> source(1000, 5);
@@ -126,7 +119,7 @@ TEST(PinnedAllocator, MemoryDroppedWhileACopyReadsItIsNotHandedOut) {
     PinnedVector<int> next(1000, -1);  // written by the host, which asks no stream
     EXPECT_NE(next.data(), address);
   }
-  gate.open.set_value();
+  gate.open();
   s.synchronize();
   std::vector<int> got(1000);
   device.copy_to_host(got);

@@ -11,11 +11,12 @@
 
 #include <bit>
 #include <deque>
-#include <future>
 #include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
+
+#include "gate.hpp"
 
 namespace quarry {
 namespace {
@@ -106,14 +107,6 @@ TEST(DeviceMemoryPool, TakesWhatThePoolOfArraysCaches) {
 
 // --- streams and threads
 
-/// Holds a stream until it is told to go on.
-struct Gate {
-  explicit Gate(const Stream& s) {
-    s.add_callback([ready = open.get_future().share()](const Stream&) { ready.wait(); });
-  }
-  std::promise<void> open;
-};
-
 TEST(DeviceMemoryPool, AFreedBlockIsUsedAtOnceInItsStream) {
   DeviceMemoryPool pool;
   const Stream s = stream();
@@ -131,7 +124,7 @@ TEST(DeviceMemoryPool, AFreedBlockIsUsedInAnotherStreamBehindItsWork) {
   const auto seen = mem_alloc(4000);
   auto block = pool.allocate(4000, a);
   const auto* const address = block.device_pointer();
-  Gate gate(a);
+  test::Gate gate(a);
   memset_d8_async(block, 1, 4000, a);
   memcpy_dtod_async(seen, block, 4000, a);
   block.free();
@@ -139,7 +132,7 @@ TEST(DeviceMemoryPool, AFreedBlockIsUsedInAnotherStreamBehindItsWork) {
   EXPECT_EQ(block.device_pointer(), address);
   memset_d8_async(block, 2, 4000, b);
   EXPECT_FALSE(b.is_done());
-  gate.open.set_value();
+  gate.open();
   a.synchronize();
   std::vector<std::uint8_t> back(4000);
   memcpy_dtoh(back, seen);
@@ -164,13 +157,13 @@ TEST(DeviceMemoryPool, AnotherStreamThatUsedABlockIsWaitedFor) {
   auto block = pool.allocate(4000, home);
   memset_d8_async(block, 1, 4000, home);
   home.synchronize();
-  Gate gate(other);
+  test::Gate gate(other);
   memcpy_dtod_async(seen, block, 4000, other);
   block.free();
   block = pool.allocate(4000, home);
   memset_d8_async(block, 2, 4000, home);
   EXPECT_FALSE(home.is_done());
-  gate.open.set_value();
+  gate.open();
   other.synchronize();
   std::vector<std::uint8_t> back(4000);
   memcpy_dtoh(back, seen);
@@ -234,7 +227,7 @@ TEST(PageLockedMemoryPool, MemoryFreedDuringACopyIsNotHandedOut) {
   const Stream s = stream();
   const auto on_device = mem_alloc(4000);
   {
-    Gate gate(s);
+    test::Gate gate(s);
     const std::byte* first = nullptr;
     {
       const auto block = pool.allocate(4000);
@@ -247,7 +240,7 @@ TEST(PageLockedMemoryPool, MemoryFreedDuringACopyIsNotHandedOut) {
       EXPECT_NE(next.data(), first);
     }
     std::fill_n(next.data(), 4000, std::byte{2});
-    gate.open.set_value();
+    gate.open();
     s.synchronize();
   }
   std::vector<std::byte> back(4000);

@@ -4,12 +4,12 @@
 #include <quarry/memory/pool.hpp>
 #include <quarry/memory/upstream.hpp>
 
-#include <future>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "gate.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry::test {
@@ -58,25 +58,6 @@ class Source {
     Resource upstream = device_resource();
   };
   std::shared_ptr<State> state_;
-};
-
-/// Holds a stream until it is told to go on, or ends.
-class Gate {
- public:
-  explicit Gate(const Stream& stream) : open_(std::make_shared<std::promise<void>>()) {
-    stream.add_callback(
-        [open = open_, ready = open_->get_future().share()](const Stream&) { ready.wait(); });
-  }
-  ~Gate() { open(); }
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-  void open() {
-    if (open_) open_->set_value();
-    open_.reset();
-  }
-
- private:
-  std::shared_ptr<std::promise<void>> open_;
 };
 
 inline std::shared_ptr<Buffer> get(const Pool& pool, std::size_t bytes, const Stream& stream) {

@@ -2,31 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <complex>
-#include <future>
 #include <thread>
 
+#include "gate.hpp"
 #include "memory/host_layouts.hpp"
 
 /// What waits and what does not, several threads at once, and conversions on the way.
 namespace quarry {
 namespace {
-
-/// Holds everything that is queued after it back, until it is opened.
-class Gate {
- public:
-  explicit Gate(const Stream& s) {
-    s.add_callback([passed = open_.get_future().share()](const Stream&) { passed.wait(); });
-  }
-  ~Gate() { open(); }
-  void open() {
-    if (!is_open_) open_.set_value();
-    is_open_ = true;
-  }
-
- private:
-  std::promise<void> open_;
-  bool is_open_ = false;
-};
 
 std::vector<float> ramp(std::size_t n, float from) {
   std::vector<float> all(n);
@@ -43,7 +26,7 @@ TEST_P(Staging, AnUploadIntoABusyStreamTakesTheHostMemoryAndDoesNotWait) {
   const std::int64_t n = GetParam();
   auto host = ramp(static_cast<std::size_t>(n), 1);
   const auto a = full<float>({n}, -1.0f, {.stream = s}), before = full<float>({n}, 0.0f);
-  Gate gate(s);
+  test::Gate gate(s);
   before.copy_to_device(a, s);
   a.copy_to_device(host, s);  // returns though nothing can run
   std::fill(host.begin(), host.end(), 0.0f);
@@ -64,7 +47,7 @@ TEST_P(Staging, ADownloadFromABusyStreamDoesNotWait) {
   std::vector<float> host(static_cast<std::size_t>(n), -7.0f);
   bool was_there = false;
   {
-    Gate gate(s);
+    test::Gate gate(s);
     a.copy_to_host(host, s);
     EXPECT_EQ(host, std::vector<float>(host.size(), -7.0f));
     s.add_callback([&](const Stream&) { was_there = host == ramp(host.size(), 5); });
@@ -82,7 +65,7 @@ TEST_P(Staging, DownloadsOfSeveralBusyStreamsKeepTheirSlots) {
   const std::int64_t n = GetParam();
   const auto a = to_device(ramp(static_cast<std::size_t>(n), 5));
   std::vector<float> first(static_cast<std::size_t>(n)), second(first.size()), third(first.size());
-  Gate gate(held);
+  test::Gate gate(held);
   a.copy_to_host(first, held);
   a.copy_to_host(second, held);
   a.copy_to_host(third, free);
@@ -100,7 +83,7 @@ TEST_P(Staging, AnArrayMayBeDroppedWhileItIsCopied) {
   std::vector<float> host(static_cast<std::size_t>(n));
   {
     const Stream s = stream();
-    Gate gate(s);
+    test::Gate gate(s);
     {
       const auto a = to_device(ramp(host.size(), 3), s);
       a.copy_to_host(host, s);
@@ -122,7 +105,7 @@ TEST_P(Staging, StridedHostMemoryIsNoDifferent) {
   test::HostBlock memory(before, false);
   const test::DeviceBlock there(source);
   {
-    Gate gate(s);
+    test::Gate gate(s);
     download({memory.data() + apart.first, dtype_of<float>, apart.layout},
              there.at(dense, dtype_of<float>), s, false);
     EXPECT_EQ(memory.bytes(), before);
