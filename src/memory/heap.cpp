@@ -152,6 +152,8 @@ Block* StreamHeap::take_harder(const Request& request, bool thorough) {
 
 bool StreamHeap::prepare(const Request& request, bool thorough) {
   if (has(request, thorough)) return true;
+  merge_large();
+  if (has(request, thorough)) return true;
   if (is_worth_merging(request)) {
     flush();
     if (has(request, thorough)) return true;
@@ -193,16 +195,25 @@ void StreamHeap::adopt(StreamHeap& other) {
 }
 
 void StreamHeap::make_free(Block* block) noexcept {
+  block->state = BlockState::cached;
   if (block->size_class >= 0) {
     Block*& list = cache_[static_cast<std::size_t>(block->size_class)];
-    block->state = BlockState::cached;
     block->next = list;
     list = block;
-    cached_bytes_ += block->bytes;
   } else {
-    table.erase(block);
-    free.release(block);
+    merge_large();
+    last_large_ = block;
   }
+  cached_bytes_ += block->bytes;
+}
+
+/// The large block that is cached joins the free ones.
+void StreamHeap::merge_large() noexcept {
+  Block* const block = std::exchange(last_large_, nullptr);
+  if (!block) return;
+  cached_bytes_ -= block->bytes;
+  table.erase(block);
+  free.release(block);
 }
 
 void StreamHeap::put_back_later(Block* block, std::vector<Mark>&& after) {
@@ -211,6 +222,7 @@ void StreamHeap::put_back_later(Block* block, std::vector<Mark>&& after) {
 
 void StreamHeap::flush() noexcept {
   if (cached_bytes_ == 0) return;
+  merge_large();
   for (Block*& list : cache_) {
     while (Block* const block = list) {
       list = block->next;
@@ -248,6 +260,7 @@ void StreamHeap::collect(bool all) {
 
 std::size_t StreamHeap::largest_free() const {
   std::size_t most = free.largest();
+  if (last_large_) most = std::max(most, last_large_->bytes);
   for (const Block* list : cache_) {
     if (list) most = std::max(most, list->bytes);
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <quarry/memory/pool.hpp>
@@ -15,7 +16,8 @@
 
 namespace quarry::memory {
 
-/// Requests up to this are cached as they are, above them all blocks are merged at once.
+/// Requests up to this are cached as they are; of larger ones only the block freed last is, the
+/// others are merged at once.
 constexpr std::size_t small_bytes = std::size_t{1} << 20;
 
 /// A request as it is served: sizes up to 4 KiB in steps of 256 bytes, up to small_bytes in eighths
@@ -113,6 +115,13 @@ struct StreamHeap {
         return hand_out(block);
       }
     }
+    if (request.size_class < 0 && last_large_) {
+      if (last_large_->bytes == request.bytes && request.alignment <= Tlsf::unit) [[likely]] {
+        cached_bytes_ -= request.bytes;
+        return hand_out(std::exchange(last_large_, nullptr));
+      }
+      merge_large();
+    }
     return take_free(request, false);
   }
   /// The same after the cache has been merged and finished frees have been collected; `thorough`
@@ -169,6 +178,7 @@ struct StreamHeap {
     return cached_bytes_ >= request.bytes || (request.size_class < 0 && cached_bytes_ > 0);
   }
   Block* take_free(const Request& request, bool thorough);
+  void merge_large() noexcept;
   Block* hand_out(Block* block) noexcept {
     block->state = BlockState::live;
     active += block->bytes;
@@ -188,6 +198,7 @@ struct StreamHeap {
   std::size_t high_ = 0, published_ = 0;
   std::size_t cached_bytes_ = 0;
   std::array<Block*, size_classes> cache_{};
+  Block* last_large_ = nullptr;  ///< cached too
 };
 
 }  // namespace quarry::memory

@@ -34,6 +34,32 @@ TEST(Pool, BlocksAreCutFromChunks) {
   EXPECT_EQ(pool.statistics().allocations, 3u);
 }
 
+TEST(Pool, LargeBlocksThatWereFreedAreOneBlockAgain) {
+  const Source source(32 * mib);
+  const Pool pool{Resource(source)};
+  const Stream s = stream();
+  get(pool, 32 * mib, s);
+  for (const bool first_goes_first : {false, true}) {
+    auto a = get(pool, 20 * mib, s), b = get(pool, 12 * mib, s);
+    EXPECT_THROW(get(pool, 1, s), MemoryError);
+    (first_goes_first ? a : b).reset();
+    (first_goes_first ? b : a).reset();
+    EXPECT_EQ(pool.statistics().largest_free_bytes, 20 * mib);
+    const auto whole = get(pool, 32 * mib, s);
+    EXPECT_EQ(source.sizes(), std::vector{32 * mib});
+  }
+}
+
+TEST(Pool, ALargeBlockThatIsKeptServesSmallOnes) {
+  const Source source(32 * mib);
+  const Pool pool{Resource(source)};
+  const Stream s = stream();
+  void* const place = get(pool, 32 * mib, s).get();
+  const auto small = get(pool, 1000, s);
+  EXPECT_EQ(small.get(), place);
+  EXPECT_EQ(source.calls(), 1u);
+}
+
 TEST(Pool, TakesNoMoreThanIsNeededFromAnUpstreamThatHasLittle) {
   const Source source(mib);
   const Pool pool{Resource(source)};
