@@ -12,7 +12,7 @@ using enum backend::Direction;
 }  // namespace
 
 Convoy::Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlot>& slots,
-               const TransferThresholds& t)
+               std::vector<std::size_t> ends, const TransferThresholds& t)
     : copy_(copy),
       stream_(stream),
       slots_(slots),
@@ -20,7 +20,7 @@ Convoy::Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlo
       uncached_(up_ && copy.walk->bytes() <= t.uncached_bytes),
       block_bytes_(t.block_bytes),
       threads_(uncached_ ? std::max<std::size_t>(t.threads * 3 / 4, 1) : t.threads),
-      ends_(chunk_ends(copy.walk->bytes(), up_, t)),
+      ends_(std::move(ends)),
       chunks_(std::make_unique<Chunk[]>(ends_.size())) {
   std::size_t first = 0;
   for (std::size_t k = 0; k < ends_.size(); ++k) {

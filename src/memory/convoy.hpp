@@ -18,9 +18,9 @@ namespace quarry::memory {
 /// chunk queues the GPU's copy. Only one thread waits for the GPU, the others for that thread.
 class Convoy final : public Job {
  public:
-  /// `slots` is not empty and lives as long as the convoy.
+  /// `slots` is not empty and lives as long as the convoy; the chunks end at `ends`.
   Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlot>& slots,
-         const TransferThresholds& thresholds);
+         std::vector<std::size_t> ends, const TransferThresholds& thresholds);
 
   std::size_t threads() const { return threads_; }
   /// Queues the first copies of a download; to be called once, before the work.
@@ -58,7 +58,8 @@ class Convoy final : public Job {
   std::vector<HeldSlot>& slots_;
   const bool up_, uncached_;
   const std::size_t block_bytes_, threads_;
-  std::vector<std::size_t> ends_, block_starts_;
+  const std::vector<std::size_t> ends_;
+  std::vector<std::size_t> block_starts_;
   std::unique_ptr<Chunk[]> chunks_;
   std::size_t count_ = 0;  ///< of blocks
   std::atomic<std::size_t> next_ = 0;

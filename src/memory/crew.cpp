@@ -2,6 +2,7 @@
 #include "memory/crew.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <thread>
 
@@ -10,6 +11,18 @@ namespace {
 
 constexpr std::size_t pieces_at_a_time = 16;  // then a thread looks where it is needed most
 constexpr std::size_t most_threads = 32;
+constexpr auto patience = std::chrono::microseconds(500);
+
+/// Looks until `happened`, for a while, and lets other threads run meanwhile.
+template <class F>
+bool looks_out_for(const F& happened) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!happened()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -24,13 +37,25 @@ void Crew::run(Job& job, std::size_t helpers) {
     const std::lock_guard lock(mutex_);
     start_threads(std::min(helpers, most_threads));
     entries_.push_back(&entry);
+    jobs_.fetch_add(1);
+    call(helpers);
   }
-  for (std::size_t i = 0; i < helpers; ++i) wanted_.notify_one();
   job.work(0);
   if (helpers == 0) return;
   std::unique_lock lock(mutex_);
   std::erase(entries_, &entry);
-  left_.wait(lock, [&] { return entry.now == 0; });
+  lock.unlock();
+  const auto is_left = [&] { return entry.now == 0; };
+  if (looks_out_for(is_left)) return;
+  lock.lock();
+  left_.wait(lock, is_left);
+}
+
+/// Wakes as many as it takes beside those that look out for a job already.
+void Crew::call(std::size_t helpers) {
+  if (helpers <= awake_) return;
+  if (helpers - awake_ >= asleep_) return wanted_.notify_all();
+  for (std::size_t i = awake_; i < helpers; ++i) wanted_.notify_one();
 }
 
 /// Fewer than wanted, even none, where the system gives no more.
@@ -53,15 +78,24 @@ void Crew::help() noexcept {
   std::unique_lock lock(mutex_);
   while (true) {
     Entry* const entry = neediest();
-    if (!entry) {
-      wanted_.wait(lock);
+    if (entry) {
+      ++entry->now;
+      lock.unlock();
+      entry->job->work(pieces_at_a_time);
+      lock.lock();
+      if (--entry->now == 0) left_.notify_all();
       continue;
     }
-    ++entry->now;
+    const auto is_called = [this, seen = jobs_.load()] { return jobs_.load() != seen; };
+    ++awake_;
     lock.unlock();
-    entry->job->work(pieces_at_a_time);
+    const bool called = looks_out_for(is_called);
     lock.lock();
-    if (--entry->now == 0) left_.notify_all();
+    --awake_;
+    if (called) continue;
+    ++asleep_;
+    wanted_.wait(lock, is_called);
+    --asleep_;
   }
 }
 

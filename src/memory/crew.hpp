@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -19,7 +20,9 @@ class Job {
 };
 
 /// Threads that wait for jobs; the process has one set of them. They are started when there is
-/// something to do and never end, so that a program may use them until its last line.
+/// something to do and never end, so that a program may use them until its last line. After a job
+/// they look out for the next one for a while before they sleep: to wake a thread takes longer than
+/// to copy a megabyte.
 class Crew {
  public:
   static Crew& instance();
@@ -30,16 +33,19 @@ class Crew {
  private:
   struct Entry {
     Job* job;
-    std::size_t most, now = 0;
+    std::size_t most;
+    std::atomic<std::size_t> now = 0;
   };
   void start_threads(std::size_t wanted);
+  void call(std::size_t helpers);
   void help() noexcept;
   Entry* neediest();
 
   std::mutex mutex_;
   std::condition_variable wanted_, left_;
   std::vector<Entry*> entries_;
-  std::size_t threads_ = 0;
+  std::size_t threads_ = 0, awake_ = 0, asleep_ = 0;  ///< all; those without work, of two kinds
+  std::atomic<std::uint64_t> jobs_ = 0;               ///< so many have been brought
 };
 
 }  // namespace quarry::memory

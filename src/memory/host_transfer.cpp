@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "memory/landing.hpp"
-#include "memory/locked_pages.hpp"
+#include "memory/locked_ranges.hpp"
 #include "memory/staging.hpp"
 #include "memory/staging_ring.hpp"
 #include "memory/stream_order.hpp"

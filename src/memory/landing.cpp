@@ -4,6 +4,7 @@
 #include <quarry/base/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <list>
 #include <map>
@@ -12,7 +13,7 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "backend/cpu/threads.hpp"
+#include "memory/crew.hpp"
 #include "memory/pool_state.hpp"
 #include "memory/transfer_thresholds.hpp"
 #include "runtime/stream_state.hpp"
@@ -20,12 +21,9 @@
 namespace quarry::memory {
 namespace {
 
-constexpr std::size_t most_lanes = 3;
-constexpr std::size_t lane_bytes = std::size_t{2} << 20;
+constexpr std::size_t most_lanes = 4;
 constexpr std::size_t small_bytes = std::size_t{64} << 10;
-constexpr std::size_t most_chunks =
-    32;  // a driver's queue takes some hundred entries and then waits
-constexpr std::int64_t share_bytes = std::int64_t{256} << 10;
+constexpr std::size_t most_slots = 64;  // full: a driver's queue takes some hundred entries
 
 /// Slots and the streams that fill them. A pier belongs to the stream that used it last until its
 /// work there is done: downloads of other streams never wait behind it.
@@ -133,23 +131,17 @@ void give_back(backend::Device& device, std::unique_ptr<Pier> pier) {
 
 std::size_t slot_bytes_for(std::size_t bytes, std::size_t chunk) {
   if (bytes <= small_bytes) return std::min(small_bytes, chunk);
-  return std::max(std::min(chunk, lane_bytes), std::bit_ceil(bytes / most_chunks));
+  return std::max(std::min(chunk, std::bit_ceil(bytes / most_lanes)),
+                  std::bit_ceil(bytes / most_slots));
 }
 
 /// What the functions that empty slots share.
 class Cargo {
  public:
-  explicit Cargo(const StagedCopy& copy) : walk_(*copy.walk), on_host_(copy.on_host) {}
+  Cargo(const StagedCopy& copy, const TransferThresholds& t)
+      : walk_(*copy.walk), on_host_(copy.on_host), block_(t.block_bytes), threads_(t.threads) {}
 
-  void land(std::size_t first, std::size_t last, const std::byte* slot) {
-    const std::shared_lock lock(mutex_);
-    if (is_cancelled_) return;
-    const auto part = [&](std::int64_t begin, std::int64_t end) {
-      const auto at = static_cast<std::size_t>(begin);
-      scatter(walk_, on_host_, first + at, first + static_cast<std::size_t>(end), slot + at);
-    };
-    backend::cpu_backend::parallel(static_cast<std::int64_t>(last - first), share_bytes, part);
-  }
+  void land(std::size_t first, std::size_t last, const std::byte* slot);
   /// The host memory is not touched any more: the copy has failed.
   void cancel() {
     const std::unique_lock lock(mutex_);
@@ -157,11 +149,45 @@ class Cargo {
   }
 
  private:
+  class Chunk;
+
   const Walk walk_;
   std::byte* const on_host_;
+  const std::size_t block_, threads_;
   std::shared_mutex mutex_;
   bool is_cancelled_ = false;
 };
+
+/// A chunk of a slot, whose blocks the crew puts in place.
+class Cargo::Chunk final : public Job {
+ public:
+  Chunk(const Cargo& cargo, std::size_t first, std::size_t last, const std::byte* slot)
+      : cargo_(cargo), first_(first), last_(last), slot_(slot), next_(first) {}
+
+  std::size_t blocks() const { return (last_ - first_ + cargo_.block_ - 1) / cargo_.block_; }
+  bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < last_; }
+  void work(std::size_t budget) noexcept override {
+    for (const bool limited = budget > 0; !limited || budget > 0; --budget) {
+      const std::size_t at = next_.fetch_add(cargo_.block_);
+      if (at >= last_) return next_.store(last_);
+      scatter(cargo_.walk_, cargo_.on_host_, at, std::min(at + cargo_.block_, last_),
+              slot_ + (at - first_));
+    }
+  }
+
+ private:
+  const Cargo& cargo_;
+  const std::size_t first_, last_;
+  const std::byte* const slot_;
+  std::atomic<std::size_t> next_;
+};
+
+void Cargo::land(std::size_t first, std::size_t last, const std::byte* slot) {
+  const std::shared_lock lock(mutex_);
+  if (is_cancelled_) return;
+  Chunk chunk(*this, first, last, slot);
+  Crew::instance().run(chunk, std::min(threads_, chunk.blocks()) - 1);
+}
 
 /// One chunk: into the slot, and from there to the host.
 void queue_chunk(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo, std::size_t first,
@@ -172,15 +198,14 @@ void queue_chunk(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo, st
   stream.add_callback([=](const Stream&) { cargo->land(first, last, slot); });
 }
 
-void queue_all(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo, Pier& pier,
-               const Stream& stream) {
-  const std::size_t bytes = copy.walk->bytes(), chunk = pier.slot_bytes();
-  if (bytes <= chunk) return queue_chunk(copy, cargo, 0, bytes, pier.slots()[0], stream);
+void queue_all(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo,
+               const std::vector<std::size_t>& ends, Pier& pier, const Stream& stream) {
+  if (ends.size() == 1) return queue_chunk(copy, cargo, 0, ends[0], pier.slots()[0], stream);
   pier.start(stream);
-  for (std::size_t first = 0, lane = 0; first < bytes; first += chunk, ++lane) {
-    const std::size_t k = lane % pier.lanes().size();
-    queue_chunk(copy, cargo, first, std::min(bytes, first + chunk), pier.slots()[k],
-                pier.lanes()[k].stream);
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < ends.size(); first = ends[k++]) {
+    const std::size_t lane = k % pier.lanes().size();
+    queue_chunk(copy, cargo, first, ends[k], pier.slots()[lane], pier.lanes()[lane].stream);
   }
 }
 
@@ -199,13 +224,14 @@ void finish(backend::Device& device, std::unique_ptr<Pier> pier, const Stream& s
 
 bool land_later(const StagedCopy& copy, const Stream& stream) {
   backend::Device& device = *copy.device;
-  const std::size_t bytes = copy.walk->bytes();
-  const std::size_t slot = slot_bytes_for(bytes, thresholds_of(device).chunk_bytes);
+  const TransferThresholds t = thresholds_of(device);
+  const std::size_t bytes = copy.walk->bytes(), slot = slot_bytes_for(bytes, t.chunk_bytes);
+  const auto ends = chunk_ends(bytes, bytes <= slot ? slot : slot / most_lanes, slot);
   auto pier = take_pier(device, stream, slot);
-  if (!pier->prepare((bytes + slot - 1) / slot)) return false;
-  const auto cargo = std::make_shared<Cargo>(copy);
+  if (!pier->prepare(ends.size())) return false;
+  const auto cargo = std::make_shared<Cargo>(copy, t);
   try {
-    queue_all(copy, cargo, *pier, stream);
+    queue_all(copy, cargo, ends, *pier, stream);
   } catch (...) {
     cargo->cancel();
     finish(device, std::move(pier), stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "memory/locked_pages.hpp"
+#include "memory/locked_ranges.hpp"
 
 #include <quarry/base/error.hpp>
 #include <quarry/runtime/device.hpp>
@@ -14,19 +14,20 @@ namespace {
 
 void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
-LockedPages& of_gpus() {
-  static auto& cuda = *new LockedPages;
+LockedRanges& of_gpus() {
+  static auto& cuda = *new LockedRanges;
   return cuda;
 }
 
 }  // namespace
 
-LockedPages& LockedPages::of(const backend::Device& device) {
-  static auto& cpu = *new LockedPages;
+LockedRanges& LockedRanges::of(const backend::Device& device) {
+  static auto& cpu = *new LockedRanges;
   return device.info().is_cpu ? cpu : of_gpus();
 }
 
-std::vector<LockedPages::Piece> LockedPages::plan(std::uintptr_t begin, std::uintptr_t end) const {
+std::vector<LockedRanges::Piece> LockedRanges::plan(std::uintptr_t begin,
+                                                    std::uintptr_t end) const {
   std::vector<Piece> pieces;
   auto next = segments_.upper_bound(begin);
   if (next != segments_.begin() && std::prev(next)->second.end > begin) --next;
@@ -42,8 +43,8 @@ std::vector<LockedPages::Piece> LockedPages::plan(std::uintptr_t begin, std::uin
   return pieces;
 }
 
-void LockedPages::require_same_kind(const Piece& piece, const backend::Device& device,
-                                    const backend::HostMemoryFlags& flags) const {
+void LockedRanges::require_same_kind(const Piece& piece, const backend::Device& device,
+                                     const backend::HostMemoryFlags& flags) const {
   const Segment& there = segments_.at(piece.begin);
   require<LogicError>(there.device == &device || there.flags.portable, [&] {
     return fmt::format(
@@ -58,8 +59,8 @@ void LockedPages::require_same_kind(const Piece& piece, const backend::Device& d
   });
 }
 
-void LockedPages::add(const Piece& piece, backend::Device& device,
-                      const backend::HostMemoryFlags& flags) {
+void LockedRanges::add(const Piece& piece, backend::Device& device,
+                       const backend::HostMemoryFlags& flags) {
   {
     const std::lock_guard guard(mutex_);
     segments_.emplace(piece.begin, Segment{piece.end, &device, flags, 1});
@@ -73,15 +74,15 @@ void LockedPages::add(const Piece& piece, backend::Device& device,
   }
 }
 
-void LockedPages::forget(std::uintptr_t begin) {
+void LockedRanges::forget(std::uintptr_t begin) {
   const std::lock_guard guard(mutex_);
   segments_.erase(begin);
   --count_;
 }
 
-LockedPages::Segments LockedPages::lock(const void* data, std::size_t bytes,
-                                        backend::Device& device,
-                                        const backend::HostMemoryFlags& flags) {
+LockedRanges::Segments LockedRanges::lock(const void* data, std::size_t bytes,
+                                          backend::Device& device,
+                                          const backend::HostMemoryFlags& flags) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const std::lock_guard guard(changing_);
   const auto pieces = plan(address, address + bytes);
@@ -109,7 +110,7 @@ LockedPages::Segments LockedPages::lock(const void* data, std::size_t bytes,
   return held;
 }
 
-void LockedPages::drop(const Segments& segments) {
+void LockedRanges::drop(const Segments& segments) {
   std::exception_ptr first;
   for (const std::uintptr_t begin : segments) {
     Segment& segment = segments_.at(begin);
@@ -124,12 +125,12 @@ void LockedPages::drop(const Segments& segments) {
   if (first) std::rethrow_exception(first);
 }
 
-void LockedPages::unlock(const Segments& segments) {
+void LockedRanges::unlock(const Segments& segments) {
   const std::lock_guard guard(changing_);
   drop(segments);
 }
 
-bool LockedPages::splits(const void* data, std::size_t bytes) const {
+bool LockedRanges::splits(const void* data, std::size_t bytes) const {
   if (count_.load(std::memory_order_relaxed) == 0) return false;
   const auto begin = reinterpret_cast<std::uintptr_t>(data), end = begin + bytes;
   const std::shared_lock guard(mutex_);

@@ -16,10 +16,10 @@ namespace quarry::memory {
 /// bytes that it does not have yet, and counts keep what registrations share. It is never told of
 /// more, since a copy of memory of which it knows a part alone fails: neighbours are none of its
 /// business.
-class LockedPages {
+class LockedRanges {
  public:
   /// The CPU device's, which locks nothing, or that of all GPUs.
-  static LockedPages& of(const backend::Device& device);
+  static LockedRanges& of(const backend::Device& device);
 
   /// One registration of the driver, by its first address.
   using Segments = std::vector<std::uintptr_t>;

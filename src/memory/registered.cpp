@@ -7,13 +7,13 @@
 
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
-#include "memory/locked_pages.hpp"
+#include "memory/locked_ranges.hpp"
 
 namespace quarry {
 namespace {
 
 using memory::HostRegistry;
-using memory::LockedPages;
+using memory::LockedRanges;
 
 /// Memory of the program that stays page-locked as long as this lives.
 class Registration {
@@ -25,13 +25,13 @@ class Registration {
     inside_ = HostRegistry::instance().find_block(span.data, span.bytes);
     if (inside_ || span.bytes == 0) return;
     // mapping costs nothing, and lets a later registration of the same bytes want it
-    segments_ = LockedPages::of(device_).lock(
+    segments_ = LockedRanges::of(device_).lock(
         span.data, span.bytes, device_,
         {.portable = options.portable, .mapped = true, .read_only = options.read_only});
   }
   ~Registration() {
     try {
-      LockedPages::of(device_).unlock(segments_);
+      LockedRanges::of(device_).unlock(segments_);
     } catch (...) {  // the context is gone, and all that it had locked is unlocked
     }
   }
@@ -67,7 +67,7 @@ class Registration {
   std::shared_ptr<void> base_;
   backend::Device& device_;
   std::shared_ptr<Buffer> inside_;
-  LockedPages::Segments segments_;
+  LockedRanges::Segments segments_;
 };
 
 /// What happens to a registered buffer at its end.

@@ -156,8 +156,8 @@ void run_chunks(const StagedCopy& copy, const Stream& stream, const TransferThre
 /// False where there is no page-locked memory.
 bool run_convoy(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
   Ring& ring = Ring::of(*copy.device);
-  const bool up = copy.direction == host_to_device;
-  const std::size_t wanted = std::min(chunk_ends(copy.walk->bytes(), up, t).size(), t.convoy_slots);
+  const auto ends = chunk_ends(copy.walk->bytes(), t.least_chunk, t.chunk_bytes);
+  const std::size_t wanted = std::min(ends.size(), t.convoy_slots);
   std::vector<HeldSlot> slots;
   slots.reserve(wanted);
   auto slot = ring.acquire(t.chunk_bytes);
@@ -167,7 +167,7 @@ bool run_convoy(const StagedCopy& copy, const Stream& stream, const TransferThre
     slot = ring.try_acquire(t.chunk_bytes);
   }
   if (slots.empty()) return false;
-  Convoy convoy(copy, stream, slots, t);
+  Convoy convoy(copy, stream, slots, ends, t);
   convoy.start();
   Crew::instance().run(convoy, convoy.threads() - 1);
   convoy.rethrow();

@@ -9,8 +9,9 @@
 #include <array>
 
 #include "memory/cpu_transfer.hpp"
+#include "memory/host_registry.hpp"
 #include "memory/host_transfer.hpp"
-#include "memory/locked_pages.hpp"
+#include "memory/locked_ranges.hpp"
 #include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
@@ -21,6 +22,7 @@ namespace quarry {
 namespace {
 
 using memory::copy_strided;
+using memory::HostRegistry;
 using memory::same_block;
 using memory::synchronize;
 using enum backend::Direction;
@@ -49,6 +51,25 @@ std::size_t bytes_of(const Layout& layout, DType type) {
 void copy_bytes(const Stream& stream, backend::Direction direction, void* to, const void* from,
                 std::size_t bytes, bool blocking) {
   stream.state().device->copy({direction, to, from, bytes}, stream.state().native, blocking);
+}
+
+/// A small dense copy that waits is left to the device as it is. With page-locked memory the
+/// driver's call that waits is slower than its other one and a wait. False: it is no such copy.
+bool copy_at_once(backend::Direction direction, const DeviceRef& device, const HostRef& host,
+                  const Stream& stream) {
+  const std::size_t bytes = bytes_of(device.layout, device.dtype);
+  if (bytes >= memory::driver_bytes() ||
+      !same_block(device.layout, host.layout, device.dtype.itemsize()) ||
+      memory::is_split(host.data, bytes)) {
+    return false;
+  }
+  const bool up = direction == host_to_device;
+  const bool waits_itself =
+      stream.device().is_cpu() || !HostRegistry::instance().find(host.data, bytes);
+  copy_bytes(stream, direction, up ? device.data : host.data, up ? host.data : device.data, bytes,
+             waits_itself);
+  if (!waits_itself) synchronize(stream);
+  return true;
 }
 
 /// Device memory with the same shape, dense in the order of `like`'s strides.
@@ -133,13 +154,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   require_no_aliases(to.layout, itemsize);
   require_address(from);
   to.buffer->used_on(stream);
-  if (blocking && !convert) {
-    const std::size_t bytes = bytes_of(to.layout, to.dtype);
-    if (bytes < memory::driver_bytes() && same_block(to.layout, from.layout, itemsize) &&
-        !memory::is_split(from.data, bytes)) {
-      return copy_bytes(stream, host_to_device, to.data, from.data, bytes, true);
-    }
-  }
+  if (blocking && !convert && copy_at_once(host_to_device, to, from, stream)) return;
   if (stream.device().is_cpu()) return memory::upload_on_cpu(to, from, stream, blocking, convert);
   if (convert) return upload_converted(to, from, stream, blocking, *convert);
   memory::carry_up(to, from, stream, blocking);
@@ -153,13 +168,7 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   require_no_aliases(to.layout, itemsize);
   require_address(to);
   from.buffer->used_on(stream);
-  if (blocking && !convert) {
-    const std::size_t bytes = bytes_of(to.layout, to.dtype);
-    if (bytes < memory::driver_bytes() && same_block(to.layout, from.layout, itemsize) &&
-        !memory::is_split(to.data, bytes)) {
-      return copy_bytes(stream, device_to_host, to.data, from.data, bytes, true);
-    }
-  }
+  if (blocking && !convert && copy_at_once(device_to_host, from, to, stream)) return;
   if (stream.device().is_cpu()) return memory::download_on_cpu(to, from, stream, blocking, convert);
   if (convert) return download_converted(to, from, stream, blocking, *convert);
   memory::carry_down(to, from, stream, blocking);

@@ -132,17 +132,16 @@ TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds&
   return plan;
 }
 
-std::vector<std::size_t> chunk_ends(std::size_t bytes, bool up, const TransferThresholds& t) {
+/// Small chunks first, then each twice the last one, and at the end each half of what is left.
+std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t least, std::size_t most) {
   constexpr std::size_t page = 4096;  // so that copies start at full lines
-  const std::size_t least = std::max<std::size_t>(t.chunk_bytes / 16, 1), share = bytes / 8;
-  const std::size_t whole =
-      std::clamp(share < page ? share : share / page * page, least, t.chunk_bytes);
-  std::size_t size = up && whole == t.chunk_bytes ? std::max<std::size_t>(whole / 16, 1) : whole;
   std::vector<std::size_t> ends;
-  for (std::size_t at = 0; at < bytes;) {
-    at += std::min(size, bytes - at);
+  least = std::min(least, most);
+  std::size_t size = least;
+  for (std::size_t at = 0; at < bytes; size = std::min(2 * size, most)) {
+    const std::size_t left = bytes - at, half = left / 2 / page * page;
+    at += std::min(left, std::min(size, std::max(half, least)));
     ends.push_back(at);
-    size = std::min(2 * size, whole);
   }
   return ends;
 }

@@ -20,7 +20,8 @@ struct TransferThresholds {
   std::size_t staged_bytes = std::size_t{1} << 20;
   /// The same for copies that do not wait: the driver takes up to this much without waiting.
   std::size_t taken_bytes = std::size_t{64} << 10;
-  std::size_t chunk_bytes = std::size_t{8} << 20;  ///< of one slot of the page-locked ring
+  std::size_t chunk_bytes = std::size_t{8} << 20;    ///< of one slot of the page-locked ring
+  std::size_t least_chunk = std::size_t{512} << 10;  ///< the first and the last of a copy
   std::size_t slots = 24;
   std::size_t convoy_slots = 8;                      ///< that one copy of long runs uses
   std::size_t block_bytes = std::size_t{128} << 10;  ///< of a slot, that a thread copies at a time
@@ -85,10 +86,9 @@ struct TransferPlan {
 /// `input` has elements. A repeating host (stride 0) must be the source.
 TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds& thresholds);
 
-/// Where the chunks of a staged copy of long runs end, so that the link has work soon and all the
-/// time.
-std::vector<std::size_t> chunk_ends(std::size_t bytes, bool up,
-                                    const TransferThresholds& thresholds);
+/// Where the chunks of a copy of long runs end, of `least` to `most` bytes (the last one may be
+/// smaller): so that both the link and the threads have work soon, all the time, and up to the end.
+std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t least, std::size_t most);
 /// Bytes of a chunk of one of short runs, so that all threads have some.
 std::size_t strided_chunk(std::size_t bytes, const TransferThresholds& thresholds);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "memory/locked_pages.hpp"
+#include "memory/locked_ranges.hpp"
 
 #include <quarry/quarry.hpp>
 
@@ -12,7 +12,7 @@
 namespace quarry::memory {
 namespace {
 
-TEST(LockedPages, SplitIsWhatCrossesTheEdgeOfARegistrationOfTheDriver) {
+TEST(LockedRanges, SplitIsWhatCrossesTheEdgeOfARegistrationOfTheDriver) {
   if (Device().is_cpu()) GTEST_SKIP() << "the CPU copies everything in one piece";
   std::vector<char> host(8192);
   const auto splits = [&](std::size_t at, std::size_t n) { return is_split(&host[at], n); };
@@ -31,7 +31,7 @@ TEST(LockedPages, SplitIsWhatCrossesTheEdgeOfARegistrationOfTheDriver) {
   EXPECT_FALSE(splits(0, 8192));
 }
 
-TEST(LockedPages, WhatTheDriverRefusesSplitsNothing) {
+TEST(LockedRanges, WhatTheDriverRefusesSplitsNothing) {
   if (Device().is_cpu()) GTEST_SKIP() << "the CPU copies everything in one piece";
   std::vector<char> host(8192);
   backend::Device& device = Device().backend();

@@ -150,22 +150,29 @@ TEST(TransferPlan, ScalarsAreDense) {
 }
 
 TEST(TransferPlan, ChunksFitASlotAndEndWhereTheCopyEnds) {
-  const auto t = thresholds();
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, 5 * MiB, 64 * MiB + 3}) {
-    for (const bool up : {false, true}) {
-      const auto ends = chunk_ends(bytes, up, t);
+    for (const std::size_t most : {std::size_t{900}, 1 * MiB, 8 * MiB}) {
       std::size_t first = 0;
-      for (const std::size_t end : ends) {
+      for (const std::size_t end : chunk_ends(bytes, MiB / 2, most)) {
         EXPECT_GT(end, first);
-        EXPECT_LE(end - first, t.chunk_bytes);
+        EXPECT_LE(end - first, most);
         first = end;
       }
       EXPECT_EQ(first, bytes);
     }
   }
-  EXPECT_LT(chunk_ends(64 * MiB, true, t)[0], 1 * MiB) << "so that the link has work soon";
+  const auto t = thresholds();
   EXPECT_LE(strided_chunk(1024 * MiB, t), t.strided_bytes);
   EXPECT_EQ(strided_chunk(1000, t), 1000u);
+}
+
+TEST(TransferPlan, ChunksAreSmallAtBothEnds) {
+  for (const std::size_t bytes : {16 * MiB, 60 * MiB, 64 * MiB, 129 * MiB}) {
+    const auto ends = chunk_ends(bytes, MiB / 2, 8 * MiB);
+    EXPECT_EQ(ends.front(), MiB / 2);
+    EXPECT_LE(bytes - ends[ends.size() - 2], MiB) << bytes;
+    EXPECT_LE(ends.size(), bytes / (8 * MiB) + 12) << bytes;
+  }
 }
 
 }  // namespace
