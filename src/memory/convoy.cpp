@@ -19,7 +19,7 @@ Convoy::Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlo
       up_(copy.direction == host_to_device),
       uncached_(up_ && copy.walk->bytes() <= t.uncached_bytes),
       block_bytes_(t.block_bytes),
-      threads_(uncached_ ? std::max<std::size_t>(t.threads * 3 / 4, 1) : t.threads),
+      threads_(uncached_ ? std::max<std::size_t>(t.threads * 5 / 8, 1) : t.threads),
       ends_(std::move(ends)),
       chunks_(std::make_unique<Chunk[]>(ends_.size())) {
   std::size_t first = 0;

@@ -33,12 +33,18 @@ Crew& Crew::instance() {
 
 void Crew::run(Job& job, std::size_t helpers) {
   Entry entry{&job, helpers};
+  std::vector<Bed*> beds;
   if (helpers > 0) {
     const std::lock_guard lock(mutex_);
     start_threads(std::min(helpers, most_threads));
+    entries_.reserve(entries_.size() + 1);
+    beds = some_asleep(helpers);
     entries_.push_back(&entry);
     jobs_.fetch_add(1);
-    call(helpers);
+  }
+  for (Bed* const bed : beds) {
+    bed->store(1);
+    bed->notify_one();
   }
   job.work(0);
   if (helpers == 0) return;
@@ -51,15 +57,18 @@ void Crew::run(Job& job, std::size_t helpers) {
   left_.wait(lock, is_left);
 }
 
-/// Wakes as many as it takes beside those that look out for a job already.
-void Crew::call(std::size_t helpers) {
-  if (helpers <= awake_) return;
-  if (helpers - awake_ >= asleep_) return wanted_.notify_all();
-  for (std::size_t i = awake_; i < helpers; ++i) wanted_.notify_one();
+/// As many as it takes beside those that look out for a job already. The caller has to wake them.
+std::vector<Crew::Bed*> Crew::some_asleep(std::size_t helpers) {
+  const std::size_t wanted = helpers - std::min(helpers, awake_);
+  const auto first = asleep_.end() - static_cast<std::ptrdiff_t>(std::min(wanted, asleep_.size()));
+  std::vector<Bed*> beds(first, asleep_.end());
+  asleep_.erase(first, asleep_.end());
+  return beds;
 }
 
 /// Fewer than wanted, even none, where the system gives no more.
 void Crew::start_threads(std::size_t wanted) {
+  asleep_.reserve(most_threads);
   try {
     for (; threads_ < wanted; ++threads_) std::thread([this] { help(); }).detach();
   } catch (const std::system_error&) {
@@ -75,6 +84,7 @@ Crew::Entry* Crew::neediest() {
 }
 
 void Crew::help() noexcept {
+  Bed bed = 0;
   std::unique_lock lock(mutex_);
   while (true) {
     Entry* const entry = neediest();
@@ -92,10 +102,12 @@ void Crew::help() noexcept {
     const bool called = looks_out_for(is_called);
     lock.lock();
     --awake_;
-    if (called) continue;
-    ++asleep_;
-    wanted_.wait(lock, is_called);
-    --asleep_;
+    if (called || is_called()) continue;
+    asleep_.push_back(&bed);
+    lock.unlock();
+    bed.wait(0);
+    bed.store(0);
+    lock.lock();
   }
 }
 

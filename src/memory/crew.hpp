@@ -36,16 +36,21 @@ class Crew {
     std::size_t most;
     std::atomic<std::size_t> now = 0;
   };
+  /// Where one thread sleeps. A condition variable for all of them would make whoever wakes some
+  /// wait for those it has woken before.
+  using Bed = std::atomic<std::uint32_t>;  ///< 1: get up
+
   void start_threads(std::size_t wanted);
-  void call(std::size_t helpers);
+  std::vector<Bed*> some_asleep(std::size_t helpers);
   void help() noexcept;
   Entry* neediest();
 
   std::mutex mutex_;
-  std::condition_variable wanted_, left_;
+  std::condition_variable left_;
   std::vector<Entry*> entries_;
-  std::size_t threads_ = 0, awake_ = 0, asleep_ = 0;  ///< all; those without work, of two kinds
-  std::atomic<std::uint64_t> jobs_ = 0;               ///< so many have been brought
+  std::vector<Bed*> asleep_;
+  std::size_t threads_ = 0, awake_ = 0;  ///< all; those that look out for work
+  std::atomic<std::uint64_t> jobs_ = 0;  ///< so many have been brought
 };
 
 }  // namespace quarry::memory

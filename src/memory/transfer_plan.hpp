@@ -23,13 +23,13 @@ struct TransferThresholds {
   std::size_t chunk_bytes = std::size_t{8} << 20;    ///< of one slot of the page-locked ring
   std::size_t least_chunk = std::size_t{512} << 10;  ///< the first and the last of a copy
   std::size_t slots = 24;
-  std::size_t convoy_slots = 8;                      ///< that one copy of long runs uses
+  std::size_t convoy_slots = 4;                      ///< that one copy of long runs uses
   std::size_t block_bytes = std::size_t{128} << 10;  ///< of a slot, that a thread copies at a time
   std::size_t threads = 1;  ///< of copies of long runs, the calling one included
   std::size_t strided_threads = 1;
   std::size_t strided_bytes = std::size_t{1} << 20;  ///< of a chunk of short runs
-  /// Uploads up to this much are stored past the cache, by three quarters of the threads.
-  std::size_t uncached_bytes = std::size_t{160} << 20;
+  /// Uploads up to this much are stored past the cache, by five eighths of the threads.
+  std::size_t uncached_bytes = std::size_t{128} << 20;
   std::size_t uncached_strided_bytes = std::size_t{96} << 20;  ///< the same, of short runs
   /// Page-locked rows of at least this much are copied by the GPU straight from where they lie.
   std::size_t row_bytes = 64;
