@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -31,17 +32,9 @@ Crew& Crew::instance() {
   return *crew;
 }
 
-void Crew::run(Job& job, std::size_t helpers) {
+void Crew::run(Job& job, std::size_t helpers) noexcept {
   Entry entry{&job, helpers};
-  std::vector<Bed*> beds;
-  if (helpers > 0) {
-    const std::lock_guard lock(mutex_);
-    start_threads(std::min(helpers, most_threads));
-    entries_.reserve(entries_.size() + 1);
-    beds = some_asleep(helpers);
-    entries_.push_back(&entry);
-    jobs_.fetch_add(1);
-  }
+  const std::vector<Bed*> beds = helpers > 0 ? post(entry) : std::vector<Bed*>();
   for (Bed* const bed : beds) {
     bed->store(1);
     bed->notify_one();
@@ -57,9 +50,25 @@ void Crew::run(Job& job, std::size_t helpers) {
   left_.wait(lock, is_left);
 }
 
-/// As many as it takes beside those that look out for a job already. The caller has to wake them.
-std::vector<Crew::Bed*> Crew::some_asleep(std::size_t helpers) {
-  const std::size_t wanted = helpers - std::min(helpers, awake_);
+/// The job is open to helpers; those who sleep have to be woken. Without memory for that nobody
+/// hears of it, and the caller works alone.
+std::vector<Crew::Bed*> Crew::post(Entry& entry) noexcept try {
+  const std::lock_guard lock(mutex_);
+  start_threads(std::min(entry.most, most_threads));
+  entries_.reserve(entries_.size() + 1);
+  std::size_t wanted = entry.most;
+  for (const Entry* const other : entries_) {
+    if (other->job->has_work()) wanted += other->most - std::min(other->most, other->now.load());
+  }
+  std::vector<Bed*> beds = some_asleep(wanted - std::min(wanted, awake_));
+  entries_.push_back(&entry);
+  jobs_.fetch_add(1);
+  return beds;
+} catch (const std::bad_alloc&) {
+  return {};
+}
+
+std::vector<Crew::Bed*> Crew::some_asleep(std::size_t wanted) {
   const auto first = asleep_.end() - static_cast<std::ptrdiff_t>(std::min(wanted, asleep_.size()));
   std::vector<Bed*> beds(first, asleep_.end());
   asleep_.erase(first, asleep_.end());

@@ -28,7 +28,7 @@ class Crew {
   static Crew& instance();
   /// Returns when the job is done, by the calling thread and up to `helpers` others. Jobs that run
   /// at the same time share the threads.
-  void run(Job& job, std::size_t helpers);
+  void run(Job& job, std::size_t helpers) noexcept;
 
  private:
   struct Entry {
@@ -41,7 +41,8 @@ class Crew {
   using Bed = std::atomic<std::uint32_t>;  ///< 1: get up
 
   void start_threads(std::size_t wanted);
-  std::vector<Bed*> some_asleep(std::size_t helpers);
+  std::vector<Bed*> post(Entry& entry) noexcept;
+  std::vector<Bed*> some_asleep(std::size_t wanted);
   void help() noexcept;
   Entry* neediest();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <exception>
 #include <list>
 #include <map>
 #include <memory>
@@ -22,18 +23,23 @@ namespace quarry::memory {
 namespace {
 
 constexpr std::size_t most_lanes = 4;
-constexpr std::size_t small_bytes = std::size_t{64} << 10;
-constexpr std::size_t most_slots = 64;  // full: a driver's queue takes some hundred entries
+constexpr std::size_t one_piece_bytes = std::size_t{64} << 10;
+constexpr std::size_t full_pieces = 64;  // of a copy: a driver's queue takes some hundred entries
 
 /// Slots and the streams that fill them. A pier belongs to the stream that used it last until its
 /// work there is done: downloads of other streams never wait behind it.
 class Pier {
  public:
-  Pier(backend::Device& device, std::size_t slot_bytes) : device_(device), bytes_(slot_bytes) {}
+  Pier(backend::Device& device, std::size_t slot_bytes)
+      : device_(device), bytes_(slot_bytes), done_(device.create_event({.timing = false})) {
+    slots_.reserve(most_lanes);
+    lanes_.reserve(most_lanes);
+  }
+  /// Nothing is on its way.
   ~Pier() {
     for (void* const memory : slots_) device_.free_host(memory);
     for (const Lane& lane : lanes_) device_.destroy_event(lane.end);
-    if (done_) device_.destroy_event(done_);
+    device_.destroy_event(done_);
   }
   Pier(const Pier&) = delete;
   Pier& operator=(const Pier&) = delete;
@@ -46,14 +52,12 @@ class Pier {
 
   /// Whether there are slots and lanes for `count` chunks.
   bool prepare(std::size_t count) {
-    if (!done_) done_ = device_.create_event({.timing = false});
     const std::size_t wanted = std::min(count, most_lanes);
     while (slots_.size() < wanted) {
       void* const memory = device_.allocate_host(bytes_, {.portable = true});
       if (!memory) break;
       slots_.push_back(static_cast<std::byte*>(memory));
     }
-    lanes_.reserve(slots_.size());
     while (count > 1 && lanes_.size() < slots_.size()) {
       const Stream s = quarry::stream({.non_blocking = true, .device = Device(device_)});
       lanes_.push_back({s, device_.create_event({.timing = false})});
@@ -86,53 +90,73 @@ class Pier {
     }
   }
 
-  std::size_t slot_bytes() const { return bytes_; }
   const std::vector<std::byte*>& slots() const { return slots_; }
   const std::vector<Lane>& lanes() const { return lanes_; }
 
  private:
   backend::Device& device_;
   const std::size_t bytes_;
+  const backend::Event done_;
   std::vector<std::byte*> slots_;
   std::vector<Lane> lanes_;
-  backend::Event done_ = nullptr;
   std::weak_ptr<detail::StreamState> last_;
 };
 
 struct Piers {
   std::mutex mutex;
-  std::map<backend::Device*, std::list<std::unique_ptr<Pier>>> idle;
+  std::map<backend::Device*, std::list<Pier>> idle;
+  std::list<Pier> lost;  ///< of which nobody knows when they are done
   static Piers& instance() {
     static auto* const piers = new Piers;  // outlives the work that is queued at exit
     return *piers;
   }
 };
 
-std::unique_ptr<Pier> take_pier(backend::Device& device, const Stream& stream,
-                                std::size_t slot_bytes) {
-  [[maybe_unused]] static const bool registered = (add_trim(trim_landings), true);
-  Piers& piers = Piers::instance();
-  const std::lock_guard lock(piers.mutex);
-  auto& idle = piers.idle[&device];
-  for (auto it = idle.begin(); it != idle.end(); ++it) {
-    if (!(*it)->is_usable(stream, slot_bytes)) continue;
-    auto found = std::move(*it);
-    idle.erase(it);
-    return found;
+/// A pier while a copy is queued: it goes back when the scope ends, also when it ends early.
+class HeldPier {
+ public:
+  HeldPier(backend::Device& device, const Stream& stream, std::size_t slot_bytes) {
+    [[maybe_unused]] static const bool registered = (add_trim(trim_landings), true);
+    Piers& piers = Piers::instance();
+    const std::lock_guard lock(piers.mutex);
+    home_ = &piers.idle[&device];
+    const auto found = std::find_if(home_->begin(), home_->end(), [&](const Pier& pier) {
+      return pier.is_usable(stream, slot_bytes);
+    });
+    if (found == home_->end()) {
+      pier_.emplace_back(device, slot_bytes);
+    } else {
+      pier_.splice(pier_.begin(), *home_, found);
+    }
   }
-  return std::make_unique<Pier>(device, slot_bytes);
-}
+  ~HeldPier() {
+    const std::lock_guard lock(Piers::instance().mutex);
+    home_->splice(home_->begin(), pier_);
+  }
+  HeldPier(const HeldPier&) = delete;
+  HeldPier& operator=(const HeldPier&) = delete;
 
-void give_back(backend::Device& device, std::unique_ptr<Pier> pier) {
-  Piers& piers = Piers::instance();
-  const std::lock_guard lock(piers.mutex);
-  piers.idle[&device].push_front(std::move(pier));
-}
+  Pier& operator*() { return pier_.front(); }
+  Pier* operator->() { return &pier_.front(); }
+  /// The pier is free again when `stream` is there. One of which that cannot be known is given up.
+  void finish(const Stream& stream) {
+    try {
+      pier_.front().finish(stream);
+    } catch (...) {
+      home_ = &Piers::instance().lost;
+      throw;
+    }
+  }
+
+ private:
+  std::list<Pier> pier_;  ///< one
+  std::list<Pier>* home_;
+};
 
 std::size_t slot_bytes_for(std::size_t bytes, std::size_t chunk) {
-  if (bytes <= small_bytes) return std::min(small_bytes, chunk);
+  if (bytes <= one_piece_bytes) return std::min(one_piece_bytes, chunk);
   return std::max(std::min(chunk, std::bit_ceil(bytes / most_lanes)),
-                  std::bit_ceil(bytes / most_slots));
+                  std::bit_ceil(bytes / full_pieces));
 }
 
 /// What the functions that empty slots share.
@@ -167,12 +191,22 @@ class Cargo::Chunk final : public Job {
   std::size_t blocks() const { return (last_ - first_ + cargo_.block_ - 1) / cargo_.block_; }
   bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < last_; }
   void work(std::size_t budget) noexcept override {
-    for (const bool limited = budget > 0; !limited || budget > 0; --budget) {
-      const std::size_t at = next_.fetch_add(cargo_.block_);
-      if (at >= last_) return next_.store(last_);
-      scatter(cargo_.walk_, cargo_.on_host_, at, std::min(at + cargo_.block_, last_),
-              slot_ + (at - first_));
+    const bool limited = budget > 0;
+    try {
+      while (!limited || budget-- > 0) {
+        const std::size_t at = next_.fetch_add(cargo_.block_);
+        if (at >= last_) return next_.store(last_);
+        scatter(cargo_.walk_, cargo_.on_host_, at, std::min(at + cargo_.block_, last_),
+                slot_ + (at - first_));
+      }
+    } catch (...) {
+      next_.store(last_);
+      const std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
     }
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
   }
 
  private:
@@ -180,6 +214,8 @@ class Cargo::Chunk final : public Job {
   const std::size_t first_, last_;
   const std::byte* const slot_;
   std::atomic<std::size_t> next_;
+  std::mutex mutex_;
+  std::exception_ptr error_;
 };
 
 void Cargo::land(std::size_t first, std::size_t last, const std::byte* slot) {
@@ -187,38 +223,39 @@ void Cargo::land(std::size_t first, std::size_t last, const std::byte* slot) {
   if (is_cancelled_) return;
   Chunk chunk(*this, first, last, slot);
   Crew::instance().run(chunk, std::min(threads_, chunk.blocks()) - 1);
+  chunk.rethrow();
 }
 
-/// One chunk: into the slot, and from there to the host.
-void queue_chunk(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo, std::size_t first,
-                 std::size_t last, std::byte* slot, const Stream& stream) {
-  copy.device->copy(
-      {backend::Direction::device_to_host, slot, copy.on_device + first, last - first},
-      stream.state().native, false);
-  stream.add_callback([=](const Stream&) { cargo->land(first, last, slot); });
-}
+/// A copy whose pieces land one after another; what goes wrong there is told by `home`.
+struct Download {
+  const StagedCopy& copy;
+  const std::shared_ptr<Cargo>& cargo;
+  const Stream& home;
 
-void queue_all(const StagedCopy& copy, const std::shared_ptr<Cargo>& cargo,
-               const std::vector<std::size_t>& ends, Pier& pier, const Stream& stream) {
-  if (ends.size() == 1) return queue_chunk(copy, cargo, 0, ends[0], pier.slots()[0], stream);
-  pier.start(stream);
-  std::size_t first = 0;
-  for (std::size_t k = 0; k < ends.size(); first = ends[k++]) {
-    const std::size_t lane = k % pier.lanes().size();
-    queue_chunk(copy, cargo, first, ends[k], pier.slots()[lane], pier.lanes()[lane].stream);
+  /// One chunk: into the slot, and from there to the host.
+  void queue(std::size_t first, std::size_t last, std::byte* slot, const Stream& lane) const {
+    copy.device->copy(
+        {backend::Direction::device_to_host, slot, copy.on_device + first, last - first},
+        lane.state().native, false);
+    lane.add_callback([cargo = cargo, home = home, first, last, slot](const Stream&) {
+      try {
+        cargo->land(first, last, slot);
+      } catch (...) {
+        home.state().keep(std::current_exception());
+      }
+    });
   }
-}
 
-/// The pier is free again when `stream` is there. One of which that cannot be known is given up.
-void finish(backend::Device& device, std::unique_ptr<Pier> pier, const Stream& stream) {
-  try {
-    pier->finish(stream);
-  } catch (...) {
-    static_cast<void>(pier.release());
-    throw;
+  void queue_all(const std::vector<std::size_t>& ends, Pier& pier) const {
+    if (ends.size() == 1) return queue(0, ends[0], pier.slots()[0], home);
+    pier.start(home);
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < ends.size(); first = ends[k++]) {
+      const std::size_t lane = k % pier.lanes().size();
+      queue(first, ends[k], pier.slots()[lane], pier.lanes()[lane].stream);
+    }
   }
-  give_back(device, std::move(pier));
-}
+};
 
 }  // namespace
 
@@ -227,18 +264,18 @@ bool land_later(const StagedCopy& copy, const Stream& stream) {
   const TransferThresholds t = thresholds_of(device);
   const std::size_t bytes = copy.walk->bytes(), slot = slot_bytes_for(bytes, t.chunk_bytes);
   const auto ends = chunk_ends(bytes, bytes <= slot ? slot : slot / most_lanes, slot);
-  auto pier = take_pier(device, stream, slot);
-  if (!pier->prepare(ends.size())) return false;
   const auto cargo = std::make_shared<Cargo>(copy, t);
+  HeldPier pier(device, stream, slot);
+  if (!pier->prepare(ends.size())) return false;
   try {
-    queue_all(copy, cargo, ends, *pier, stream);
-  } catch (...) {
-    cargo->cancel();
-    finish(device, std::move(pier), stream);
-    throw;
-  }
-  try {
-    finish(device, std::move(pier), stream);
+    try {
+      Download{copy, cargo, stream}.queue_all(ends, *pier);
+    } catch (...) {
+      cargo->cancel();
+      pier.finish(stream);
+      throw;
+    }
+    pier.finish(stream);
   } catch (...) {
     cargo->cancel();
     throw;
@@ -248,14 +285,8 @@ bool land_later(const StagedCopy& copy, const Stream& stream) {
 
 void trim_landings(backend::Device& device) {
   Piers& piers = Piers::instance();
-  std::list<std::unique_ptr<Pier>> dead;
   const std::lock_guard lock(piers.mutex);
-  auto& idle = piers.idle[&device];
-  for (auto it = idle.begin(); it != idle.end();) {
-    const auto next = std::next(it);
-    if ((*it)->is_done()) dead.splice(dead.end(), idle, it);
-    it = next;
-  }
+  piers.idle[&device].remove_if([](const Pier& pier) { return pier.is_done(); });
 }
 
 }  // namespace quarry::memory

@@ -136,7 +136,7 @@ TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds&
 std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t least, std::size_t most) {
   constexpr std::size_t page = 4096;  // so that copies start at full lines
   std::vector<std::size_t> ends;
-  least = std::min(least, most);
+  least = std::max<std::size_t>(std::min(least, most), 1);
   std::size_t size = least;
   for (std::size_t at = 0; at < bytes; size = std::min(2 * size, most)) {
     const std::size_t left = bytes - at, half = left / 2 / page * page;

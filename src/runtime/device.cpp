@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backend/backend.hpp"
+#include "runtime/stream_state.hpp"
 
 namespace quarry {
 namespace {
@@ -130,6 +131,7 @@ void Device::synchronize() const { backend_->synchronize(); }
 
 void Device::reset() const {
   synchronize();
+  detail::drop_finished_callbacks();  // their streams end with the context
   const std::size_t live = trim(*backend_);
   require<LogicError>(live == 0, [&] {
     return fmt::format("{} cannot be reset: arrays hold {} bytes on it", to_string(*this), live);

@@ -68,23 +68,28 @@ namespace {
 struct Callback {
   Stream stream;
   std::function<void(const Stream&)> f;
+  std::unique_ptr<Callback> next = nullptr;  ///< of those that are finished
 };
 
 struct Finished {
   std::mutex mutex;
-  std::vector<std::unique_ptr<Callback>> list;
+  std::unique_ptr<Callback> first;
   static Finished& instance() {
     static Finished* const all = new Finished;  // outlives every thread that may still call back
     return *all;
   }
-  void add(std::unique_ptr<Callback> callback) {
+  void add(std::unique_ptr<Callback> callback) noexcept {
     const std::lock_guard lock(mutex);
-    list.push_back(std::move(callback));
+    callback->next = std::move(first);
+    first = std::move(callback);
   }
-  void collect() {
-    std::vector<std::unique_ptr<Callback>> dead;
-    const std::lock_guard lock(mutex);
-    dead.swap(list);
+  void collect() noexcept {
+    std::unique_ptr<Callback> dead;
+    {
+      const std::lock_guard lock(mutex);
+      dead = std::move(first);
+    }
+    while (dead) dead = std::move(dead->next);
   }
 };
 
@@ -112,6 +117,8 @@ Stream fixed_stream(backend::Device& device, backend::Stream native) {
 thread_local const Stream* innermost = nullptr;
 
 }  // namespace
+
+void drop_finished_callbacks() noexcept { Finished::instance().collect(); }
 
 Stream per_thread_stream(backend::Device& device) {
   if (device.per_thread_stream() == nullptr) return fixed_stream(device, nullptr);
@@ -142,7 +149,7 @@ int Stream::priority() const { return state_->priority; }
 
 void Stream::synchronize() const {
   state_->device->synchronize(state_->native);
-  detail::Finished::instance().collect();
+  detail::drop_finished_callbacks();
   state_->rethrow();
 }
 
@@ -158,7 +165,7 @@ Event Stream::record() const {
 
 void Stream::add_callback(std::function<void(const Stream&)> f) const {
   require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
-  detail::Finished::instance().collect();
+  detail::drop_finished_callbacks();
   auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, std::move(f)});
   state_->device->host_call(state_->native, detail::run_callback, callback.get());
   static_cast<void>(callback.release());  // now run_callback's
@@ -179,7 +186,7 @@ Stream::AutoSynchronize::~AutoSynchronize() noexcept(false) {
 Stream::AutoSynchronize Stream::auto_synchronize() const { return AutoSynchronize(*this); }
 
 Stream stream(const StreamOptions& options) {
-  detail::Finished::instance().collect();
+  detail::drop_finished_callbacks();
   backend::Device& device = options.device.value_or(Device()).backend();
   const auto [least, most] = device.priority_range();
   const int priority = std::max(most, std::min(least, options.priority));

@@ -71,6 +71,9 @@ struct StreamState {
   std::atomic<Attachment*> attachments_ = nullptr;  ///< never taken out while the stream lives
 };
 
+/// Drops what finished callbacks hold, their streams among it.
+void drop_finished_callbacks() noexcept;
+
 /// The calling thread's state of the device's per-thread default stream. It ends with the thread,
 /// or with the last array that lives on it; on the CPU it is the default stream.
 Stream per_thread_stream(backend::Device& device);

@@ -54,9 +54,9 @@ TEST(Pool, ALargeBlockThatIsKeptServesSmallOnes) {
   const Source source(32 * mib);
   const Pool pool{Resource(source)};
   const Stream s = stream();
-  void* const place = get(pool, 32 * mib, s).get();
+  const std::byte* const place = get(pool, 32 * mib, s)->data();
   const auto small = get(pool, 1000, s);
-  EXPECT_EQ(small.get(), place);
+  EXPECT_EQ(small->data(), place);
   EXPECT_EQ(source.calls(), 1u);
 }
 

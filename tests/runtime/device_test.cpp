@@ -155,6 +155,19 @@ TEST(Device, ResetIsRefusedWhileArraysAreAlive) {
   EXPECT_EQ(sum(a).item(), 0.f);
 }
 
+TEST(Device, ResetEndsTheStreamsOfFinishedCallbacks) {
+  int calls = 0;
+  const Device device = get_current_device();
+  {
+    const Stream s = stream();
+    s.add_callback([&](const Stream&) { ++calls; });
+    device.synchronize();  // does not drop what the callback holds
+  }
+  device.reset();
+  stream().synchronize();
+  EXPECT_EQ(calls, 1);
+}
+
 /// What the library prints in a new process of this program that finds its default device.
 std::string default_device_with(const std::string& environment) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
