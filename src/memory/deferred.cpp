@@ -72,8 +72,9 @@ std::vector<Freed> take_queue(backend::Device& device) noexcept {
 /// Returns the number of scopes that are left.
 int count_scopes(backend::Device& device, int change) {
   const std::lock_guard lock(registry().mutex);
+  int& scopes = registry().devices[&device].scopes;
   scopes_anywhere += change;
-  return registry().devices[&device].scopes += change;
+  return scopes += change;
 }
 
 }  // namespace

@@ -217,7 +217,8 @@ void StreamHeap::merge_large() noexcept {
 }
 
 void StreamHeap::put_back_later(Block* block, std::vector<Mark>&& after) {
-  pending.push_back({block, std::move(after)});
+  pending.push_back({block, {}});  // may throw: then `after` is still the caller's
+  pending.back().marks = std::move(after);
 }
 
 void StreamHeap::flush() noexcept {
@@ -250,7 +251,8 @@ void StreamHeap::collect(bool all) {
         ++waiting;
       }
     }
-  } catch (const Error&) {  // a device that is lost reaches no marks: what is pending stays so
+  } catch (
+      const std::exception&) {  // a device that is lost reaches no marks: what is pending stays so
   }
   if (kept == at) return;
   const auto moved = std::move(pending.begin() + static_cast<std::ptrdiff_t>(at), pending.end(),
@@ -258,9 +260,9 @@ void StreamHeap::collect(bool all) {
   pending.erase(moved, pending.end());
 }
 
-std::size_t StreamHeap::largest_free() const {
+std::size_t StreamHeap::largest_free() {
+  merge_large();
   std::size_t most = free.largest();
-  if (last_large_) most = std::max(most, last_large_->bytes);
   for (const Block* list : cache_) {
     if (list) most = std::max(most, list->bytes);
   }

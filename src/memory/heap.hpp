@@ -140,17 +140,20 @@ struct StreamHeap {
   /// All that another heap has moves here. Throws std::bad_alloc, before anything has moved.
   void adopt(StreamHeap& other);
 
-  /// Of a live block of this heap, at once or after the marks; `marks` may be empty.
+  /// A live block of this heap is free at once.
   void put_back(Block* block) noexcept {
     account_free(block->bytes);
     make_free(block);
   }
+  /// A block whose free has begun is free when the marks are reached. Throws std::bad_alloc, and
+  /// leaves `after` alone then.
   void put_back_later(Block* block, std::vector<Mark>&& after);
-  /// A live block that is being freed, so that it cannot be freed again.
+  /// A live block is being freed: it cannot be freed again, and does not count as in use.
   void begin_free(Block* block) noexcept {
     block->state = BlockState::pending;
     account_free(block->bytes);
   }
+  /// The end of a free that has begun.
   void make_free(Block* block) noexcept;
 
   /// Merges what is cached.
@@ -158,7 +161,7 @@ struct StreamHeap {
   /// Frees pending blocks whose marks are reached. Errors of the device end it.
   void collect(bool all);
 
-  std::size_t largest_free() const;
+  std::size_t largest_free();
   void publish() noexcept;
 
   Tlsf free;

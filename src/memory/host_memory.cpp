@@ -14,6 +14,7 @@
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
 #include "memory/pool_state.hpp"
+#include "memory/stream_order.hpp"
 
 namespace quarry::detail {
 namespace {
@@ -85,7 +86,11 @@ std::shared_ptr<Buffer> seen_by_kernels(std::shared_ptr<Buffer> block) {
   void* const seen = block->device().backend().device_pointer(block->data());
   if (seen == block->data()) return block;
   const auto tell = [block](Buffer* alias) noexcept {
-    for (const Stream& stream : alias->other_streams()) block->used_on(stream);
+    try {
+      for (const Stream& stream : alias->last_streams()) block->used_on(stream);
+    } catch (const std::bad_alloc&) {  // no memory to remember them
+      memory::wait_quietly(alias->stream(), alias->last_streams());
+    }
     delete alias;
   };
   return {new Buffer(seen, block->bytes(), block->stream(), nullptr, block->space()), tell};

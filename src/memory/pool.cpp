@@ -116,8 +116,8 @@ Pool::State::Heap& Pool::State::open_heap(detail::StreamState& stream) {
     at = heaps_.end() - 1;
   }
   Heap& heap = **at;
+  heap.done.reserve(1);  // before anything has changed
   stream.attach(this, &heap, &State::stream_ends);
-  heap.done.reserve(1);
   heap.is_open = true;
   heap.stream = &stream;
   return heap;

@@ -136,6 +136,12 @@ void Pool::State::collect_pending() {
   std::vector<memory::Pending> waiting;
   {
     const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (const auto& heap : heaps_) {
+      const std::lock_guard heap_lock(heap->mutex);
+      count += heap->pending.size();
+    }
+    waiting.reserve(count);  // none is added without the pool's lock
     for (const auto& heap : heaps_) {
       const std::lock_guard heap_lock(heap->mutex);
       std::move(heap->pending.begin(), heap->pending.end(), std::back_inserter(waiting));
@@ -213,6 +219,9 @@ Pool::State::~State() {
     const std::lock_guard attachments(detail::StreamState::attachments_mutex());
     const std::lock_guard lock(mutex_);
     for (const auto& heap : heaps_) {
+      if (heap->stream) heap->stream->detach(this);
+    }
+    for (const auto& heap : heaps_) {
       const std::lock_guard heap_lock(heap->mutex);
       for (memory::Pending& one : heap->pending) {
         detached.marks.insert(detached.marks.end(), one.marks.begin(), one.marks.end());
@@ -220,7 +229,6 @@ Pool::State::~State() {
       }
       heap->pending.clear();
       if (heap->is_open) detach_chunks(*heap, detached);
-      if (heap->stream) heap->stream->detach(this);
     }
   } catch (const std::bad_alloc&) {  // what is left is leaked rather than freed too early
   }

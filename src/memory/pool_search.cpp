@@ -72,8 +72,8 @@ Block* Pool::State::take_from(Heap& other, Heap& own, const Request& request,
       if (!behind_its_work) return nullptr;
       memory::wait_behind(*own.stream, other.done);
     }
-    marks.give(other.done);
     own.adopt(other);
+    marks.give(other.done);
     other.is_open = false;
     return own.take_harder(request, behind_its_work);
   }
@@ -91,7 +91,9 @@ Block* Pool::State::take_from(Heap& other, Heap& own, const Request& request,
   const bool is_whole = fit && fit->is_whole_chunk();
   if (!is_whole && !behind_its_work && !own.may_borrow(request)) return nullptr;
   if (!is_idle || behind_its_work) {
-    std::vector<Mark> mark{marks.record(donor)};
+    std::vector<Mark> mark;
+    mark.reserve(1);
+    mark.push_back(marks.record(donor));
     memory::wait_behind(*own.stream, mark);
     marks.give(mark);
   }

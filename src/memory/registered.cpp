@@ -76,7 +76,7 @@ struct Release {
   std::byte* data;
   void operator()(Buffer* buffer) const noexcept {
     HostRegistry::instance().remove_range(data, buffer);
-    memory::wait_for_users(buffer->stream(), buffer->other_streams());
+    memory::wait_for_users(buffer->stream(), buffer->last_streams());
     delete buffer;
   }
 };

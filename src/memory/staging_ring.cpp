@@ -49,6 +49,7 @@ std::optional<Slot> Ring::take(std::size_t bytes, bool may_wait) {
   while (true) {
     if (!free_.empty() && device_.query(free_.front().event)) break;
     if (count_ < most_slots()) {
+      free_.reserve(count_ + 1);  // so that a release needs no memory
       ++count_;
       lock.unlock();
       if (auto slot = grow(bytes)) return slot;
@@ -61,8 +62,8 @@ std::optional<Slot> Ring::take(std::size_t bytes, bool may_wait) {
     if (!free_.empty()) break;
     released_.wait(lock);
   }
-  Slot slot = free_.front();
-  free_.pop_front();
+  const Slot slot = free_.front();
+  free_.erase(free_.begin());
   lock.unlock();
   return fitting(slot, bytes);
 }
@@ -129,17 +130,20 @@ void Ring::destroy(const Slot& slot) noexcept {
 }
 
 void Ring::trim() noexcept {
-  std::deque<Slot> dead;
   std::optional<Stream> up, down;
-  {
-    const std::lock_guard lock(mutex_);
-    dead.swap(free_);
-    up.swap(up_);
-    down.swap(down_);
-    count_ -= dead.size();
+  std::unique_lock lock(mutex_);
+  up.swap(up_);
+  down.swap(down_);
+  while (!free_.empty()) {  // one by one, since a copy of the list would take memory
+    const Slot slot = free_.back();
+    free_.pop_back();
+    --count_;
+    lock.unlock();
+    destroy(slot);
+    lock.lock();
   }
+  lock.unlock();
   released_.notify_all();
-  for (const Slot& slot : dead) destroy(slot);
 }
 
 std::size_t Ring::slots() const {

@@ -4,10 +4,10 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "backend/backend.hpp"
 
@@ -61,8 +61,8 @@ class Ring {
   const Load load_;
   mutable std::mutex mutex_;
   std::condition_variable released_;
-  std::deque<Slot> free_;  ///< the one that was released first comes first
-  std::size_t count_ = 0;  ///< all slots, held ones too
+  std::vector<Slot> free_;  ///< the one that was released first comes first
+  std::size_t count_ = 0;   ///< all slots, held ones too
   std::optional<Stream> up_, down_;
 };
 
