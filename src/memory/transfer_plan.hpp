@@ -28,7 +28,7 @@ struct TransferThresholds {
   std::size_t threads = 1;  ///< of copies of long runs, the calling one included
   std::size_t strided_threads = 1;
   std::size_t strided_bytes = std::size_t{1} << 20;  ///< of a chunk of short runs
-  /// Uploads up to this much are stored past the cache, by five eighths of the threads.
+  /// Uploads up to this much are stored past the cache; of more than a chunk by fewer threads.
   std::size_t uncached_bytes = std::size_t{128} << 20;
   std::size_t uncached_strided_bytes = std::size_t{96} << 20;  ///< the same, of short runs
   /// Page-locked rows of at least this much are copied by the GPU straight from where they lie.
