@@ -188,6 +188,7 @@ TEST(ArrayRows, FreeWaitsForTheCopiesInAllStreams) {
   array.free();
   EXPECT_TRUE(s.is_done());
   opener.join();
+  s.synchronize();  // lets go of the gate's callback
   EXPECT_EQ(contents(copied), Bytes(64, 7));
 }
 
