@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <quarry/base/array_descriptor.hpp>
 #include <quarry/kernels/program.hpp>
 
 #include "backend/words.hpp"
@@ -63,12 +64,13 @@ struct Piece {
   std::size_t bytes;
 };
 
-/// One side of a block copy, field by field as the driver's CUDA_MEMCPY3D has them.
-enum class SideKind { host, device, unified };
+/// One side of a block copy, field by field as the driver's CUDA_MEMCPY3D has them; pitch and
+/// height of an array are those of its rows without gaps.
+enum class SideKind { host, device, unified, array };
 class Device;
 struct BlockSide {
   SideKind kind = SideKind::host;
-  void* address = nullptr;
+  void* address = nullptr;  ///< of an array the handle
   std::size_t x_in_bytes = 0, y = 0, z = 0, lod = 0, pitch = 0, height = 0;
   Device* device = nullptr;  ///< of a peer copy; nullptr is the device that is called
 };
@@ -197,6 +199,12 @@ class Device {
   /// memory that is not managed, and on a GPU without the attribute CONCURRENT_MANAGED_ACCESS.
   virtual void prefetch(void* memory, std::size_t bytes, const Device& to, Stream stream) = 0;
   virtual void advise(void* memory, std::size_t bytes, Advice advice, const Device& about) = 0;
+
+  /// The handle of a CUDA array, on the CPU device the address of its rows without gaps; nullptr
+  /// when there is no memory for it. Throws LogicError, with the descriptor, where the driver
+  /// refuses it.
+  virtual void* create_array(const ArrayDescriptor& descriptor) = 0;
+  virtual void destroy_array(void* array) noexcept = 0;  ///< no work may use it any more
 
   virtual PointerInfo pointer_info(const void* address) = 0;
   virtual void enable_peer_access(Device& other) = 0;   ///< no error when it is enabled

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/memory/allocation.hpp>
-#include <quarry/memory/pool.hpp>
 #include <quarry/memory/upstream.hpp>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "memory/deferred.hpp"
 #include "memory/raw_address.hpp"
 #include "memory/report.hpp"
+#include "memory/second_attempt.hpp"
 
 namespace quarry {
 
@@ -79,17 +79,6 @@ void DeviceAllocation::free() {
 
 namespace {
 
-template <class F>
-auto with_second_attempt(const Device& device, F&& allocate) {
-  try {
-    return allocate();
-  } catch (const MemoryError&) {
-    trim_pool(device);
-    memory::free_deferred(device.backend());
-    return allocate();
-  }
-}
-
 DeviceAllocation allocate_pitched(const Device& device, std::size_t width, std::size_t height,
                                   unsigned access_size, std::size_t& pitch) {
   const auto got = device.backend().allocate_pitched(width, height, access_size);
@@ -112,7 +101,7 @@ DeviceAllocation allocate_pitched(const Device& device, std::size_t width, std::
 
 DeviceAllocation mem_alloc(std::size_t bytes, const Device& device) {
   const Stream home = default_stream(device);
-  return with_second_attempt(device, [&] {
+  return memory::with_second_attempt(device, [&] {
     return DeviceAllocation(Buffer::allocate(bytes, home, device_resource(device)));
   });
 }
@@ -128,7 +117,7 @@ PitchedAllocation mem_alloc_pitch(std::size_t width, std::size_t height, unsigne
     pitched.allocation = mem_alloc(0, device);
     return pitched;
   }
-  pitched.allocation = with_second_attempt(
+  pitched.allocation = memory::with_second_attempt(
       device, [&] { return allocate_pitched(device, width, height, access_size, pitched.pitch); });
   return pitched;
 }

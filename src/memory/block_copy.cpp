@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <quarry/memory/block_copy.hpp>
+#include "memory/block_copy.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "memory/array_state.hpp"
 #include "memory/raw_address.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
+namespace memory {
 namespace {
 
-using detail::CopySide, detail::DeviceSide, detail::HostSide, detail::UnifiedSide;
-using memory::size_product, memory::size_sum;
-
-struct Box {
-  std::size_t width, height, depth;
-};
-
-/// Where the box begins in a block, and the block's rows and planes.
-struct Place {
-  std::size_t x, y, z, lod, pitch, height;
-};
-
-/// One side of a copy under way: `name` is "Memcpy3D: the source", for errors.
-struct Side {
-  std::string name;
-  const CopySide& memory;
-  Place place;
-  std::optional<Device> device = std::nullopt;
-};
+using detail::ArraySide, detail::CopySide, detail::DeviceSide, detail::HostSide,
+    detail::UnifiedSide;
 
 const DevicePtr* device_memory(const CopySide& side) {
   if (const auto* device = std::get_if<DeviceSide>(&side)) return &device->memory;
@@ -41,12 +26,52 @@ std::span<std::byte> host_memory(const CopySide& side) {
   return std::get<std::span<std::byte>>(std::get<UnifiedSide>(side).memory);
 }
 
+/// Keeps a CUDA array alive until the copy is queued.
+void find_array(BoxSide& side) {
+  const auto* found = std::get_if<ArraySide>(&side.memory);
+  if (!found) return;
+  side.array = found->memory.lock();
+  require<LogicError>(side.array != nullptr,
+                      [&] { return side.name + " is a CUDA array that has been freed"; });
+  side.device = side.array->buffer.device();
+}
+
+void require_elements(const BoxSide& side, const char* what, std::size_t bytes) {
+  const std::size_t size = side.array->descriptor.element_bytes();
+  require<LogicError>(bytes % size == 0, [&] {
+    return fmt::format("{}: {} of {} bytes, but the elements of the CUDA array have {}", side.name,
+                       what, bytes, size);
+  });
+}
+
+void require_in_array(const BoxSide& side, const char* what, std::size_t first, std::size_t count,
+                      std::size_t extent) {
+  require<LogicError>(first <= extent && count <= extent - first, [&] {
+    return fmt::format("{} is a CUDA array of {}: {} {} from {} on leave its {}", side.name,
+                       to_string(side.array->descriptor), count, what, first, extent);
+  });
+}
+
+/// An array has rows and planes of its own.
+void complete_array(BoxSide& side, const Box& box) {
+  Place& p = side.place;
+  const ArrayDescriptor& d = side.array->descriptor;
+  p.pitch = d.row_bytes();
+  p.height = d.rows();
+  require_elements(side, "an offset", p.x);
+  require_elements(side, "a width", box.width);
+  require_in_array(side, "bytes", p.x, box.width, p.pitch);
+  require_in_array(side, "rows", p.y, box.height, p.height);
+  require_in_array(side, "planes", p.z, box.depth, d.planes());
+}
+
 /// The rows and planes as the driver wants them: where there is only one, its size does not matter.
-void complete(Side& side, const Box& box) {
+void complete(BoxSide& side, const Box& box) {
   Place& p = side.place;
   require<LogicError>(p.lod == 0, [&] {
     return fmt::format("{} has level of detail {}; memory has 0 alone", side.name, p.lod);
   });
+  if (side.array) return complete_array(side, box);
   const std::size_t row_end = size_sum(p.x, box.width), plane_end = size_sum(p.y, box.height);
   if (p.pitch == 0) p.pitch = box.width;
   if (p.height == 0) p.height = box.height;
@@ -69,7 +94,7 @@ std::size_t extent(const Place& p, const Box& box) {
   return size_sum(full, size_sum(p.x, box.width));
 }
 
-void require_unified(const Side& side, std::span<const std::byte> memory, const Device& device) {
+void require_unified(const BoxSide& side, std::span<const std::byte> memory, const Device& device) {
   if (device.is_cpu()) return;
   require<LogicError>(pointer_info(memory.data(), device).kind != PointerKind::pageable, [&] {
     return fmt::format("{} was given as unified memory, but {} is {}", side.name,
@@ -77,7 +102,15 @@ void require_unified(const Side& side, std::span<const std::byte> memory, const 
   });
 }
 
-void require_memory(const Side& side, const Box& box, const Device& device) {
+void require_array(const BoxSide& side, const Device& device) {
+  const Device of_array = side.array->buffer.device();
+  require<LogicError>(of_array.is_cpu() == device.is_cpu(), [&] {
+    return fmt::format("{} is a CUDA array of {}, the copy is for {}", side.name,
+                       to_string(of_array), to_string(device));
+  });
+}
+
+void require_memory(const BoxSide& side, const Box& box, const Device& device) {
   const std::size_t bytes = extent(side.place, box);
   if (const DevicePtr* p = device_memory(side.memory)) {
     return memory::require_device_memory(side.name.c_str(), *p, bytes, device);
@@ -91,54 +124,75 @@ void require_memory(const Side& side, const Box& box, const Device& device) {
   memory::require_host_memory(side.name.c_str(), host.first(bytes), device);
 }
 
-void used_on(const CopySide& side, const Stream& stream) {
-  if (const DevicePtr* p = device_memory(side)) return memory::used_on(*p, stream);
-  memory::used_on(host_memory(side), stream);
+void used_on(const BoxSide& side, const Stream& stream) {
+  if (side.array) return side.array->buffer.used_on(stream);
+  if (const DevicePtr* p = device_memory(side.memory)) return memory::used_on(*p, stream);
+  memory::used_on(host_memory(side.memory), stream);
 }
 
-backend::BlockSide side_of(const Side& side) {
-  backend::BlockSide s{.x_in_bytes = side.place.x,
-                       .y = side.place.y,
-                       .z = side.place.z,
-                       .pitch = side.place.pitch,
-                       .height = side.place.height};
-  s.kind = static_cast<backend::SideKind>(side.memory.index() - 1);
-  if (const DevicePtr* p = device_memory(side.memory)) {
-    s.address = p->get();
-    const auto buffer = p->buffer();
-    if (side.device) {
-      s.device = &side.device->backend();
-    } else if (buffer) {
-      s.device = &buffer->device().backend();
-    }
-  } else {
-    s.address = host_memory(side.memory).data();
-  }
-  return s;
+void* address_of(const BoxSide& side) {
+  if (side.array) return side.array->buffer.data();
+  const DevicePtr* const p = device_memory(side.memory);
+  return p ? p->get() : host_memory(side.memory).data();
+}
+
+std::optional<Device> device_of(const BoxSide& side) {
+  if (side.device) return side.device;
+  const DevicePtr* const p = device_memory(side.memory);
+  const auto buffer = p ? p->buffer() : nullptr;
+  return buffer ? std::optional(buffer->device()) : std::nullopt;
 }
 
 /// That of the destination or of the source, whichever is known, else the current one.
-Device device_of(const Side& to, const Side& from) {
-  for (const Side* side : {&to, &from}) {
-    if (side->device) return *side->device;
-    const DevicePtr* p = device_memory(side->memory);
-    if (const auto buffer = p ? p->buffer() : nullptr) return buffer->device();
+Device device_of(const BoxSide& to, const BoxSide& from) {
+  for (const BoxSide* side : {&to, &from}) {
+    if (const auto device = device_of(*side)) return *device;
   }
   return {};
 }
 
-void run(Side to, Side from, const Box& box, const Stream* stream, bool unaligned) {
-  for (Side* side : {&to, &from}) {
+backend::BlockSide side_of(const BoxSide& side) {
+  backend::BlockSide s{.kind = static_cast<backend::SideKind>(side.memory.index() - 1),
+                       .address = address_of(side),
+                       .x_in_bytes = side.place.x,
+                       .y = side.place.y,
+                       .z = side.place.z,
+                       .pitch = side.place.pitch,
+                       .height = side.place.height};
+  const bool is_on_host = !side.array && !device_memory(side.memory);
+  if (const auto device = device_of(side); device && !is_on_host) s.device = &device->backend();
+  return s;
+}
+
+void require_same_elements(const BoxSide& to, const BoxSide& from) {
+  if (!to.array || !from.array) return;
+  const ArrayDescriptor &a = to.array->descriptor, &b = from.array->descriptor;
+  require<LogicError>(a.element_bytes() == b.element_bytes(), [&] {
+    return fmt::format("{} is a CUDA array of {}, the source of {}: their elements differ in size",
+                       to.name, to_string(a), to_string(b));
+  });
+}
+
+}  // namespace
+
+void copy_box(BoxSide to, BoxSide from, const Box& box, const Stream* stream, bool unaligned) {
+  for (BoxSide* side : {&to, &from}) {
     require<LogicError>(side->memory.index() != 0, [&] { return side->name + " was not set"; });
+    find_array(*side);
   }
   if (box.width == 0 || box.height == 0 || box.depth == 0) return;
   const Stream in = stream ? *stream : default_stream(device_of(to, from));
-  for (Side* side : {&to, &from}) {
+  for (BoxSide* side : {&to, &from}) {
     complete(*side, box);
-    require_memory(*side, box, side->device.value_or(in.device()));
+    if (side->array) {
+      require_array(*side, in.device());
+    } else {
+      require_memory(*side, box, side->device.value_or(in.device()));
+    }
   }
-  used_on(to.memory, in);
-  used_on(from.memory, in);
+  require_same_elements(to, from);
+  used_on(to, in);
+  used_on(from, in);
   in.device().backend().copy_block({.to = side_of(to),
                                     .from = side_of(from),
                                     .width_in_bytes = box.width,
@@ -148,9 +202,16 @@ void run(Side to, Side from, const Box& box, const Stream* stream, bool unaligne
                                    in.state().native, !stream);
 }
 
+}  // namespace memory
+
+namespace {
+
+using detail::CopySide;
+
 void run_2d(const Memcpy2D& c, const CopySide& dst, const CopySide& src, const Stream* stream,
             bool unaligned) {
-  run({"Memcpy2D: the destination", dst, {c.dst_x_in_bytes, c.dst_y, 0, 0, c.dst_pitch, 0}},
+  memory::copy_box(
+      {"Memcpy2D: the destination", dst, {c.dst_x_in_bytes, c.dst_y, 0, 0, c.dst_pitch, 0}},
       {"Memcpy2D: the source", src, {c.src_x_in_bytes, c.src_y, 0, 0, c.src_pitch, 0}},
       {c.width_in_bytes, c.height, 1}, stream, unaligned);
 }
@@ -162,11 +223,11 @@ void Memcpy2D::operator()(const Stream& stream) const { run_2d(*this, dst_, src_
 
 void Memcpy3D::run(const Stream* stream, const std::optional<Device>& src_device,
                    const std::optional<Device>& dst_device) const {
-  const Place to{dst_x_in_bytes, dst_y, dst_z, dst_lod, dst_pitch, dst_height};
-  const Place from{src_x_in_bytes, src_y, src_z, src_lod, src_pitch, src_height};
-  quarry::run({"Memcpy3D: the destination", dst_, to, dst_device},
-              {"Memcpy3D: the source", src_, from, src_device}, {width_in_bytes, height, depth},
-              stream, false);
+  const memory::Place to{dst_x_in_bytes, dst_y, dst_z, dst_lod, dst_pitch, dst_height};
+  const memory::Place from{src_x_in_bytes, src_y, src_z, src_lod, src_pitch, src_height};
+  memory::copy_box({"Memcpy3D: the destination", dst_, to, dst_device},
+                   {"Memcpy3D: the source", src_, from, src_device},
+                   {width_in_bytes, height, depth}, stream, false);
 }
 void Memcpy3D::operator()() const { run(nullptr, std::nullopt, std::nullopt); }
 void Memcpy3D::operator()(const Stream& stream) const { run(&stream, std::nullopt, std::nullopt); }

@@ -57,6 +57,26 @@ int main() {
   qy::memcpy_dtoh(row, block + static_cast<std::ptrdiff_t>(pitch));
   CHECK(row[0] == 7 && row[5] == 12);
 
+  // example-begin array
+  qy::CudaArray plane(
+      {.width = 3, .height = 2, .dtype = qy::dtype_of<std::uint8_t>, .num_channels = 2});
+  qy::Memcpy2D into;
+  into.set_src_device(block);
+  into.set_dst_array(plane);
+  into.src_pitch = pitch;
+  into.width_in_bytes = 6;  // the elements have 2 bytes
+  into.height = 2;
+  into();
+  // example-end
+  std::vector<std::uint8_t> stored(12);
+  qy::Memcpy2D out_of;
+  out_of.set_src_array(plane);
+  out_of.set_dst_host(stored);
+  out_of.width_in_bytes = 6;
+  out_of.height = 2;
+  out_of();
+  CHECK(stored == image);
+
   // example-begin pool
   qy::DeviceMemoryPool pool;
   auto allocation = pool.allocate(1000);

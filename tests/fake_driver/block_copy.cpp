@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include "array.hpp"
 #include "copy.hpp"
 #include "entry.hpp"
 #include "state.hpp"
@@ -16,6 +17,7 @@ struct Corner {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
+  CUarray array;
   std::size_t x = 0, y = 0, z = 0, pitch = 0, height = 0;
   CUcontext context = nullptr;
 };
@@ -26,7 +28,42 @@ struct Extent {
 
 bool is_known(CUmemorytype type) {
   return type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_DEVICE ||
-         type == CU_MEMORYTYPE_UNIFIED;
+         type == CU_MEMORYTYPE_UNIFIED || type == CU_MEMORYTYPE_ARRAY;
+}
+
+bool is_within(std::size_t first, std::size_t count, std::size_t extent) {
+  return first <= extent && count <= extent - first;
+}
+
+/// The box is one of whole elements within the array; only copies between devices, which have
+/// contexts, may have an array of another one.
+CUresult check_array(const Corner& c, const Extent& e, const Array& array) {
+  const std::size_t size = array.element_bytes();
+  const bool is_here = c.context || array.device == current_device();
+  const bool fits =
+      c.x % size == 0 && e.width % size == 0 && is_within(c.x, e.width, array.row_bytes()) &&
+      is_within(c.y, e.rows, array.rows()) && is_within(c.z, e.slices, array.planes());
+  return is_here && fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/// Puts the memory of the arrays in their place.
+CUresult open_arrays(Corner& to, Corner& from, const Extent& e) {
+  std::size_t sizes[2] = {0, 0};
+  for (Corner* c : {&to, &from}) {
+    if (c->type != CU_MEMORYTYPE_ARRAY) continue;
+    if (!c->array) return CUDA_ERROR_INVALID_VALUE;
+    const auto array = find_array(c->array);
+    if (!array) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult result = check_array(*c, e, *array)) return result;
+    sizes[c == &to] = array->element_bytes();
+    c->type = CU_MEMORYTYPE_DEVICE;
+    c->device = array->memory;
+    c->pitch = array->pitch();
+    c->height = array->rows();
+    c->context = nullptr;
+  }
+  const bool differ = sizes[0] != 0 && sizes[1] != 0 && sizes[0] != sizes[1];
+  return differ ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 /// A pitch or height of 0 says that rows or slices lie without gaps.
@@ -54,9 +91,9 @@ Side side_of(const Corner& c) {
   return side;
 }
 
-CUresult copy_corners(const Corner& to, const Corner& from, const Extent& e, CUstream stream,
-                      bool waits) {
+CUresult copy_corners(Corner to, Corner from, const Extent& e, CUstream stream, bool waits) {
   if (const CUresult result = enter()) return result;
+  if (const CUresult result = open_arrays(to, from, e)) return result;
   if (!is_valid(to, e) || !is_valid(from, e)) return CUDA_ERROR_INVALID_VALUE;
   Box box{side_of(without_gaps(to, e)), side_of(without_gaps(from, e)), e.width, e.rows, e.slices};
   for (const auto& [side, corner] : {std::pair{&box.to, &to}, {&box.from, &from}}) {
@@ -72,6 +109,7 @@ Corner source(const C& c) {
   return {.type = c.srcMemoryType,
           .host = c.srcHost,
           .device = c.srcDevice,
+          .array = c.srcArray,
           .x = c.srcXInBytes,
           .y = c.srcY,
           .pitch = c.srcPitch};
@@ -81,6 +119,7 @@ Corner target(const C& c) {
   return {.type = c.dstMemoryType,
           .host = c.dstHost,
           .device = c.dstDevice,
+          .array = c.dstArray,
           .x = c.dstXInBytes,
           .y = c.dstY,
           .pitch = c.dstPitch};

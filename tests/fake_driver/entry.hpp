@@ -70,6 +70,10 @@ CUresult pool_get(CUmemoryPool pool, CUmemPool_attribute attribute, void* value)
 CUresult pool_allocate(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream stream);
 CUresult pool_free(CUdeviceptr address, CUstream stream);
 
+CUresult array_create(CUarray* out, const CUDA_ARRAY3D_DESCRIPTOR* wanted);
+CUresult array_describe(CUDA_ARRAY3D_DESCRIPTOR* out, CUarray array);
+CUresult array_destroy(CUarray array);
+
 CUresult ipc_export_memory(CUipcMemHandle* handle, CUdeviceptr address);
 CUresult ipc_open_memory(CUdeviceptr* out, CUipcMemHandle handle, unsigned flags);
 CUresult ipc_close_memory(CUdeviceptr address);

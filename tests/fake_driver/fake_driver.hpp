@@ -66,12 +66,13 @@ struct Statistics {
 /// What has been made and not destroyed.
 struct Live {
   std::size_t streams = 0, events = 0, modules = 0;
-  /// Of cuMemAlloc and cuMemAllocPitch; bytes with what pools have reserved.
+  /// Of cuMemAlloc, cuMemAllocPitch and arrays; bytes with what pools have reserved.
   std::size_t device_blocks = 0, device_bytes = 0;
   std::size_t host_blocks = 0, host_bytes = 0;  ///< of cuMemHostAlloc
   std::size_t registrations = 0, managed_blocks = 0;
   std::size_t pools = 0, pool_blocks = 0;
   std::size_t imported = 0;  ///< other processes' blocks that are open
+  std::size_t arrays = 0;
   bool operator==(const Live&) const = default;
 };
 

@@ -97,6 +97,7 @@ void set_machine(const Machine& machine) {
   s.per_thread.clear();
   s.events.clear();
   s.modules.clear();
+  s.arrays.clear();
   s.pools.clear();
   for (int device = 0; device < s.memory.devices(); ++device) s.imports.forget(device);
   s.memory.set_devices(capacities);
@@ -134,7 +135,8 @@ Live live() {
             .managed_blocks = s.memory.usage(BlockKind::managed).blocks,
             .pools = s.pools.pools(),
             .pool_blocks = s.pools.blocks(),
-            .imported = s.memory.usage(BlockKind::imported).blocks};
+            .imported = s.memory.usage(BlockKind::imported).blocks,
+            .arrays = s.arrays.size()};
   for (int device = 0; device < s.memory.devices(); ++device) {
     const Memory::Usage used = s.memory.usage(device);
     live.device_blocks += used.blocks;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "array.hpp"
 #include "fake_driver.hpp"
 #include "ipc.hpp"
 #include "memory.hpp"
@@ -52,6 +53,7 @@ struct State {
   std::map<std::pair<int, std::thread::id>, std::shared_ptr<Queue>> per_thread;
   std::map<const void*, std::unique_ptr<Event>> events;
   std::map<const void*, std::unique_ptr<Module>> modules;
+  std::map<const void*, std::unique_ptr<Array>> arrays;
   std::string last_kernel;
   Statistics statistics;
 

@@ -46,6 +46,8 @@ void add_memory(DriverTable& t) {
   t.MemPoolCreate = pool_create, t.MemPoolDestroy = pool_destroy, t.MemPoolTrimTo = pool_trim;
   t.MemPoolSetAttribute = pool_set, t.MemPoolGetAttribute = pool_get;
   t.MemAllocFromPoolAsync = pool_allocate, t.MemFreeAsync = pool_free;
+  t.Array3DCreate = array_create, t.Array3DGetDescriptor = array_describe;
+  t.ArrayDestroy = array_destroy;
   t.IpcGetMemHandle = ipc_export_memory, t.IpcOpenMemHandle = ipc_open_memory;
   t.IpcCloseMemHandle = ipc_close_memory;
   t.IpcGetEventHandle = ipc_export_event, t.IpcOpenEventHandle = ipc_open_event;

@@ -89,6 +89,7 @@ class Handles : public testing::Environment {
     EXPECT_LE(live.device_blocks, allowed.device_blocks) << "blocks that nobody has freed";
     EXPECT_LE(live.pool_blocks, allowed.pool_blocks) << "blocks of the driver's pools";
     EXPECT_LE(live.registrations, allowed.registrations) << "host memory that is still registered";
+    EXPECT_LE(live.arrays, allowed.arrays) << "CUDA arrays that nobody has destroyed";
     EXPECT_LE(live.imported, allowed.imported) << "memory of other processes that is still open";
     EXPECT_LE(live.streams, allowed.streams) << "streams that nobody has destroyed";
     EXPECT_LE(live.events, allowed.events) << "events that nobody has destroyed";

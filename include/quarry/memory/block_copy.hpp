@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/memory/memcpy.hpp>
+#include <quarry/memory/cuda_array.hpp>
 
 #include <ranges>
 #include <type_traits>
@@ -13,6 +13,10 @@
 /// a side that was not set, and for host memory given as device memory or the reverse. Memory is
 /// not kept alive, but what has been freed is noticed if a side was set from an array or an
 /// allocation on the device.
+///
+/// A side that is a CUDA array has the extents of the array, with its layers as planes: its pitch,
+/// height and context are ignored. `x_in_bytes` and `width_in_bytes` are multiples of the size of
+/// its elements, which two arrays have in common.
 namespace quarry {
 
 namespace detail {
@@ -34,7 +38,10 @@ struct DeviceSide {
 struct UnifiedSide {  ///< managed memory, seen from the host or from the device
   std::variant<std::span<std::byte>, DevicePtr> memory;
 };
-using CopySide = std::variant<std::monostate, HostSide, DeviceSide, UnifiedSide>;
+struct ArraySide {
+  std::weak_ptr<ArrayState> memory;
+};
+using CopySide = std::variant<std::monostate, HostSide, DeviceSide, UnifiedSide, ArraySide>;
 
 /// The sides of a block copy. Host memory is one contiguous block.
 class CopySides {
@@ -49,6 +56,7 @@ class CopySides {
     src_ = UnifiedSide{host_bytes(from)};
   }
   void set_src_unified(const DevicePtr& from) { src_ = UnifiedSide{from}; }
+  void set_src_array(const CudaArray& from) { src_ = ArraySide{from.state()}; }
 
   template <LastingWritableHostArray H>
   void set_dst_host(H&& to) {
@@ -60,6 +68,7 @@ class CopySides {
     dst_ = UnifiedSide{host_bytes(to)};
   }
   void set_dst_unified(const DevicePtr& to) { dst_ = UnifiedSide{to}; }
+  void set_dst_array(const CudaArray& to) { dst_ = ArraySide{to.state()}; }
 
  protected:
   CopySide src_, dst_;
@@ -81,7 +90,7 @@ class Memcpy2D : public detail::CopySides {
   void operator()(const Stream& stream) const;
 };
 
-/// Copies nothing while width_in_bytes, height or depth is 0. `lod` must be 0 for memory.
+/// Copies nothing while width_in_bytes, height or depth is 0. `lod` must be 0.
 class Memcpy3D : public detail::CopySides {
  public:
   std::size_t src_x_in_bytes = 0, src_y = 0, src_z = 0, src_lod = 0, src_pitch = 0, src_height = 0;
@@ -96,8 +105,8 @@ class Memcpy3D : public detail::CopySides {
            const std::optional<Device>& dst_device) const;
 };
 
-/// Between two GPUs. A side whose context was not set is on the device of its memory, if that is
-/// known, else on the current one.
+/// Between two GPUs. A CUDA array is on its own device; another side whose context was not set is
+/// on the device of its memory, if that is known, else on the current one.
 class Memcpy3DPeer : public Memcpy3D {
  public:
   void set_src_context(const Device& device) { src_device_ = device; }

@@ -29,11 +29,14 @@ std::size_t offset(const BlockSide& side) {
   return (side.z * side.height + side.y) * side.pitch + side.x_in_bytes;
 }
 
+bool is_on_device(const BlockSide& side) {
+  return side.kind == SideKind::device || side.kind == SideKind::array;
+}
+
 /// Only a side that is host memory makes a copy wait; unified memory may be that.
 Direction direction(const BlockCopy& copy) {
-  if (copy.to.kind != SideKind::device) return Direction::device_to_host;
-  return copy.from.kind == SideKind::device ? Direction::device_to_device
-                                            : Direction::host_to_device;
+  if (!is_on_device(copy.to)) return Direction::device_to_host;
+  return is_on_device(copy.from) ? Direction::device_to_device : Direction::host_to_device;
 }
 
 }  // namespace

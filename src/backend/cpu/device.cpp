@@ -73,6 +73,11 @@ class CpuDevice final : public Device {
   }
   void advise(void* memory, std::size_t, Advice, const Device&) override { require_memory(memory); }
 
+  void* create_array(const ArrayDescriptor& descriptor) override {
+    return aligned_memory(descriptor.bytes());
+  }
+  void destroy_array(void* array) noexcept override { std::free(array); }
+
   PointerInfo pointer_info(const void* address) override { return known_.info(address); }
   void enable_peer_access(Device& other) override { require_cpu(other, "peer access"); }
   void disable_peer_access(Device& other) override { require_cpu(other, "peer access"); }

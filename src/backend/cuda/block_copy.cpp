@@ -18,28 +18,40 @@ CUmemorytype memory_type(SideKind kind) {
       return CU_MEMORYTYPE_DEVICE;
     case SideKind::unified:
       return CU_MEMORYTYPE_UNIFIED;
+    case SideKind::array:
+      return CU_MEMORYTYPE_ARRAY;
   }
   throw LogicError("no such kind of memory in a block copy");
 }
 
-void set_addresses(auto& c, const BlockCopy& copy) {
-  c.srcMemoryType = memory_type(copy.from.kind);
-  c.dstMemoryType = memory_type(copy.to.kind);
-  if (copy.from.kind == SideKind::host) {
-    c.srcHost = copy.from.address;
+CUarray array(const BlockSide& side) { return static_cast<CUarray>(side.address); }
+
+void set_source(auto& c, const BlockSide& from) {
+  c.srcMemoryType = memory_type(from.kind);
+  if (from.kind == SideKind::host) {
+    c.srcHost = from.address;
+  } else if (from.kind == SideKind::array) {
+    c.srcArray = array(from);
   } else {
-    c.srcDevice = address(copy.from.address);
+    c.srcDevice = address(from.address);
   }
-  if (copy.to.kind == SideKind::host) {
-    c.dstHost = copy.to.address;
+}
+
+void set_target(auto& c, const BlockSide& to) {
+  c.dstMemoryType = memory_type(to.kind);
+  if (to.kind == SideKind::host) {
+    c.dstHost = to.address;
+  } else if (to.kind == SideKind::array) {
+    c.dstArray = array(to);
   } else {
-    c.dstDevice = address(copy.to.address);
+    c.dstDevice = address(to.address);
   }
 }
 
 /// The fields that the driver's 2-D and 3-D structures share.
 void set_plane(auto& c, const BlockCopy& copy) {
-  set_addresses(c, copy);
+  set_source(c, copy.from);
+  set_target(c, copy.to);
   c.srcXInBytes = copy.from.x_in_bytes;
   c.srcY = copy.from.y;
   c.srcPitch = copy.from.pitch;
@@ -61,7 +73,10 @@ void set_space(auto& c, const BlockCopy& copy) {
   c.Depth = copy.depth;
 }
 
+/// Arrays may have planes of which the 2-D structure says nothing.
 bool is_plane(const BlockCopy& c) {
+  const bool has_array = c.to.kind == SideKind::array || c.from.kind == SideKind::array;
+  if (has_array && !c.unaligned) return false;
   return c.depth == 1 && c.to.z == 0 && c.from.z == 0 && c.to.lod == 0 && c.from.lod == 0;
 }
 

@@ -10,8 +10,8 @@
 #include "backend/cuda/kernel.hpp"
 
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
-/// in memory.cpp, peers in peer.cpp, other processes in ipc.cpp, copies in copy.cpp and
-/// block_copy.cpp, fills in fill.cpp, kernels in launch.cpp.
+/// in memory.cpp, CUDA arrays in array.cpp, peers in peer.cpp, other processes in ipc.cpp, copies
+/// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
@@ -45,6 +45,9 @@ class CudaDevice final : public Device {
   void attach_managed(Stream stream, void* memory, Attach attach) override;
   void prefetch(void* memory, std::size_t bytes, const Device& to, Stream stream) override;
   void advise(void* memory, std::size_t bytes, Advice advice, const Device& about) override;
+
+  void* create_array(const ArrayDescriptor& descriptor) override;
+  void destroy_array(void* array) noexcept override;
 
   PointerInfo pointer_info(const void* address) override;
   void enable_peer_access(Device& other) override;

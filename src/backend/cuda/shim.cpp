@@ -20,7 +20,8 @@ enum class Kind {
   registration,
   managed_memory,
   pooled_memory,
-  imported_memory
+  imported_memory,
+  array
 };
 
 struct Handle {
@@ -146,6 +147,14 @@ struct Effect<DriverFunction::MemFreeAsync> {
   static void of(CUdeviceptr memory, CUstream) { drop(Kind::pooled_memory, pointer(memory)); }
 };
 template <>
+struct Effect<DriverFunction::Array3DCreate> {
+  static void of(const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR*) { add(Kind::array, *array); }
+};
+template <>
+struct Effect<DriverFunction::ArrayDestroy> {
+  static void of(CUarray array) { drop(Kind::array, array); }
+};
+template <>
 struct Effect<DriverFunction::IpcOpenMemHandle> {
   static void of(const CUdeviceptr* memory, CUipcMemHandle, unsigned) {
     add(Kind::imported_memory, pointer(*memory));
@@ -235,6 +244,9 @@ void count(LiveHandles& live, const Handle& handle) {
       break;
     case Kind::imported_memory:
       ++live.imported_blocks;
+      break;
+    case Kind::array:
+      ++live.arrays;
       break;
   }
 }

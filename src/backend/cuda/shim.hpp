@@ -28,6 +28,7 @@ struct LiveHandles {
   std::size_t managed_blocks = 0, managed_bytes = 0;
   std::size_t pools = 0, pooled_blocks = 0, pooled_bytes = 0;
   std::size_t imported_blocks = 0;  ///< memory of other processes
+  std::size_t arrays = 0;           ///< CUDA arrays
   bool operator==(const LiveHandles&) const = default;
 };
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/base/array_descriptor.hpp>
+#include <quarry/memory/memcpy.hpp>
+
+#include <memory>
+
+/// CUDA arrays, and copies of bytes to and from one-dimensional ones. Those of two and three
+/// dimensions are sides of the copies of block_copy.hpp.
+namespace quarry {
+
+namespace detail {
+struct ArrayState;
+}
+
+/// Owns a CUDA array, whose elements lie in an order that the driver alone knows; on the CPU device
+/// plain memory, in rows without gaps. Elements are uninitialised.
+class CudaArray {
+ public:
+  /// Throws LogicError, with the descriptor, for one that no device has and for extents beyond the
+  /// device's; MemoryError if there is no memory, after the device's pool has given back what it
+  /// caches.
+  explicit CudaArray(const ArrayDescriptor& descriptor, const Device& device = {});
+
+  /// Destroys the array, as the destructor does; nothing happens the second time. Waits on the host
+  /// for the copies that were queued with the array; the driver makes no promise for other work, of
+  /// kernels that were given handle(): wait for that before. What is asked of the array afterwards
+  /// throws LogicError, copies that were set up with it too.
+  void free() noexcept { state_.reset(); }
+
+  const ArrayDescriptor& descriptor() const;
+  Device device() const;
+  /// The CUarray; on the CPU device the address of the first element.
+  void* handle() const;
+
+  CudaArray(CudaArray&&) noexcept = default;
+  CudaArray& operator=(CudaArray&&) noexcept = default;
+  CudaArray(const CudaArray&) = delete;
+  CudaArray& operator=(const CudaArray&) = delete;
+  ~CudaArray() = default;
+
+  /// For the copies.
+  const std::shared_ptr<detail::ArrayState>& state() const;
+
+ private:
+  std::shared_ptr<detail::ArrayState> state_;
+};
+
+namespace detail {
+/// No stream: the plain form.
+void copy_htoa(const CudaArray& to, std::size_t index, std::span<const std::byte> from,
+               const Stream* stream);
+void copy_atoh(std::span<std::byte> to, const CudaArray& from, std::size_t index,
+               const Stream* stream);
+}  // namespace detail
+
+// Copies to and from one-dimensional arrays. An index counts bytes from the start of the array.
+// LogicError is thrown for an index or a number of bytes that is no multiple of the element's size,
+// for bytes beyond the array's end, for arrays of more dimensions and for freed ones; otherwise all
+// is as in memcpy.hpp. All forms without a stream wait, copies on the device too.
+
+/// All of `from`.
+template <class H>
+requires HostArray<std::remove_reference_t<H>>
+void memcpy_htoa(const CudaArray& to, std::size_t index, H&& from) {
+  detail::copy_htoa(to, index, detail::host_bytes(from), nullptr);
+}
+template <class H>
+requires HostArray<std::remove_reference_t<H>>
+void memcpy_htoa_async(const CudaArray& to, std::size_t index, H&& from,
+                       const Stream& stream = current_stream()) {
+  detail::copy_htoa(to, index, detail::host_bytes(from), &stream);
+}
+
+/// All of `to`.
+template <class H>
+requires WritableHostArray<std::remove_reference_t<H>>
+void memcpy_atoh(H&& to, const CudaArray& from, std::size_t index) {
+  detail::copy_atoh(detail::host_bytes(to), from, index, nullptr);
+}
+/// `to` must live until the stream is there.
+template <class H>
+requires WritableHostArray<std::remove_reference_t<H>>
+void memcpy_atoh_async(H&& to, const CudaArray& from, std::size_t index,
+                       const Stream& stream = current_stream()) {
+  detail::copy_atoh(detail::host_bytes(to), from, index, &stream);
+}
+
+void memcpy_dtoa(const CudaArray& to, std::size_t index, const DevicePtr& from, std::size_t bytes);
+void memcpy_atod(const DevicePtr& to, const CudaArray& from, std::size_t index, std::size_t bytes);
+/// The elements of both arrays have the same size. The ranges must not overlap.
+void memcpy_atoa(const CudaArray& to, std::size_t to_index, const CudaArray& from,
+                 std::size_t from_index, std::size_t bytes);
+
+}  // namespace quarry

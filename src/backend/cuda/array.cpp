@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cuda/check.hpp"
+#include "backend/cuda/device.hpp"
+#include "backend/cuda/driver.hpp"
+
+/// CUDA arrays.
+namespace quarry::backend::cuda {
+namespace {
+
+CUarray_format format_of(const DType& type) {
+  switch (type.id()) {
+    case TypeId::int8:
+      return CU_AD_FORMAT_SIGNED_INT8;
+    case TypeId::int16:
+      return CU_AD_FORMAT_SIGNED_INT16;
+    case TypeId::int32:
+      return CU_AD_FORMAT_SIGNED_INT32;
+    case TypeId::uint8:
+      return CU_AD_FORMAT_UNSIGNED_INT8;
+    case TypeId::uint16:
+      return CU_AD_FORMAT_UNSIGNED_INT16;
+    case TypeId::uint32:
+      return CU_AD_FORMAT_UNSIGNED_INT32;
+    case TypeId::float16:
+      return CU_AD_FORMAT_HALF;
+    case TypeId::float32:
+      return CU_AD_FORMAT_FLOAT;
+    default:
+      throw LogicError(fmt::format("a CUDA array has no elements of {}", to_string(type)));
+  }
+}
+
+unsigned flags_of(const ArrayDescriptor& d) {
+  return (d.layered ? CUDA_ARRAY3D_LAYERED : 0U) | (d.cubemap ? CUDA_ARRAY3D_CUBEMAP : 0U) |
+         (d.surface_load_store ? CUDA_ARRAY3D_SURFACE_LDST : 0U) |
+         (d.texture_gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0U);
+}
+
+CUDA_ARRAY3D_DESCRIPTOR native(const ArrayDescriptor& d) {
+  CUDA_ARRAY3D_DESCRIPTOR n{};
+  n.Width = d.width;
+  n.Height = d.height;
+  n.Depth = d.depth;
+  n.Format = format_of(d.dtype);
+  n.NumChannels = d.num_channels;
+  n.Flags = flags_of(d);
+  return n;
+}
+
+}  // namespace
+
+void* CudaDevice::create_array(const ArrayDescriptor& descriptor) {
+  const CUDA_ARRAY3D_DESCRIPTOR wanted = native(descriptor);
+  context_.bind();
+  CUarray array = nullptr;
+  const CUresult result = driver().Array3DCreate(&array, &wanted);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return nullptr;
+  require<LogicError>(result != CUDA_ERROR_INVALID_VALUE, [&] {
+    return fmt::format("device {} refuses a CUDA array of {}: {}", info_.id, to_string(descriptor),
+                       error_text(result));
+  });
+  check(result);
+  return array;
+}
+
+void CudaDevice::destroy_array(void* array) noexcept {
+  if (array && context_.try_bind()) note(driver().ArrayDestroy(static_cast<CUarray>(array)));
+}
+
+}  // namespace quarry::backend::cuda
