@@ -9,34 +9,17 @@
 #include <random>
 #include <vector>
 
+#include "memory/boxes.hpp"
+
 /// Structured copies of which a side, or both, are CUDA arrays, against plain loops.
 namespace quarry {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
-
-struct Extent {
-  std::size_t x, y, z, pitch, height;
-};
-struct Box {
-  std::size_t width, height, depth;
-};
-
-std::size_t past(const Extent& e, const Box& box) {
-  return ((e.z + box.depth - 1) * e.height + e.y + box.height - 1) * e.pitch + e.x + box.width;
-}
-
-/// The oracle.
-void copy_box(Bytes& to, const Extent& t, const Bytes& from, const Extent& f, const Box& box) {
-  for (std::size_t z = 0; z < box.depth; ++z) {
-    for (std::size_t y = 0; y < box.height; ++y) {
-      for (std::size_t x = 0; x < box.width; ++x) {
-        to[((t.z + z) * t.height + t.y + y) * t.pitch + t.x + x] =
-            from[((f.z + z) * f.height + f.y + y) * f.pitch + f.x + x];
-      }
-    }
-  }
-}
+using test::Box;
+using test::Bytes;
+using test::copy_box;
+using test::Extent;
+using test::past;
 
 enum class Form { rows, planes, blocks, layers_of_rows, layers, faces, cubes };
 constexpr Form forms[] = {Form::rows,   Form::planes, Form::blocks, Form::layers_of_rows,

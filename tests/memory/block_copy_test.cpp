@@ -11,33 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "memory/boxes.hpp"
+
 namespace quarry {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
-
-struct Extent {
-  std::size_t x, y, z, pitch, height;
-};
-struct Box {
-  std::size_t width, height, depth;
-};
-
-std::size_t past(const Extent& e, const Box& box) {
-  return ((e.z + box.depth - 1) * e.height + e.y + box.height - 1) * e.pitch + e.x + box.width;
-}
-
-/// The oracle: plain loops.
-void copy_box(Bytes& to, const Extent& t, const Bytes& from, const Extent& f, const Box& box) {
-  for (std::size_t z = 0; z < box.depth; ++z) {
-    for (std::size_t y = 0; y < box.height; ++y) {
-      for (std::size_t x = 0; x < box.width; ++x) {
-        to[((t.z + z) * t.height + t.y + y) * t.pitch + t.x + x] =
-            from[((f.z + z) * f.height + f.y + y) * f.pitch + f.x + x];
-      }
-    }
-  }
-}
+using test::Box;
+using test::Bytes;
+using test::copy_box;
+using test::Extent;
+using test::past;
 
 enum class Where { host, device, unified_host, unified_device };
 
