@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
 #include "runtime/launch.hpp"
@@ -53,7 +54,12 @@ void upload_later(const DeviceRef& to, const HostRef& from, const Stream& stream
   const Layout there{plan.packed.shape, plan.device};
   queue({to.data + plan.device_offset, there}, {memory->get(), plan.packed}, itemsize, program,
         stream);
-  stream.add_callback([memory](const Stream&) { memory->reset(); });
+  try {
+    stream.add_callback([memory](const Stream&) { memory->reset(); });
+  } catch (...) {
+    synchronize(stream);  // what has been queued still reads the copy
+    throw;
+  }
 }
 
 /// The library's own host memory may be dropped before the copy has run.

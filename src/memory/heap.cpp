@@ -251,8 +251,8 @@ void StreamHeap::collect(bool all) {
         ++waiting;
       }
     }
-  } catch (
-      const std::exception&) {  // a device that is lost reaches no marks: what is pending stays so
+  } catch (const std::exception&) {
+    // a device that is lost reaches no marks: what is pending stays so
   }
   if (kept == at) return;
   const auto moved = std::move(pending.begin() + static_cast<std::ptrdiff_t>(at), pending.end(),

@@ -103,7 +103,12 @@ class Transfer {
       copy_locked(host_to_device, to, last);
     }
     if (!holder) return;
-    unpack(to);
+    try {
+      unpack(to);
+    } catch (...) {
+      if (input_.waits) synchronize(stream_);  // the caller may drop the host memory now
+      throw;
+    }
     if (input_.waits) synchronize(stream_);
   }
 

@@ -55,14 +55,14 @@ class Mapping {
 Mapping::~Mapping() {
   try {
     device_.synchronize();
-  } catch (const Error&) {  // a lost device has no work left
+  } catch (const std::exception&) {  // a lost device has no work left
   }
   const std::lock_guard lock(mappings().mutex);
   const auto found = mappings().open.find(key_);
   if (found != mappings().open.end() && found->second.expired()) mappings().open.erase(found);
   try {
     device_.close_imported(memory_);
-  } catch (const Error&) {  // nobody is left to hear it
+  } catch (const std::exception&) {  // nobody is left to hear it
   }
 }
 

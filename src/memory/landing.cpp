@@ -30,10 +30,10 @@ constexpr std::size_t full_pieces = 64;  // of a copy: a driver's queue takes so
 /// work there is done: downloads of other streams never wait behind it.
 class Pier {
  public:
-  Pier(backend::Device& device, std::size_t slot_bytes)
-      : device_(device), bytes_(slot_bytes), done_(device.create_event({.timing = false})) {
+  Pier(backend::Device& device, std::size_t slot_bytes) : device_(device), bytes_(slot_bytes) {
     slots_.reserve(most_lanes);
     lanes_.reserve(most_lanes);
+    done_ = device.create_event({.timing = false});  // last: nobody destroys half a pier
   }
   /// Nothing is on its way.
   ~Pier() {
@@ -96,7 +96,7 @@ class Pier {
  private:
   backend::Device& device_;
   const std::size_t bytes_;
-  const backend::Event done_;
+  backend::Event done_ = nullptr;
   std::vector<std::byte*> slots_;
   std::vector<Lane> lanes_;
   std::weak_ptr<detail::StreamState> last_;
@@ -262,7 +262,8 @@ struct Download {
 bool land_later(const StagedCopy& copy, const Stream& stream) {
   backend::Device& device = *copy.device;
   const TransferThresholds t = thresholds_of(device);
-  const std::size_t bytes = copy.walk->bytes(), slot = slot_bytes_for(bytes, t.chunk_bytes);
+  // twice a chunk, since every call of the driver's function costs tens of microseconds
+  const std::size_t bytes = copy.walk->bytes(), slot = slot_bytes_for(bytes, 2 * t.chunk_bytes);
   const auto ends = chunk_ends(bytes, bytes <= slot ? slot : slot / most_lanes, slot);
   const auto cargo = std::make_shared<Cargo>(copy, t);
   HeldPier pier(device, stream, slot);

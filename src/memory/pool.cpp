@@ -92,6 +92,7 @@ void add_trim(Trim trim) {
 Pool::State::State(Resource from, const PoolOptions& options)
     : upstream(std::move(from)),
       device(upstream.device().backend()),
+      home(default_stream(Device(device))),
       is_visible(is_host_accessible(upstream.space()) || device.info().is_cpu),
       marks(device),
       limit_(options.limit) {}
@@ -195,12 +196,14 @@ void Pool::State::set_limit(std::size_t bytes) {
 std::shared_ptr<void> Pool::State::on_pressure(PressureCallback f) {
   require<LogicError>(static_cast<bool>(f), "on_pressure: an empty function");
   auto callback = std::make_shared<PressureCallback>(std::move(f));
+  // before the lock is taken: it is removed again, with the lock, when anything of this fails
+  std::shared_ptr<void> handle(callback.get(), [pool = shared_from_this(), callback](void*) {
+    const std::lock_guard lock(pool->callbacks_mutex_);
+    std::erase(pool->callbacks_, callback);
+  });
   const std::lock_guard lock(callbacks_mutex_);
-  callbacks_.push_back(callback);
-  return {callback.get(), [pool = shared_from_this(), callback](void*) {
-            const std::lock_guard remove(pool->callbacks_mutex_);
-            std::erase(pool->callbacks_, callback);
-          }};
+  callbacks_.push_back(std::move(callback));
+  return handle;
 }
 
 std::string Pool::State::where() const {

@@ -184,13 +184,13 @@ void Pool::State::detach_chunks(Heap& heap, Detached& into) {
 void Pool::State::give_back(Detached& detached) noexcept {
   for (const Mark& mark : detached.marks) mark.wait();
   marks.give(detached.marks);
-  if (detached.chunks.empty()) return;
-  const Stream stream = default_stream(Device(device));
-  for (const auto& chunk : detached.chunks) {
-    if (is_visible) memory::unpoison(chunk->address, chunk->bytes);
-    upstream.deallocate(stream, chunk->address, chunk->bytes);
-    reserved_.fetch_sub(chunk->bytes);
-  }
+  for (const auto& chunk : detached.chunks) give_back(*chunk);
+}
+
+void Pool::State::give_back(const memory::Chunk& chunk) noexcept {
+  if (is_visible) memory::unpoison(chunk.address, chunk.bytes);
+  upstream.deallocate(home, chunk.address, chunk.bytes);
+  reserved_.fetch_sub(chunk.bytes);
 }
 
 void Pool::State::trim() {
@@ -214,25 +214,34 @@ void Pool::State::trim() {
 
 /// Chunks with blocks that are still handed out are left to whoever has them.
 Pool::State::~State() {
-  Detached detached;
-  try {
+  {
     const std::lock_guard attachments(detail::StreamState::attachments_mutex());
-    const std::lock_guard lock(mutex_);
     for (const auto& heap : heaps_) {
-      if (heap->stream) heap->stream->detach(this);
+      if (!heap->stream) continue;
+      heap->stream->detach(this);
+      if (heap->chunks == 0) continue;
+      // there is room for one
+      heap->done.push_back(marks.try_record(*heap->stream, heap->stream->native_for_marks()));
     }
-    for (const auto& heap : heaps_) {
-      const std::lock_guard heap_lock(heap->mutex);
-      for (memory::Pending& one : heap->pending) {
-        detached.marks.insert(detached.marks.end(), one.marks.begin(), one.marks.end());
-        heap->make_free(one.block);
-      }
-      heap->pending.clear();
-      if (heap->is_open) detach_chunks(*heap, detached);
-    }
-  } catch (const std::bad_alloc&) {  // what is left is leaked rather than freed too early
   }
-  give_back(detached);
+  for (const auto& heap : heaps_) give_back_all(*heap);
+}
+
+/// Takes no memory, and wants nobody else to use the heap.
+void Pool::State::give_back_all(Heap& heap) noexcept {
+  const auto wait = [this](std::vector<Mark>& all) {
+    for (const Mark& mark : all) mark.wait();
+    marks.give(all);
+  };
+  for (memory::Pending& one : heap.pending) {
+    wait(one.marks);
+    heap.make_free(one.block);
+  }
+  wait(heap.done);
+  heap.flush();
+  heap.free.for_each([&](const Block* block) {
+    if (block->is_whole_chunk()) give_back(*block->chunk);
+  });
 }
 
 }  // namespace quarry

@@ -30,6 +30,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
 
   const Resource upstream;
   backend::Device& device;
+  const Stream home;      ///< the device's default stream, made here: to give back must not fail
   const bool is_visible;  ///< to the host's sanitizers
   memory::ActiveBytes active;
   memory::Marks marks;
@@ -70,6 +71,8 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   void collect_pending();
   void detach_chunks(Heap& heap, Detached& into);
   void give_back(Detached& detached) noexcept;
+  void give_back(const memory::Chunk& chunk) noexcept;
+  void give_back_all(Heap& heap) noexcept;
 
   std::mutex mutex_;  ///< of the two below, of heaps' streams and of chunks' heaps
   std::vector<std::unique_ptr<Heap>> heaps_;  ///< never shrinks: whoever found one may lock it

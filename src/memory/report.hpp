@@ -2,6 +2,8 @@
 #pragma once
 #include <quarry/base/error.hpp>
 
+#include <exception>
+
 #include "backend/backend.hpp"
 
 namespace quarry::memory {
@@ -12,7 +14,7 @@ inline MemoryReport with_device(MemoryReport report, backend::Device& device) no
     const auto info = device.memory_info();
     report.device_free = info.free;
     report.device_total = info.total;
-  } catch (const Error&) {  // the figures are not worth another error
+  } catch (const std::exception&) {  // the figures are not worth another error
   }
   return report;
 }

@@ -75,7 +75,7 @@ std::optional<Slot> Ring::grow(std::size_t bytes) {
     if (!slot.memory) return std::nullopt;
     slot.event = device_.create_event({.timing = false});
     return slot;
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     if (slot.memory) device_.free_host(slot.memory);
     return std::nullopt;
   }
@@ -123,7 +123,7 @@ Stream Ring::stream(backend::Direction direction) {
 void Ring::destroy(const Slot& slot) noexcept {
   try {
     device_.wait(slot.event);
-  } catch (const Error&) {  // a lost device: nothing of it is left
+  } catch (const std::exception&) {  // a lost device: nothing of it is left
   }
   device_.destroy_event(slot.event);
   device_.free_host(slot.memory);

@@ -10,7 +10,9 @@ struct Event::State {
       : State(on, on.create_event(options), options.interprocess) {}
   State(backend::Device& on, backend::Event handle, bool interprocess)
       : device(&on), native(handle), is_shared(interprocess) {}
-  ~State() { device->destroy_event(native); }
+  ~State() {
+    if (native) device->destroy_event(native);
+  }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -82,7 +84,9 @@ Event Event::from_ipc_handle(const IpcBytes& handle, const Device& device) {
   require_gpu(device);
   backend::Device& on = device.backend();
   try {
-    return Event(std::make_shared<State>(on, on.import_event(handle), true));
+    auto state = std::make_shared<State>(on, nullptr, true);
+    state->native = on.import_event(handle);
+    return Event(std::move(state));
   } catch (const LogicError& e) {
     throw LogicError(
         std::string("Event::from_ipc_handle: no event of another process can be opened with these "

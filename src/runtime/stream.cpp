@@ -190,9 +190,11 @@ Stream stream(const StreamOptions& options) {
   backend::Device& device = options.device.value_or(Device()).backend();
   const auto [least, most] = device.priority_range();
   const int priority = std::max(most, std::min(least, options.priority));
-  const backend::Stream native = device.create_stream({options.non_blocking, priority});
-  return Stream(
-      std::make_shared<detail::StreamState>(device, native, detail::StreamKind::created, priority));
+  auto state = std::make_shared<detail::StreamState>(device, nullptr, detail::StreamKind::external,
+                                                     priority);
+  state->native = device.create_stream({options.non_blocking, priority});
+  state->kind = detail::StreamKind::created;  // from here on the state destroys it
+  return Stream(std::move(state));
 }
 
 Stream default_stream(const Device& device) {

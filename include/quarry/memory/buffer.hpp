@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace quarry {
@@ -51,6 +52,8 @@ class Buffer {
     const std::lock_guard lock(mutex_);
     return others_;
   }
+  /// The same for a deleter: it must not fail, and nobody else uses the buffer any more.
+  std::span<const Stream> last_streams() const noexcept { return others_; }
 
  private:
   void remember(const Stream& stream);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 namespace quarry::backend::cpu_backend {
@@ -31,7 +31,7 @@ std::uint64_t Queue::submit(std::unique_ptr<Task> task) {
 void Queue::start() {
   try {
     std::thread([self = shared_from_this()] { self->work(); }).detach();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // of the system, or no memory
     std::unique_lock lock(mutex_);
     while (!tasks_.empty()) run_next(lock);
     working_ = false;
@@ -98,11 +98,13 @@ void Queue::close() noexcept {
 }
 
 Stream Streams::create(const StreamOptions& options) {
-  auto queue = std::make_shared<Queue>(!options.non_blocking);
   const std::lock_guard lock(mutex_);
+  auto queue = std::make_shared<Queue>(!options.non_blocking, created_ + 1);
   std::erase_if(closing_, [](const auto& q) { return q->is_done(); });
   closing_.reserve(open_.size() + closing_.size() + 1);  // so that destroy cannot fail
-  return open_.emplace_back(std::move(queue)).get();
+  open_.push_back(std::move(queue));
+  ++created_;
+  return open_.back().get();
 }
 
 void Streams::destroy(Stream stream) noexcept {
@@ -117,17 +119,36 @@ void Streams::destroy(Stream stream) noexcept {
   open_.erase(at);
 }
 
-std::vector<std::shared_ptr<Queue>> Streams::queues() {
+std::uint64_t Streams::created() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<Queue>> all = open_;
-  all.insert(all.end(), closing_.begin(), closing_.end());
-  return all;
+  return created_;
+}
+
+std::shared_ptr<Queue> Streams::queue_after(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Queue> first;
+  for (const auto* list : {&open_, &closing_}) {
+    for (const auto& queue : *list) {
+      if (queue->number() > number && (!first || queue->number() < first->number())) first = queue;
+    }
+  }
+  return first;
+}
+
+/// Of the streams that are there now.
+template <class F>
+void Streams::for_each_queue(F f) {
+  const std::uint64_t last = created();
+  for (auto queue = queue_after(0); queue && queue->number() <= last;
+       queue = queue_after(queue->number())) {
+    f(*queue);
+  }
 }
 
 void Streams::wait_for_each_blocking() {
-  for (const auto& queue : queues()) {
-    if (queue->blocking()) queue->wait();
-  }
+  for_each_queue([](Queue& queue) {
+    if (queue.blocking()) queue.wait();
+  });
 }
 
 void Streams::synchronize(Stream stream) {
@@ -143,9 +164,8 @@ bool Streams::is_done(Stream stream) {
 }
 
 void Streams::synchronize() {
-  const auto all = queues();
-  for (const auto& queue : all) queue->wait();
-  for (const auto& queue : all) queue->synchronize();
+  for_each_queue([](Queue& queue) { queue.wait(); });
+  for_each_queue([](Queue& queue) { queue.synchronize(); });
 }
 
 }  // namespace quarry::backend::cpu_backend

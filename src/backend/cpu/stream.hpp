@@ -36,7 +36,7 @@ class TaskOf : public Task {
 /// submitting thread.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
-  explicit Queue(bool blocking) : blocking_(blocking) {}
+  Queue(bool blocking, std::uint64_t number) : blocking_(blocking), number_(number) {}
 
   /// The task's number; numbers count from 1. What the task throws is kept for `synchronize`.
   std::uint64_t submit(std::unique_ptr<Task> task);
@@ -50,6 +50,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   /// Does the default stream wait for this one?
   bool blocking() const { return blocking_; }
+  std::uint64_t number() const { return number_; }  ///< later streams have larger ones
   /// Tasks pending in all blocking streams of the process.
   static std::int64_t blocking_tasks() { return blocking_tasks_.load(std::memory_order_acquire); }
 
@@ -59,6 +60,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void run_next(std::unique_lock<std::mutex>& lock) noexcept;
 
   const bool blocking_;
+  const std::uint64_t number_;
   std::mutex mutex_;
   std::condition_variable ready_, finished_;
   std::deque<std::unique_ptr<Task>> tasks_;
@@ -109,9 +111,14 @@ class Streams {
     if (Queue::blocking_tasks() != 0) wait_for_each_blocking();
   }
   void wait_for_each_blocking();
-  std::vector<std::shared_ptr<Queue>> queues();
+  // Waiting takes no memory: those who free some have to wait, and cannot fail.
+  template <class F>
+  void for_each_queue(F f);
+  std::uint64_t created();
+  std::shared_ptr<Queue> queue_after(std::uint64_t number);  ///< the next one, or nullptr
 
   std::mutex mutex_;
+  std::uint64_t created_ = 0;
   std::vector<std::shared_ptr<Queue>> open_, closing_;
 };
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <new>
 
 #include <quarry/base/error.hpp>
 
@@ -65,7 +67,7 @@ Loading load(const Binary& binary) {
     loading.result = driver().ModuleGetFunction(&loading.function, module, binary.function.c_str());
     if (loading.result != CUDA_SUCCESS) note(driver().ModuleUnload(module));
   }
-  loading.log = log.data();
+  if (loading.result != CUDA_SUCCESS) loading.log = log.data();
   return loading;
 }
 
@@ -98,7 +100,10 @@ CUfunction from_compiler(const KernelSource& source, const Architecture& archite
   const Binary binary = compile_kernel(source, architecture);
   const CUfunction function = loaded(binary, source);
   compiled.fetch_add(1, std::memory_order_relaxed);
-  kernel_cache().store(key, binary);
+  try {
+    kernel_cache().store(key, binary);
+  } catch (const std::bad_alloc&) {  // the kernel is loaded, and of use without a file
+  }
   return function;
 }
 
@@ -146,10 +151,12 @@ CUfunction detail::make_kernel(const kernels::program& program, const Variant& v
   const Architecture architecture =
       architecture_for(target.compute_capability, supported_architectures());
   const std::string key = kernel_key(source, architecture);
-  CUfunction function = from_disk(key);
-  if (!function) function = from_compiler(source, architecture, key);
-  publish(program,
-          new LoadedKernel{variant_key, target.generation, target.device, function, nullptr});
+  auto entry = std::make_unique<LoadedKernel>(
+      LoadedKernel{variant_key, target.generation, target.device, nullptr, nullptr});
+  entry->function = from_disk(key);
+  if (!entry->function) entry->function = from_compiler(source, architecture, key);
+  const CUfunction function = entry->function;
+  publish(program, entry.release());
   return function;
 }
 
