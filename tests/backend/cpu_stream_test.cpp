@@ -182,7 +182,7 @@ TEST(CpuStream, TakesWorkFromManyThreads) {
 }
 
 TEST(CpuStream, KeepsAnExceptionForTheNextSynchronize) {
-  const auto queue = std::make_shared<cpu_backend::Queue>(false);
+  const auto queue = std::make_shared<cpu_backend::Queue>(false, 1);
   int ran = 0;
   const auto submit = [&](auto f) {
     queue->submit(std::make_unique<cpu_backend::TaskOf<decltype(f)>>(f));
