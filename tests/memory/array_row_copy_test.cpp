@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <numeric>
 #include <random>
@@ -181,12 +182,14 @@ TEST(ArrayRows, FreeWaitsForTheCopiesInAllStreams) {
   test::Gate gate(s);
   copy(s);
   EXPECT_FALSE(s.is_done());
+  std::atomic<bool> is_open = false;
   std::thread opener([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    is_open = true;
     gate.open();
   });
   array.free();
-  EXPECT_TRUE(s.is_done());
+  EXPECT_TRUE(is_open) << "the copy had not begun";
   opener.join();
   s.synchronize();  // lets go of the gate's callback
   EXPECT_EQ(contents(copied), Bytes(64, 7));
