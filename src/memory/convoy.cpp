@@ -9,13 +9,6 @@ namespace {
 
 using enum backend::Direction;
 
-/// Too many threads that store past the cache get in the way of the link's reads; in a copy of a
-/// few chunks there is hardly any link to get in the way of.
-std::size_t threads_for(std::size_t bytes, bool uncached, const TransferThresholds& t) {
-  if (!uncached || bytes <= t.chunk_bytes) return t.threads;
-  return std::max<std::size_t>(t.threads * 5 / 8, 1);
-}
-
 }  // namespace
 
 Convoy::Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlot>& slots,
@@ -24,9 +17,9 @@ Convoy::Convoy(const StagedCopy& copy, const Stream& stream, std::vector<HeldSlo
       stream_(stream),
       slots_(slots),
       up_(copy.direction == host_to_device),
-      uncached_(up_ && copy.walk->bytes() <= t.uncached_bytes),
+      uncached_(is_uncached(copy.walk->bytes(), up_, t)),
       block_bytes_(t.block_bytes),
-      threads_(threads_for(copy.walk->bytes(), uncached_, t)),
+      threads_(convoy_threads(copy.walk->bytes(), up_, t)),
       ends_(std::move(ends)),
       chunks_(std::make_unique<Chunk[]>(ends_.size())) {
   std::size_t first = 0;

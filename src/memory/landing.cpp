@@ -269,13 +269,13 @@ bool land_later(const StagedCopy& copy, const Stream& stream) {
   HeldPier pier(device, stream, slot);
   if (!pier->prepare(ends.size())) return false;
   try {
-    try {
-      Download{copy, cargo, stream}.queue_all(ends, *pier);
-    } catch (...) {
-      cargo->cancel();
-      pier.finish(stream);
-      throw;
-    }
+    Download{copy, cargo, stream}.queue_all(ends, *pier);
+  } catch (...) {
+    cargo->cancel();
+    pier.finish(stream);
+    throw;
+  }
+  try {
     pier.finish(stream);
   } catch (...) {
     cargo->cancel();

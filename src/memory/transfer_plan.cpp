@@ -146,6 +146,17 @@ std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t least, std::s
   return ends;
 }
 
+bool is_uncached(std::size_t bytes, bool up, const TransferThresholds& t) {
+  return up && bytes <= t.uncached_bytes;
+}
+
+/// Too many threads that store past the cache get in the way of the link's reads; in a copy of a
+/// few chunks there is hardly any link to get in the way of.
+std::size_t convoy_threads(std::size_t bytes, bool up, const TransferThresholds& t) {
+  if (!is_uncached(bytes, up, t) || bytes <= t.chunk_bytes) return t.threads;
+  return std::max<std::size_t>(t.threads * 5 / 8, 1);
+}
+
 std::size_t strided_chunk(std::size_t bytes, const TransferThresholds& t) {
   constexpr std::size_t step = std::size_t{64} << 10;
   const std::size_t share = bytes / (2 * t.strided_threads) / step * step + step;

@@ -89,6 +89,9 @@ TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds&
 /// Where the chunks of a copy of long runs end, of `least` to `most` bytes (the last one may be
 /// smaller): so that both the link and the threads have work soon, all the time, and up to the end.
 std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t least, std::size_t most);
+/// Whether a staged copy of long runs is stored past the cache, and how many threads carry it.
+bool is_uncached(std::size_t bytes, bool up, const TransferThresholds& thresholds);
+std::size_t convoy_threads(std::size_t bytes, bool up, const TransferThresholds& thresholds);
 /// Bytes of a chunk of one of short runs, so that all threads have some.
 std::size_t strided_chunk(std::size_t bytes, const TransferThresholds& thresholds);
 

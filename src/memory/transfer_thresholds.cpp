@@ -90,14 +90,14 @@ void log_plan(const backend::Device& device, std::string_view direction, const T
       text = fmt::format("quarry: transfers of {}: {}\n", device.info().name, text_of(t));
     }
   }
-  text += fmt::format(
-      "quarry: {} of {} bytes, {} {} memory, {}: {}{}{}\n", direction, plan.bytes,
-      input.page_locked ? "page-locked" : "pageable", layout_class(plan),
-      input.waits ? "waiting" : "queued", to_string(plan.route),
-      plan.route == Route::staged
-          ? fmt::format(", {} threads", plan.host.has_long_runs() ? t.threads : t.strided_threads)
-          : "",
-      plan.lands ? "" : ", and a kernel on the device");
+  const std::size_t threads = plan.host.has_long_runs()
+                                  ? convoy_threads(plan.bytes, !input.down, t)
+                                  : t.strided_threads;
+  text += fmt::format("quarry: {} of {} bytes, {} {} memory, {}: {}{}{}\n", direction, plan.bytes,
+                      input.page_locked ? "page-locked" : "pageable", layout_class(plan),
+                      input.waits ? "waiting" : "queued", to_string(plan.route),
+                      plan.route == Route::staged ? fmt::format(", {} threads", threads) : "",
+                      plan.lands ? "" : ", and a kernel on the device");
   std::fputs(text.c_str(), stderr);
 }
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <functional>
-#include <numeric>
 
 #include <quarry/memory/host_memory.hpp>
 #include <quarry/memory/pool.hpp>
@@ -13,6 +12,7 @@
 #include "backend/cuda/shim.hpp"
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
+#include "memory/counted.hpp"
 #include "memory/transfer_thresholds.hpp"
 
 /// Every call of the driver that takes memory is refused once, and then for good: a program has
@@ -24,26 +24,16 @@ namespace shim = backend::cuda::shim;
 using backend::cuda::DriverFunction;
 
 constexpr std::int64_t rows = 300, columns = 500;
-using Values = std::vector<std::int64_t>;
+using test::counting;
+using test::Values;
+using test::values;
 
-Values counting(std::int64_t n) {
-  Values values(static_cast<std::size_t>(n));
-  std::iota(values.begin(), values.end(), std::int64_t{0});
-  return values;
-}
 const Values& host() {
   static const Values values = counting(rows * columns);
   return values;
 }
 std::size_t at(std::int64_t row, std::int64_t column) {
   return static_cast<std::size_t>(row * columns + column);
-}
-
-template <class A>
-Values values(const A& array) {
-  Values result(static_cast<std::size_t>(array.size()));
-  array.copy_to_host(result);
-  return result;
 }
 
 DeviceNDArray<std::int64_t> plane() { return to_device(host()).reshape({rows, columns}); }

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -19,30 +18,20 @@
 #include <quarry/npy.hpp>
 #include <quarry/quarry.hpp>
 
+#include "memory/counted.hpp"
+
 namespace quarry::test {
 namespace {
 
 constexpr std::int64_t rows = 24, columns = 40;
-using Values = std::vector<std::int64_t>;
 using Array = DeviceNDArray<std::int64_t>;
 
 const Values& host() {
-  static const Values values = [] {
-    Values counting(rows * columns);
-    std::iota(counting.begin(), counting.end(), std::int64_t{0});
-    return counting;
-  }();
+  static const Values values = counting(rows * columns);
   return values;
 }
 std::size_t at(std::int64_t row, std::int64_t column) {
   return static_cast<std::size_t>(row * columns + column);
-}
-
-template <class A>
-Values values(const A& array) {
-  Values result(static_cast<std::size_t>(array.size()));
-  array.copy_to_host(result);
-  return result;
 }
 
 Array plane() { return to_device(host()).reshape({rows, columns}); }

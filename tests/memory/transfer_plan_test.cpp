@@ -175,5 +175,16 @@ TEST(TransferPlan, ChunksAreSmallAtBothEnds) {
   }
 }
 
+TEST(TransferPlan, FewerThreadsStorePastTheCache) {
+  auto t = thresholds();
+  t.threads = 8;
+  EXPECT_EQ(convoy_threads(64 * MiB, true, t), 5u);
+  EXPECT_EQ(convoy_threads(64 * MiB, false, t), 8u);
+  EXPECT_EQ(convoy_threads(t.chunk_bytes, true, t), 8u);
+  EXPECT_EQ(convoy_threads(t.uncached_bytes + 1, true, t), 8u);
+  t.threads = 1;
+  EXPECT_EQ(convoy_threads(64 * MiB, true, t), 1u);
+}
+
 }  // namespace
 }  // namespace quarry::memory
