@@ -90,9 +90,8 @@ void log_plan(const backend::Device& device, std::string_view direction, const T
       text = fmt::format("quarry: transfers of {}: {}\n", device.info().name, text_of(t));
     }
   }
-  const std::size_t threads = plan.host.has_long_runs()
-                                  ? convoy_threads(plan.bytes, !input.down, t)
-                                  : t.strided_threads;
+  const std::size_t threads =
+      plan.host.has_long_runs() ? convoy_threads(plan.bytes, !input.down, t) : t.strided_threads;
   text += fmt::format("quarry: {} of {} bytes, {} {} memory, {}: {}{}{}\n", direction, plan.bytes,
                       input.page_locked ? "page-locked" : "pageable", layout_class(plan),
                       input.waits ? "waiting" : "queued", to_string(plan.route),
