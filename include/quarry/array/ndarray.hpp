@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/array/view.hpp>
-#include <quarry/base/dtype.hpp>
-#include <quarry/base/error.hpp>
-#include <quarry/kernels/program.hpp>
-#include <quarry/memory/transfer.hpp>
+#include <quarry/array/casting.hpp>
+#include <quarry/array/ndarray_base.hpp>
 
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace quarry {
@@ -36,120 +32,14 @@ struct HostArrayOf {
   }
 };
 
-/// Where a new array goes. Without a stream the current one of the device is taken.
-struct ArrayOptions {
-  std::optional<Stream> stream = std::nullopt;
-  std::optional<Device> device = std::nullopt;
-  Order order = Order::c;
-};
-
-/// What every array has whatever its element type. A handle: copying it shares the memory.
-class DeviceNDArrayBase {
- public:
-  const Shape& shape() const { return layout_.shape; }
-  const Strides& strides() const { return layout_.strides; }  ///< in bytes
-  const Layout& layout() const { return layout_; }
-  DType dtype() const { return dtype_; }
-  std::int64_t size() const { return element_count(layout_.shape); }
-  /// Bytes of the elements; a view may span more.
-  std::size_t nbytes() const { return static_cast<std::size_t>(size()) * dtype_.itemsize(); }
-  std::size_t ndim() const { return layout_.rank(); }
-  /// The extent of axis 0. Throws IndexError for a 0-d array.
-  std::int64_t len() const;
-  bool empty() const { return size() == 0; }
-  Device device() const { return buffer_->device(); }
-  /// The stream the array is bound to: operations that are given none go there.
-  const Stream& stream() const { return bound_ ? *bound_ : buffer_->stream(); }
-  bool is_c_contiguous() const { return quarry::is_c_contiguous(layout_, dtype_.itemsize()); }
-  bool is_f_contiguous() const { return quarry::is_f_contiguous(layout_, dtype_.itemsize()); }
-  /// Address of element 0 on the device.
-  std::byte* device_pointer() const { return data_; }
-  const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
-  DeviceRef ref() const { return {data_, dtype_, layout_, buffer_.get()}; }
-
- protected:
-  DeviceNDArrayBase(DType dtype, Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
-      : layout_(std::move(layout)), data_(data), dtype_(dtype), buffer_(std::move(buffer)) {}
-  /// Uninitialised memory.
-  DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);
-  DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream, Order order);
-
-  Layout layout_;
-  std::byte* data_;
-  DType dtype_;
-  std::shared_ptr<Buffer> buffer_;
-  std::shared_ptr<const Stream> bound_;
-};
-
 namespace detail {
 
-/// Bools, integers, floating and complex numbers in the order in which each goes into the next.
-constexpr int kind_rank(Kind kind) {
-  return static_cast<int>(kind == Kind::unsigned_integer ? Kind::signed_integer : kind);
-}
-template <class S, class T>
-inline constexpr bool keeps_kind = false;
-template <Number S, Number T>
-inline constexpr bool keeps_kind<S, T> = kind_rank(dtype_of<S>.kind()) <=
-                                         kind_rank(dtype_of<T>.kind());
 /// A plain value that can be written into elements of T without losing its kind.
 template <class S, class T>
 concept ElementValue = std::is_convertible_v<S, T> && !Expression<S> &&
                        !std::is_base_of_v<DeviceNDArrayBase, S> && (!Number<T> || keeps_kind<S, T>);
 template <class U, class T>
 concept OtherThan = !std::is_same_v<U, T>;
-
-/// Whether NumPy's casting='same_kind' lets values of `from` go into an array of `to`.
-constexpr bool same_kind(DType from, DType to) {
-  if (from == to) return true;
-  if (from.is_record() || to.is_record()) return false;
-  if (from.kind() == Kind::signed_integer && to.kind() == Kind::unsigned_integer) return false;
-  return kind_rank(from.kind()) <= kind_rank(to.kind());
-}
-
-/// What converts elements of a copy on its way; nullptr where there is nothing to convert.
-template <class From, class To>
-const kernels::program* conversion() {
-  static_assert(same_kind(dtype_of<From>, dtype_of<To>),
-                "this copy can lose the kind of the values; convert them first");
-  if constexpr (dtype_of<From> == dtype_of<To>) {
-    return nullptr;
-  } else {
-    using K = kernel_type_t<From>;
-    using Program = kernels::map_of<kernels::in<K, 0>, kernel_type_t<To>, 0, K>;
-    return &kernels::program_for<Program>::value;
-  }
-}
-
-template <class T, class S>
-constexpr bool in_range(const S& value) {
-  if constexpr (std::same_as<S, bool> || std::same_as<T, bool>) {
-    return true;
-  } else {
-    using Integer = std::conditional_t<std::same_as<T, char>, std::int8_t, T>;
-    return std::in_range<Integer>(value);
-  }
-}
-
-/// The stream of an operation on `array`: the given one, else the scope's (StreamGuard), else the
-/// array's. Throws LogicError if it is a stream of another device.
-const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given = nullptr);
-/// The stream that the options ask for: the given one, else the scope's, else the device's default
-/// stream. Throws LogicError if stream and device do not agree.
-Stream stream_of(const ArrayOptions& options);
-/// Memory and layout of an array like `array` in C order (or the order of its axes for
-/// `keep_order`).
-struct ReshapedLayout {
-  Layout layout;
-  bool copied;
-};
-ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, Order order);
-void print(std::ostream& out, const DeviceNDArrayBase& array);
-[[noreturn]] void throw_not_scalar(const Shape& shape);
-[[noreturn]] void throw_wrong_dtype(DType want, DType have);
-[[noreturn]] void throw_out_of_range(const std::string& value, DType type);
-std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section);
-void require_inside(const DeviceNDArrayBase& array);
 
 }  // namespace detail
 
@@ -391,10 +281,5 @@ class DeviceNDArray : public DeviceNDArrayBase {
                   detail::conversion<std::remove_const_t<U>, value_type>());
   }
 };
-
-/// Prints as NumPy does, large arrays with their corners only; waits for the elements it needs.
-inline std::ostream& operator<<(std::ostream& out, const DeviceNDArrayBase& array) {
-  return detail::print(out, array), out;
-}
 
 }  // namespace quarry

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <quarry/array/ndarray.hpp>
+#include <quarry/array/ndarray_base.hpp>
 
 #include <fmt/format.h>
 
