@@ -25,6 +25,7 @@ CUresult init(unsigned) {
   if (machine.init != CUDA_SUCCESS) return machine.init;
   if (machine.devices.empty()) return CUDA_ERROR_NO_DEVICE;
   state().is_initialized = true;
+  end_with_the_program();
   return CUDA_SUCCESS;
 }
 

@@ -2,6 +2,8 @@
 #include "state.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 
@@ -24,7 +26,31 @@ Context*& current_context() {
 
 int current_device() { return current_context()->device; }
 
+namespace {
+
+std::atomic<bool> has_ended = false;
+std::thread::id ended_by;
+
+/// Nobody is left who would take a fault.
+CUresult refuse_late_call() {
+  if (ended_by == std::this_thread::get_id()) {
+    std::fputs("fake driver: a call after its end\n", stderr);
+    std::_Exit(98);
+  }
+  return CUDA_ERROR_DEINITIALIZED;
+}
+
+}  // namespace
+
+void end_with_the_program() {
+  [[maybe_unused]] static const int registered = std::atexit([] {
+    ended_by = std::this_thread::get_id();
+    has_ended = true;
+  });
+}
+
 CUresult enter() {
+  if (has_ended) return refuse_late_call();
   if (Scheduler::in_host_function()) {
     add_fault("a host function called the driver");
     return CUDA_ERROR_NOT_PERMITTED;

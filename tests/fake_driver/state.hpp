@@ -75,8 +75,11 @@ void add_fault(const std::string& text);
 /// The context that this thread has made current, or nullptr.
 Context*& current_context();
 /// What every call but the device queries begins with: it fails in a host function, before cuInit,
-/// without a live current context, and once the device has a sticky error.
+/// without a live current context, once the device has a sticky error, and after the driver's end.
 CUresult enter();
+/// The driver ends with the program: in an exit handler of its own, as the real one does. A thread
+/// that calls it afterwards gets an error; the one that runs the exit handlers ends with code 98.
+void end_with_the_program();
 int current_device();
 /// Whether `context` is one of the machine's and active.
 bool is_live(CUcontext context);

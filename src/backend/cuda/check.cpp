@@ -119,6 +119,13 @@ bool is_lost(int device) noexcept {
          CUDA_SUCCESS;
 }
 
+void lose_all_devices() noexcept {
+  for (std::atomic<CUresult>& cause : first_cause) {
+    CUresult none = CUDA_SUCCESS;
+    cause.compare_exchange_strong(none, CUDA_ERROR_DEINITIALIZED);
+  }
+}
+
 void require_alive(int device) {
   if (is_lost(device)) [[unlikely]]
     throw DeviceLost(lost_text(device));

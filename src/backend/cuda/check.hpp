@@ -48,5 +48,7 @@ void set_checked_device(int device) noexcept;
 /// Throws DeviceLost, with the first cause, if a fatal code has been seen on the device.
 void require_alive(int device);
 bool is_lost(int device) noexcept;
+/// Every device is lost from now on: the driver ends with the process.
+void lose_all_devices() noexcept;
 
 }  // namespace quarry::backend::cuda

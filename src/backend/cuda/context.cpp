@@ -9,13 +9,8 @@
 namespace quarry::backend::cuda {
 namespace {
 
-std::atomic<bool> is_exiting = false;
-
 /// The handler runs before those that the driver registered while it was loaded.
-void watch_exit() {
-  [[maybe_unused]] static const int registered =
-      std::atexit([] { is_exiting.store(true, std::memory_order_relaxed); });
-}
+void watch_exit() { [[maybe_unused]] static const int registered = std::atexit(lose_all_devices); }
 
 }  // namespace
 
@@ -43,7 +38,7 @@ void Context::bind() {
 }
 
 bool Context::try_bind() noexcept {
-  if (is_exiting.load(std::memory_order_relaxed) || is_lost(id_) || !handle_.load()) return false;
+  if (is_lost(id_) || !handle_.load()) return false;
   set_checked_device(id_);
   if (is_current()) return true;
   const CUresult result = driver().CtxSetCurrent(handle_.load());

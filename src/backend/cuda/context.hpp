@@ -15,12 +15,11 @@ class Context {
   /// Takes no context yet: the first `bind` does.
   Context(CUdevice device, int id) : device_(device), id_(id) {}
 
-  /// Makes the context current on this thread if it is not. Throws DeviceLost after a fatal error,
+  /// Makes the context current on this thread if it is not. Throws DeviceLost after a fatal error
+  /// and at the end of the process, where the driver may be gone and nothing is left to release;
   /// BackendUnavailable when the device gives no context.
   void bind();
-  /// The same for functions that must not throw: false when the device is lost, has no context, or
-  /// the process is about to end, where the driver may be gone and there is nothing left to
-  /// release.
+  /// The same for functions that must not throw: false when the device is lost or has no context.
   bool try_bind() noexcept;
 
   /// The context, made if need be. It becomes current on no thread.

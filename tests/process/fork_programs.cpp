@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include <quarry/quarry.hpp>
+
+#include "process/child.hpp"
+
+namespace quarry::test {
+namespace {
+
+constexpr int wrong_values = 3;
+
+int compute() {
+  const Stream s = stream();
+  const auto a = full<float>({1000}, 1, {.stream = s}), b = full<float>({1000}, 1);
+  return sum(a).item() == 1000 && sum(b + 1.f).item() == 2000 ? 0 : wrong_values;
+}
+
+/// The value of main() or exit() of a process that was forked; -1 if a signal ended it.
+int code_of(pid_t process) {
+  int status = 0;
+  waitpid(process, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int fork_before_the_first_use() {
+  const pid_t child = fork();
+  if (child == 0) return compute();
+  const int here = compute();
+  return here ? here : code_of(child);
+}
+
+/// Replaces the process.
+[[noreturn]] void run(const char* name) {
+  std::vector<std::string> command = command_of(name);
+  std::vector<char*> arguments;
+  for (std::string& each : command) arguments.push_back(each.data());
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  _exit(127);
+}
+
+int fork_and_exec() {
+  if (const int code = compute()) return code;
+  const Stream s = stream();
+  auto a = full<float>({1000}, 1, {.stream = s});
+  a += 1.f;
+  const pid_t child = fork();
+  if (child == 0) run("StaticArrays");
+  const int code = code_of(child);
+  return sum(a).item() == 2000 ? code : wrong_values;
+}
+
+}  // namespace
+
+std::vector<Program> fork_programs() {
+  return {{"ForkBeforeTheFirstUse", fork_before_the_first_use}, {"ForkAndExec", fork_and_exec}};
+}
+
+}  // namespace quarry::test
