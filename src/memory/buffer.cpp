@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <new>
 
 #include "memory/current_resource.hpp"
-#include "runtime/stream_state.hpp"
+#include "memory/stream_order.hpp"
+#include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
 namespace {
@@ -62,7 +65,12 @@ std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Str
 }
 
 Buffer::~Buffer() {
-  if (resource_) resource_->deallocate(home_, others_, data_, bytes_);
+  if (!resource_) return;
+  if (others_.empty()) [[likely]] {
+    resource_->deallocate(home_, data_, bytes_);
+  } else {
+    resource_->deallocate(home_, last_streams(), data_, bytes_);
+  }
 }
 
 std::byte* Buffer::host_data() const {
@@ -74,8 +82,41 @@ void Buffer::remember(const Stream& stream) {
   if (!state.is_of_this_thread()) return remember(detail::per_thread_stream(*state.device));
   if (stream == home_) return;
   const std::lock_guard lock(mutex_);
-  if (std::find(others_.begin(), others_.end(), stream) == others_.end()) {
-    others_.push_back(stream);
+  const auto at = std::lower_bound(
+      others_.begin(), others_.end(), &state,
+      [](const User& user, const detail::StreamState* s) { return std::less<>()(user.get(), s); });
+  if (at == others_.end() || at->get() != &state) add(at, stream.state().shared_from_this());
+}
+
+/// With the lock. As many streams as have ended since the list grew last are dropped before it
+/// grows, so that a call costs the same however many have come and gone.
+void Buffer::add(std::vector<User>::iterator at, User user) {
+  if (others_.size() == others_.capacity()) {
+    std::erase_if(others_, [](const User& u) { return u->has_ended(); });
+    if (2 * others_.size() >= others_.capacity()) {
+      others_.reserve(std::max<std::size_t>(4, 2 * others_.capacity()));
+    }
+    at = std::lower_bound(others_.begin(), others_.end(), user, std::less<>());
+  }
+  others_.insert(at, std::move(user));
+}
+
+std::vector<Stream> Buffer::other_streams() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Stream> streams;
+  streams.reserve(others_.size());
+  for (const User& user : others_) {
+    if (auto stream = detail::handle_of(user)) streams.push_back(std::move(*stream));
+  }
+  return streams;
+}
+
+std::vector<Stream> Buffer::last_streams() noexcept {
+  try {
+    return other_streams();
+  } catch (const std::bad_alloc&) {
+    for (const User& user : others_) memory::synchronize_quietly(*user->device);
+    return {};
   }
 }
 

@@ -9,6 +9,7 @@
 #include "memory/deferred.hpp"
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
+#include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
 namespace {
@@ -43,8 +44,9 @@ std::vector<std::shared_ptr<Pool::State>> pools_of(backend::Device& device) {
   return found;
 }
 
-/// What has been added with add_trim.
+/// What has been added with add_trim, and the streams that are done.
 void run_trims(backend::Device& device) {
+  detail::end_retired_streams();
   std::vector<memory::Trim> trims;
   {
     const std::lock_guard lock(Pools::instance().mutex);

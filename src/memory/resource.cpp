@@ -11,6 +11,7 @@
 #include <quarry/memory/pool.hpp>
 #include <quarry/memory/upstream.hpp>
 #include "memory/current_resource.hpp"
+#include "runtime/guard_stack.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -66,7 +67,7 @@ DeviceChoice& find_choice(const Device& device) {
 }
 
 struct ThreadChoice {
-  const ResourceGuard* innermost = nullptr;
+  detail::GuardStack<Resource> guards;
   backend::Device* device = nullptr;
   DeviceChoice* choice = nullptr;
 };
@@ -83,14 +84,14 @@ DeviceChoice& choice_of(backend::Device& device) {
 }  // namespace
 
 const Resource* CurrentResource::guarded(backend::Device& device) {
-  for (const ResourceGuard* g = mine.innermost; g; g = g->previous_) {
-    if (&g->resource_.device().backend() == &device) return &g->resource_;
+  for (const auto* g = mine.guards.top(); g; g = mine.guards.next(g)) {
+    if (&g->value.device().backend() == &device) return &g->value;
   }
   return nullptr;
 }
 
 CurrentResource::CurrentResource(backend::Device& device) {
-  if (mine.innermost) [[unlikely]] {
+  if (mine.guards.top()) [[unlikely]] {
     if ((resource_ = guarded(device))) return;
   }
   DeviceChoice& choice = choice_of(device);
@@ -133,11 +134,10 @@ void reset_current_resource(const Device& device) {
   choice.is_chosen.store(false, std::memory_order_release);
 }
 
-ResourceGuard::ResourceGuard(Resource resource)
-    : resource_(std::move(resource)), previous_(mine.innermost) {
-  require_for_kernels(resource_);
-  mine.innermost = this;
+ResourceGuard::ResourceGuard(Resource resource) {
+  require_for_kernels(resource);
+  entry_ = mine.guards.push(std::move(resource));
 }
-ResourceGuard::~ResourceGuard() { mine.innermost = previous_; }
+ResourceGuard::~ResourceGuard() { mine.guards.end(entry_, "ResourceGuard"); }
 
 }  // namespace quarry

@@ -9,7 +9,6 @@
 
 namespace quarry {
 namespace memory {
-namespace {
 
 void synchronize_quietly(backend::Device& device) noexcept {
   try {
@@ -17,6 +16,8 @@ void synchronize_quietly(backend::Device& device) noexcept {
   } catch (const std::exception&) {  // the device is lost, and its work has ended
   }
 }
+
+namespace {
 
 void wait_quietly_for(const Stream& stream) noexcept {
   try {

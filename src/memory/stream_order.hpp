@@ -32,7 +32,9 @@ void join(const Stream& stream, const Stream& other);
 /// Waits on the host for what has been queued in `stream`. Errors of the work are left to those who
 /// synchronise with it.
 void wait_for(const Stream& stream);
-/// The same for all of them where nothing may be thrown: when it fails, for the whole device.
+/// Waits for all work on the device; without an error if it is lost.
+void synchronize_quietly(backend::Device& device) noexcept;
+/// As wait_for, for all of them, where nothing may be thrown: when it fails, for the whole device.
 void wait_quietly(const Stream& stream, std::span<const Stream> others = {}) noexcept;
 
 }  // namespace quarry::memory

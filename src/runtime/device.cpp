@@ -10,7 +10,8 @@
 #include <optional>
 
 #include "backend/backend.hpp"
-#include "runtime/stream_state.hpp"
+#include "runtime/guard_stack.hpp"
+#include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
 namespace {
@@ -76,7 +77,14 @@ Device default_device() {
   return device;
 }
 
-thread_local backend::Device* current = nullptr;
+thread_local constinit backend::Device* outermost = nullptr;
+thread_local constinit detail::GuardStack<backend::Device*> guards;
+
+/// The calling thread's current device, nullptr for the default one.
+backend::Device*& current() {
+  auto* const guard = guards.top();
+  return guard ? guard->value : outermost;
+}
 
 }  // namespace
 
@@ -127,7 +135,10 @@ MemoryInfo Device::memory_info() const {
 bool Device::can_access_peer(const Device& other) const {
   return backend_->can_access_peer(*other.backend_);
 }
-void Device::synchronize() const { backend_->synchronize(); }
+void Device::synchronize() const {
+  backend_->synchronize();
+  detail::end_retired_streams();
+}
 
 void Device::reset() const {
   synchronize();
@@ -193,18 +204,19 @@ Device DeviceList::current() const {
 }
 
 Device get_current_device() {
-  if (!current) current = &default_device().backend();
-  return Device(*current);
+  backend::Device*& device = current();
+  if (!device) device = &default_device().backend();
+  return Device(*device);
 }
-void set_current_device(const Device& device) { current = &device.backend(); }
+void set_current_device(const Device& device) { current() = &device.backend(); }
 Device select_device(int id) {
   const Device device = Device::cuda(id);
   set_current_device(device);
   return device;
 }
 
-DeviceGuard::DeviceGuard(const Device& device) : previous_(current) { set_current_device(device); }
-DeviceGuard::~DeviceGuard() { current = previous_; }
+DeviceGuard::DeviceGuard(const Device& device) : entry_(guards.push(&device.backend())) {}
+DeviceGuard::~DeviceGuard() { guards.end(entry_, "DeviceGuard"); }
 
 Context current_context() { return Context(get_current_device()); }
 Context require_context() {
@@ -215,10 +227,11 @@ Context require_context() {
 void synchronize() { get_current_device().synchronize(); }
 
 void close() {
-  if (!current) return;
-  current->synchronize();
-  trim(*current);
-  current = nullptr;
+  backend::Device*& device = current();
+  if (!device) return;
+  device->synchronize();
+  trim(*device);
+  device = nullptr;
 }
 
 void detail::set_trim_hook(TrimHook hook) { trim_hook = hook; }

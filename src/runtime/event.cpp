@@ -36,6 +36,8 @@ void require_gpu(const Device& device) {
 
 }  // namespace
 
+void Event::throw_moved_from() { throw LogicError("the event was moved from"); }
+
 Event::Event(const EventOptions& options) {
   require<LogicError>(!(options.interprocess && options.timing),
                       "Event: an interprocess event needs timing = false");
@@ -44,11 +46,11 @@ Event::Event(const EventOptions& options) {
       device, backend::EventOptions{options.timing, options.blocking, options.interprocess});
 }
 
-Device Event::device() const { return Device(*state_->device); }
+Device Event::device() const { return Device(*state().device); }
 
 const Event& Event::record(const Stream& stream) const {
   require_same_device(*this, stream.device());
-  state_->device->record(state_->native, stream.state().native);
+  state().device->record(state().native, stream.state().native);
   return *this;
 }
 const Event& Event::record() const {
@@ -56,16 +58,16 @@ const Event& Event::record() const {
   return record(guarded ? *guarded : default_stream(device()));
 }
 
-bool Event::query() const { return state_->device->query(state_->native); }
-void Event::synchronize() const { state_->device->wait(state_->native); }
+bool Event::query() const { return state().device->query(state().native); }
+void Event::synchronize() const { state().device->wait(state().native); }
 
 void Event::wait(const Stream& stream) const {
   if (stream.device() == device()) {
-    state_->device->wait(stream.state().native, state_->native);
+    state().device->wait(stream.state().native, state().native);
   } else if (stream.device().is_cpu() || device().is_cpu()) {
     synchronize();  // no queue reaches across: the host waits for it
   } else {
-    stream.state().device->wait(stream.state().native, state_->native);
+    stream.state().device->wait(stream.state().native, state().native);
   }
 }
 void Event::wait() const {
@@ -75,9 +77,9 @@ void Event::wait() const {
 
 IpcBytes Event::ipc_handle() const {
   require_gpu(device());
-  require<LogicError>(state_->is_shared,
+  require<LogicError>(state().is_shared,
                       "Event::ipc_handle: make the event with interprocess = true, timing = false");
-  return state_->device->export_event(state_->native);
+  return state().device->export_event(state().native);
 }
 
 Event Event::from_ipc_handle(const IpcBytes& handle, const Device& device) {
@@ -97,7 +99,7 @@ Event Event::from_ipc_handle(const IpcBytes& handle, const Device& device) {
 
 float Event::elapsed_time(const Event& end) const {
   require_same_device(end, device());
-  return state_->device->elapsed_ms(state_->native, end.state_->native);
+  return state().device->elapsed_ms(state().native, end.state().native);
 }
 
 }  // namespace quarry

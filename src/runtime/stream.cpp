@@ -6,21 +6,26 @@
 #include <exception>
 #include <unordered_map>
 
-#include "runtime/stream_state.hpp"
+#include "runtime/guard_stack.hpp"
+#include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
 namespace detail {
 
-StreamState::~StreamState() {
-  if (attachments_.load()) {
-    const std::lock_guard lock(attachments_mutex());
-    for (Attachment *a = attachments_.exchange(nullptr), *next; a; a = next) {
-      next = a->next;
-      if (a->owner.load()) a->end.load()(a->data.load(), *this);
-      delete a;
-    }
+void StreamState::end_attachments() noexcept {
+  if (!attachments_.load()) return;
+  const std::lock_guard lock(attachments_mutex());
+  for (Attachment *a = attachments_.exchange(nullptr), *next; a; a = next) {
+    next = a->next;
+    if (a->owner.load()) a->end.load()(a->data.load(), *this);
+    delete a;
   }
+}
+
+void StreamState::end() noexcept {
+  end_attachments();
   if (kind == StreamKind::created) device->destroy_stream(native);
+  ended_.store(true, std::memory_order_release);
 }
 
 std::mutex& StreamState::attachments_mutex() {
@@ -110,11 +115,11 @@ Stream fixed_stream(backend::Device& device, backend::Stream native) {
   const std::lock_guard lock(mutex);
   const auto found = states.find({&device, native});
   if (found != states.end()) return found->second;
-  Stream made(std::make_shared<StreamState>(device, native, StreamKind::fixed));
+  Stream made = make_stream(std::make_shared<StreamState>(device, native, StreamKind::fixed));
   return states.emplace(std::pair(&device, native), std::move(made)).first->second;
 }
 
-thread_local const Stream* innermost = nullptr;
+thread_local constinit GuardStack<Stream> guards;
 
 }  // namespace
 
@@ -125,35 +130,41 @@ Stream per_thread_stream(backend::Device& device) {
   thread_local std::map<backend::Device*, Stream> states;
   const auto found = states.find(&device);
   if (found != states.end()) return found->second;
-  Stream made(
+  end_retired_streams();
+  Stream made = make_stream(
       std::make_shared<StreamState>(device, device.per_thread_stream(), StreamKind::per_thread));
   return states.emplace(&device, std::move(made)).first->second;
 }
 
 const Stream* guarded_stream(const Device& device) {
-  return innermost && innermost->state().device == &device.backend() ? innermost : nullptr;
+  const GuardEntry<Stream>* const innermost = guards.top();
+  return innermost && innermost->value.state().device == &device.backend() ? &innermost->value
+                                                                           : nullptr;
 }
 
 }  // namespace detail
 
 Stream::Stream() : Stream(default_stream()) {}
 
-Device Stream::device() const { return Device(*state_->device); }
+void Stream::throw_moved_from() { throw LogicError("the stream was moved from"); }
+
+Device Stream::device() const { return Device(*state().device); }
 bool Stream::is_default() const {
-  return state_->kind == detail::StreamKind::fixed ||
-         state_->kind == detail::StreamKind::per_thread;
+  return state().kind == detail::StreamKind::fixed ||
+         state().kind == detail::StreamKind::per_thread;
 }
-bool Stream::is_external() const { return state_->kind == detail::StreamKind::external; }
-std::uintptr_t Stream::handle() const { return reinterpret_cast<std::uintptr_t>(state_->native); }
-int Stream::priority() const { return state_->priority; }
+bool Stream::is_external() const { return state().kind == detail::StreamKind::external; }
+std::uintptr_t Stream::handle() const { return reinterpret_cast<std::uintptr_t>(state().native); }
+int Stream::priority() const { return state().priority; }
 
 void Stream::synchronize() const {
-  state_->device->synchronize(state_->native);
+  state().device->synchronize(state().native);
   detail::drop_finished_callbacks();
-  state_->rethrow();
+  detail::end_retired_streams();
+  state().rethrow();
 }
 
-bool Stream::is_done() const { return state_->device->is_done(state_->native); }
+bool Stream::is_done() const { return state().device->is_done(state().native); }
 
 void Stream::wait_event(const Event& event) const { event.wait(*this); }
 
@@ -167,7 +178,7 @@ void Stream::add_callback(std::function<void(const Stream&)> f) const {
   require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
   detail::drop_finished_callbacks();
   auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, std::move(f)});
-  state_->device->host_call(state_->native, detail::run_callback, callback.get());
+  state().device->host_call(state().native, detail::run_callback, callback.get());
   static_cast<void>(callback.release());  // now run_callback's
 }
 
@@ -187,14 +198,15 @@ Stream::AutoSynchronize Stream::auto_synchronize() const { return AutoSynchroniz
 
 Stream stream(const StreamOptions& options) {
   detail::drop_finished_callbacks();
+  detail::end_retired_streams();
   backend::Device& device = options.device.value_or(Device()).backend();
   const auto [least, most] = device.priority_range();
   const int priority = std::max(most, std::min(least, options.priority));
-  auto state = std::make_shared<detail::StreamState>(device, nullptr, detail::StreamKind::external,
-                                                     priority);
-  state->native = device.create_stream({options.non_blocking, priority});
-  state->kind = detail::StreamKind::created;  // from here on the state destroys it
-  return Stream(std::move(state));
+  Stream made = detail::make_stream(std::make_shared<detail::StreamState>(
+      device, nullptr, detail::StreamKind::external, priority));
+  made.state().native = device.create_stream({options.non_blocking, priority});
+  made.state().kind = detail::StreamKind::created;  // from here on its end destroys it
+  return made;
 }
 
 Stream default_stream(const Device& device) {
@@ -213,15 +225,21 @@ Stream external_stream(std::uintptr_t handle) {
                       "external_stream: the CPU device has no streams made by other libraries");
   require<LogicError>(handle != 0,
                       "external_stream: 0 is the default stream; use default_stream()");
-  return Stream(std::make_shared<detail::StreamState>(device, reinterpret_cast<void*>(handle),
-                                                      detail::StreamKind::external));
+  const auto native = reinterpret_cast<backend::Stream>(handle);
+  if (native == device.legacy_stream()) return detail::fixed_stream(device, native);
+  if (native == device.per_thread_stream()) return detail::per_thread_stream(device);
+  return detail::external_stream_of(device, native);
 }
 
-StreamGuard::StreamGuard(Stream stream) : stream_(std::move(stream)), previous_(detail::innermost) {
-  detail::innermost = &stream_;
+StreamGuard::StreamGuard(Stream stream) {
+  stream.state();  // refuses one that was moved from
+  entry_ = detail::guards.push(std::move(stream));
 }
-StreamGuard::~StreamGuard() { detail::innermost = previous_; }
+StreamGuard::~StreamGuard() { detail::guards.end(entry_, "StreamGuard"); }
 
-Stream current_stream() { return detail::innermost ? *detail::innermost : default_stream(); }
+Stream current_stream() {
+  const auto* const innermost = detail::guards.top();
+  return innermost ? innermost->value : default_stream();
+}
 
 }  // namespace quarry

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -25,10 +26,9 @@ struct Attachment {
   Attachment* next = nullptr;
 };
 
-struct StreamState {
+struct StreamState : std::enable_shared_from_this<StreamState> {
   StreamState(backend::Device& on, backend::Stream handle, StreamKind made_by, int urgency = 0)
       : device(&on), native(handle), kind(made_by), priority(urgency) {}
-  ~StreamState();
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
 
@@ -37,6 +37,14 @@ struct StreamState {
   StreamKind kind;
   int priority;
   const std::thread::id thread = std::this_thread::get_id();  ///< that made the state
+  int users = 0;                                              ///< see stream_lifetime.hpp
+  bool is_retired = false;  ///< has been without users while it was at work
+
+  /// Whether all work in it is done and nothing can be queued any more.
+  bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+  void end() noexcept;  ///< with what is attached; destroys a stream that the library made
+  void end_attachments() noexcept;
+
   /// Whether what the calling thread queues goes into this queue.
   bool is_of_this_thread() const {
     return kind != StreamKind::per_thread || thread == std::this_thread::get_id();
@@ -69,6 +77,7 @@ struct StreamState {
   std::mutex mutex_;
   std::exception_ptr error_;
   std::atomic<Attachment*> attachments_ = nullptr;  ///< never taken out while the stream lives
+  std::atomic<bool> ended_ = false;
 };
 
 /// Drops what finished callbacks hold, their streams among it.

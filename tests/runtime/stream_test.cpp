@@ -221,6 +221,22 @@ TEST(Stream, ExternalStreamsAreRefusedWhereTheyHaveNoMeaning) {
   EXPECT_EQ(values_sum_on(foreign), 499500);
 }
 
+TEST(Stream, ExternalStreamsOfOneHandleAreEqual) {
+  if (get_current_device().is_cpu()) GTEST_SKIP() << "the CPU has no external streams";
+  const Stream mine = stream(), other = stream();
+  {
+    const Stream a = external_stream(mine.handle());
+    EXPECT_TRUE(a == external_stream(mine.handle()));
+    EXPECT_FALSE(a == external_stream(other.handle()));
+    EXPECT_FALSE(a == mine) << "the one destroys the queue at its end, the other does not";
+    const auto used = ones<int>({10}, {.stream = a});
+    EXPECT_TRUE(used.stream() == external_stream(mine.handle()));
+  }
+  EXPECT_EQ(external_stream(mine.handle()).handle(), mine.handle());
+  EXPECT_TRUE(external_stream(1) == legacy_default_stream());
+  EXPECT_TRUE(external_stream(2) == per_thread_default_stream());
+}
+
 TEST(Stream, OfAnotherDeviceIsRefused) {
   if (get_current_device().is_cpu()) GTEST_SKIP() << "needs a GPU beside the CPU";
   const Stream s = stream({.device = Device::cpu()});

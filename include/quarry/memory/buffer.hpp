@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace quarry {
@@ -47,16 +46,17 @@ class Buffer {
       return;
     remember(stream);
   }
-  /// The streams that used_on has named so far, without the home stream.
-  std::vector<Stream> other_streams() {
-    const std::lock_guard lock(mutex_);
-    return others_;
-  }
-  /// The same for a deleter: it must not fail, and nobody else uses the buffer any more.
-  std::span<const Stream> last_streams() const noexcept { return others_; }
+  /// The streams that used_on has named so far and that may still be at work in the buffer, without
+  /// the home stream.
+  std::vector<Stream> other_streams();
+  /// The same for a deleter: it does not fail (without memory for the list it waits for the streams
+  /// instead and names none), and nobody else uses the buffer any more.
+  std::vector<Stream> last_streams() noexcept;
 
  private:
+  using User = std::shared_ptr<detail::StreamState>;  ///< does not keep the stream from its end
   void remember(const Stream& stream);
+  void add(std::vector<User>::iterator at, User user);
 
   std::byte* data_;
   std::size_t bytes_;
@@ -66,7 +66,7 @@ class Buffer {
   std::optional<Resource> resource_;
   std::shared_ptr<void> owner_;
   std::mutex mutex_;
-  std::vector<Stream> others_;
+  std::vector<User> others_;  ///< by address; those that have ended go when it would grow
 };
 
 }  // namespace quarry

@@ -149,7 +149,8 @@ Resource set_current_resource(const Resource& resource);
 /// Back to the device's pool.
 void reset_current_resource(const Device& device = {});
 
-/// Makes `resource` the thread's current one on its device for the scope.
+/// Makes `resource` the thread's current one on its device for the scope. Guards may end in any
+/// order, as StreamGuards.
 class ResourceGuard {
  public:
   explicit ResourceGuard(Resource resource);
@@ -158,9 +159,7 @@ class ResourceGuard {
   ResourceGuard& operator=(const ResourceGuard&) = delete;
 
  private:
-  friend struct CurrentResource;
-  Resource resource_;
-  const ResourceGuard* previous_;
+  detail::GuardEntry<Resource>* entry_;
 };
 
 }  // namespace quarry

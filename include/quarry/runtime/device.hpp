@@ -15,6 +15,10 @@ namespace quarry {
 namespace backend {
 class Device;
 }
+namespace detail {
+template <class T>
+struct GuardEntry;  // runtime/guard_stack.hpp
+}
 
 /// Bytes of a device's memory.
 struct MemoryInfo {
@@ -115,7 +119,7 @@ Device get_current_device();
 Device select_device(int id);
 void set_current_device(const Device& device);
 
-/// Makes a device current for the scope.
+/// Makes a device current for the scope. Guards may end in any order, as StreamGuards.
 class DeviceGuard {
  public:
   explicit DeviceGuard(const Device& device);
@@ -124,7 +128,7 @@ class DeviceGuard {
   DeviceGuard& operator=(const DeviceGuard&) = delete;
 
  private:
-  backend::Device* previous_;
+  detail::GuardEntry<backend::Device*>* entry_;
 };
 
 /// Calls `f()` with `device` current and returns what it returns.

@@ -17,7 +17,8 @@ struct EventOptions {
   std::optional<Device> device = std::nullopt;  ///< the current device if none
 };
 
-/// A moment in a stream. Copies are handles of the same event.
+/// A moment in a stream. Copies are handles of the same event. Of an event that was moved from
+/// every member throws LogicError.
 class Event {
  public:
   explicit Event(const EventOptions& options = {});
@@ -46,9 +47,13 @@ class Event {
   static Event from_ipc_handle(const IpcBytes& handle, const Device& device = {});
 
   struct State;
-  State& state() const { return *state_; }
+  State& state() const {
+    if (!state_) throw_moved_from();
+    return *state_;
+  }
 
  private:
+  [[noreturn]] static void throw_moved_from();
   explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   std::shared_ptr<State> state_;

@@ -23,7 +23,8 @@ struct StreamOptions {
 };
 
 /// An ordered queue of work on one device. Copies are handles of the same queue. Destroying the
-/// last handle lets pending work complete; arrays bound to the stream keep it alive.
+/// last handle lets pending work complete; arrays made in the stream or bound to it keep it alive,
+/// arrays that it has used do not. Of a stream that was moved from every member throws LogicError.
 class Stream {
  public:
   /// The current device's default stream.
@@ -56,11 +57,17 @@ class Stream {
 
   friend bool operator==(const Stream& a, const Stream& b) { return a.state_ == b.state_; }
 
-  detail::StreamState& state() const { return *state_; }
+  detail::StreamState& state() const {
+    if (!state_) [[unlikely]]
+      throw_moved_from();
+    return *state_;
+  }
   const std::shared_ptr<detail::StreamState>& shared() const { return state_; }
   explicit Stream(std::shared_ptr<detail::StreamState> state) : state_(std::move(state)) {}
 
  private:
+  [[noreturn]] static void throw_moved_from();
+
   std::shared_ptr<detail::StreamState> state_;
 };
 
@@ -83,13 +90,15 @@ Stream stream(const StreamOptions& options = {});
 Stream default_stream();
 Stream legacy_default_stream();
 Stream per_thread_default_stream();
-/// A stream that another library made (a CUstream) and will destroy.
+/// A stream that another library made (a CUstream) and will destroy, after the last handle and the
+/// last array made in the stream or bound to it. Streams of one handle are equal.
 Stream external_stream(std::uintptr_t handle);
 /// The default stream of `device`.
 Stream default_stream(const Device& device);
 
 /// Makes `stream` the current one of the thread for the scope: operations that are given no stream
-/// go to it if they run on its device.
+/// go to it if they run on its device. Guards may end in any order; the innermost of those that are
+/// left counts. One that is destroyed on another thread says so on stderr.
 class StreamGuard {
  public:
   explicit StreamGuard(Stream stream);
@@ -98,8 +107,7 @@ class StreamGuard {
   StreamGuard& operator=(const StreamGuard&) = delete;
 
  private:
-  Stream stream_;
-  const Stream* previous_;
+  detail::GuardEntry<Stream>* entry_;
 };
 
 /// The innermost StreamGuard's stream, else the current device's default stream.
