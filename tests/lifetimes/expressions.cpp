@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lifetimes/scene.hpp"
+
+namespace user {
+QUARRY_FUNCTION(twice_and, (auto x, auto y), 2 * x + y);
+}
+
+namespace quarry::test {
+namespace {
+
+Later new_array(Scene& t) {
+  const Array c = t.array(1) + t.array(100);
+  return later(c, [](int i) { return 101 + 2 * i; });
+}
+Later one_operand(Scene& t) {
+  const Array c = t.array(1) + 1;
+  return later(c, [](int i) { return 2 + i; });
+}
+Later assigned(Scene& t) {
+  const Array out = t.array(0);
+  out.assign(t.array(1) * 2 + t.array(100));
+  return later(out, [](int i) { return 102 + 3 * i; });
+}
+Later written_through(Scene& t) {
+  const Array out = t.array(0);
+  out(all) = t.array(5) - 1;
+  return later(out, [](int i) { return 4 + i; });
+}
+Later in_place(Scene& t) {
+  Array out = t.array(0);
+  out += t.array(7);
+  return later(out, [](int i) { return 7 + 2 * i; });
+}
+Later through_a_temporary(Scene& t) {
+  const Array out = t.array(0, {elements});
+  out.assign(out(range(_, _, -1)) + t.array(3, {elements}));
+  return later(out, [](int) { return static_cast<int>(elements) - 1 + 3; });
+}
+Later broadcast_row(Scene& t) {
+  const Array c = t.array(0) + t.array(10, {columns});
+  return later(c, [](int i) { return i + 10 + i % static_cast<int>(columns); });
+}
+Later views(Scene& t) {
+  const Array a = t.array(0), c = a(range(_, _, -1), all) + a(all, range(_, _, -1));
+  return later(c, [](int) { return static_cast<int>(elements) - 1; });
+}
+Later transposed(Scene& t) {
+  const Array c = t.array(0).transpose() + 0;
+  return later(c, [](int i) {
+    constexpr int r = static_cast<int>(rows), k = static_cast<int>(columns);
+    return i % r * k + i / r;
+  });
+}
+Later misaligned_operand(Scene& t) {
+  const Array c = t.misaligned(4) + t.array(1);
+  return later(c, [](int i) { return 5 + 2 * i; });
+}
+Later misaligned_destination(Scene& t) {
+  const Array out = t.misaligned(4);
+  out.assign(t.array(1) + 1);
+  return later(out, [](int i) { return 2 + i; });
+}
+Later user_function(Scene& t) {
+  const Array c = user::twice_and(t.array(1), t.array(2));
+  return later(c, [](int i) { return 4 + 3 * i; });
+}
+Later many_operands(Scene& t) {
+  Array a = t.array(1), b = t.array(2), c = t.array(3), d = t.array(4);
+  const Array e = (a + b) * 2 + (c + d) * 3 + t.array(5) + t.array(6) + t.array(7) + t.array(8);
+  return later(e, [](int i) { return 2 * 3 + 3 * 7 + 26 + 14 * i; });
+}
+Later cast(Scene& t) {
+  const auto c = t.array(1).astype<double>();
+  return later(c, [](int i) { return 1 + i; });
+}
+Later mapped_operand(Scene& t) {
+  const Array c = t.mapped(1) + 1;
+  return later(c, [](int i) { return 2 + i; });
+}
+Later managed_operand(Scene& t) {
+  const Array c = t.managed(1) + 1;
+  return later(c, [](int i) { return 2 + i; });
+}
+Later mapped_destination(Scene& t) {
+  const Array out = t.mapped(0);
+  out.assign(t.array(1) + 1);
+  return later(out, [](int i) { return 2 + i; });
+}
+
+Later filled(Scene& t) {
+  const Array out = t.array(1);
+  out.fill(7);
+  return later(out, [](int) { return 7; });
+}
+Later filled_in_steps(Scene& t) {
+  const Array out = t.array(0);
+  out(all, range(_, _, 2)).fill(-1);
+  return later(out, [](int i) { return i % 2 == 0 ? -1 : i; });
+}
+Later filled_misaligned(Scene& t) {
+  const Array out = t.misaligned(1);
+  out.fill(7);
+  return later(out, [](int) { return 7; });
+}
+Later full_array(Scene&) {
+  return later(full<int>({rows, columns}, 3), [](int) { return 3; });
+}
+
+Later sums_all(Scene& t) {
+  const auto s = sum(t.array(1));
+  return later(s, [](int) { return static_cast<int>(elements * (elements + 1) / 2); });
+}
+Later sums_rows(Scene& t) {
+  const auto s = sum(t.array(0), 1);
+  return later(s, [](int r) {
+    constexpr int k = static_cast<int>(columns);
+    return k * k * r + k * (k - 1) / 2;
+  });
+}
+Later sums_columns(Scene& t) {
+  const auto s = sum(t.array(0), 0);
+  return later(s, [](int c) {
+    constexpr int r = static_cast<int>(rows), k = static_cast<int>(columns);
+    return r * c + k * (r * (r - 1) / 2);
+  });
+}
+Later sums_an_expression(Scene& t) {
+  const auto s = sum(t.array(1) - t.array(0));
+  return later(s, [](int) { return static_cast<int>(elements); });
+}
+Later sums_misaligned(Scene& t) {
+  const auto s = sum(t.misaligned(0) + 1);
+  return later(s, [](int) { return static_cast<int>(elements * (elements + 1) / 2); });
+}
+Later finds(Scene& t) {
+  const auto s = argmax(t.array(0)(all, range(_, _, -1)), 1);
+  return later(s, [](int) { return 0; });
+}
+Later largest(Scene& t) {
+  const auto s = max(t.array(0), 1, {.keepdims = true});
+  return later(s, [](int r) { return static_cast<int>(columns) * (r + 1) - 1; });
+}
+Later averages(Scene& t) {
+  const auto s = mean(t.array(1, {1001}));
+  return later(s, [](int) { return 501; });
+}
+Later tests_all(Scene& t) {
+  const auto s = all_of(t.array(1) > 0);
+  return later(s, [](int) { return 1; });
+}
+
+}  // namespace
+
+std::vector<EntryPoint> expression_entries() {
+  return {{"NewArray", new_array},
+          {"OneOperand", one_operand},
+          {"Assigned", assigned},
+          {"WrittenThrough", written_through},
+          {"InPlace", in_place},
+          {"ThroughATemporary", through_a_temporary},
+          {"BroadcastRow", broadcast_row},
+          {"Views", views},
+          {"Transposed", transposed},
+          {"MisalignedOperand", misaligned_operand},
+          {"MisalignedDestination", misaligned_destination},
+          {"UserFunction", user_function},
+          {"ManyOperands", many_operands},
+          {"Cast", cast},
+          {"MappedOperand", mapped_operand},
+          {.name = "ManagedOperand", .queue = managed_operand, .blocks = Blocks::everywhere},
+          {"MappedDestination", mapped_destination},
+          {"Filled", filled},
+          {"FilledInSteps", filled_in_steps},
+          {"FilledMisaligned", filled_misaligned},
+          {"Full", full_array}};
+}
+
+std::vector<EntryPoint> reduction_entries() {
+  return {{"SumsAll", sums_all},
+          {"SumsRows", sums_rows},
+          {"SumsColumns", sums_columns},
+          {"SumsAnExpression", sums_an_expression},
+          {"SumsMisaligned", sums_misaligned},
+          {"Finds", finds},
+          {"Largest", largest},
+          {"Averages", averages},
+          {"TestsAll", tests_all}};
+}
+
+}  // namespace quarry::test
