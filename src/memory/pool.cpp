@@ -160,7 +160,7 @@ void* Pool::State::allocate(const Stream& stream, std::size_t bytes, std::size_t
   if constexpr (memory::can_poison) {
     if (is_visible) {
       memory::unpoison(block->address, bytes);
-      if (state.device->is_done(state.native)) {
+      if (memory::is_idle(state)) {
         memory::poison(block->address + bytes, request.bytes - bytes);
       }
     }

@@ -47,7 +47,7 @@ void Pool::State::deallocate(const Stream& stream, std::span<const Stream> other
   const Request request = memory::request_of(bytes, alignment);
   detail::StreamState& state = stream.state();
   if constexpr (memory::can_poison) {
-    if (is_visible && others.empty() && state.device->is_done(state.native)) {
+    if (is_visible && others.empty() && memory::is_idle(state)) {
       memory::poison(memory, request.bytes);
     }
   }

@@ -35,7 +35,9 @@ class Lifetimes : public testing::TestWithParam<EntryPoint> {
     return !is_fake() && !blocks;
   }
   static void behave(unsigned seed) {
-    if (is_fake()) fake::set_behaviour({.seed = seed, .eagerness = seed % 2 ? 0.0 : 0.25});
+    if (!is_fake()) return;
+    fake::set_behaviour(
+        {.seed = seed, .eagerness = seed % 2 ? 0.0 : 0.25, .polls_run_work = seed % 4 < 2});
   }
 
   static void run(Results results) {

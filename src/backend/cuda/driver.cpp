@@ -72,7 +72,7 @@ namespace detail {
 constinit std::atomic<const DriverTable*> installed_driver = nullptr;
 
 const DriverTable& first_driver() {
-  static const LoadedDriver loaded = load_driver();
+  static const auto& loaded = *new LoadedDriver(load_driver());  // for exit handlers too
   if (!loaded.table) throw BackendUnavailable(loaded.why);
   const DriverTable* expected = nullptr;
   installed_driver.compare_exchange_strong(expected, loaded.table.get());

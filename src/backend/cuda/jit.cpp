@@ -123,14 +123,14 @@ Architecture architecture_for(std::pair<int, int> compute_capability,
 }
 
 const std::vector<int>& supported_architectures() {
-  static const std::vector<int> supported = [] {
+  static const auto& supported = *new const std::vector<int>([] {
     int count = 0;
     nvrtc().GetNumSupportedArchs(&count);
     std::vector<int> found(static_cast<std::size_t>(std::max(count, 0)));
     nvrtc().GetSupportedArchs(found.data());
     std::ranges::sort(found);
     return found;
-  }();
+  }());
   return supported;
 }
 
@@ -143,7 +143,7 @@ Binary compile_kernel(const KernelSource& source, const Architecture& architectu
 }
 
 std::string kernel_key(const KernelSource& source, const Architecture& architecture) {
-  static const std::string headers = headers_digest();
+  static const std::string& headers = *new const std::string(headers_digest());
   const auto [major, minor] = nvrtc_version();
   return fmt::format("library {}\nheaders {}\nnvrtc {}.{}\noptions {}\n{}\n{}", quarry::version,
                      headers, major, minor, fmt::join(options_for(architecture), " "),

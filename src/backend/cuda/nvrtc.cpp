@@ -40,7 +40,7 @@ LoadedNvrtc load(const char* library) {
 constinit std::atomic<const NvrtcTable*> installed_nvrtc = nullptr;
 
 const NvrtcTable& first_nvrtc() {
-  static const LoadedNvrtc loaded = load_nvrtc();
+  static const auto& loaded = *new LoadedNvrtc(load_nvrtc());
   if (!loaded.table) throw BackendUnavailable(loaded.why);
   return *loaded.table;
 }

@@ -70,7 +70,7 @@ DriverStatus probe(const DriverTable& table) {
 }
 
 const DriverStatus& driver_status() {
-  static const DriverStatus status = probe_installed();
+  static const auto& status = *new const DriverStatus(probe_installed());
   return status;
 }
 
@@ -111,7 +111,7 @@ std::vector<std::unique_ptr<Device>> make_devices() {
 }  // namespace
 
 const CudaStatus& cuda_status() {
-  static const CudaStatus status = make_status();
+  static const auto& status = *new const CudaStatus(make_status());
   return status;
 }
 
