@@ -7,7 +7,7 @@
 ///   map_flat     all operands dense and in one order: vectors of V elements, one vector a thread
 ///   map_strided  any layout of any rank: threads run along the innermost axis, rows are decoded
 ///   once
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(QUARRY_EMULATED_DEVICE)
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
 
@@ -196,7 +196,8 @@ __global__ void __launch_bounds__(256)
 }
 
 }  // namespace quarry::kernels
-#else  // the CPU device
+#endif
+#ifndef __CUDACC__  // the CPU device
 #include <quarry/kernels/cpu_context.hpp>
 namespace quarry::kernels {
 

@@ -6,7 +6,7 @@
 
 /// A reduction over any axes of an expression; the input is read once. Kept and reduced axes have
 /// their own shape and strides, so no layout needs packing first.
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(QUARRY_EMULATED_DEVICE)
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
 
@@ -107,7 +107,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// The total over the threads of one output, valid in its first thread. For Along the threads are
   /// neighbours, at most a block of them; else they are blockDim.x apart.
   static __device__ Acc total(Acc sum) {
-    __shared__ alignas(16) char storage[(Along ? threads / 32 : threads) * sizeof(Acc)];
+    alignas(16) __shared__ char storage[(Along ? threads / 32 : threads) * sizeof(Acc)];
     Acc* const shared = reinterpret_cast<Acc*>(storage);
     const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
     const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
@@ -193,7 +193,7 @@ template <class E, class Op, class Acc, class Out, int S, class... In>
 struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>> {
   template <class Offset>
   static __device__ void run(Offset to, const Acc* partial, i64 kept, i64 splits, i64 count) {
-    __shared__ alignas(16) char storage[128 * sizeof(Acc)];
+    alignas(16) __shared__ char storage[128 * sizeof(Acc)];
     Acc* const shared = reinterpret_cast<Acc*>(storage);
     const int x = static_cast<int>(threadIdx.x);
 #pragma unroll 1
@@ -229,7 +229,8 @@ __global__ void __launch_bounds__(128)
 }
 
 }  // namespace quarry::kernels
-#else  // the CPU device
+#endif
+#ifndef __CUDACC__  // the CPU device
 #include <quarry/kernels/cpu_context.hpp>
 namespace quarry::kernels {
 

@@ -4,7 +4,7 @@
 
 /// What one thread of a GPU kernel has read: V neighbouring elements of every input, in one access
 /// each.
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(QUARRY_EMULATED_DEVICE)
 namespace quarry::kernels {
 
 template <class T, int V>

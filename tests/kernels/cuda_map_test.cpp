@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/device_half.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+
+#include "backend/cuda/geometry.hpp"
+#include "backend/cuda/variant.hpp"
+#include "kernels/drawn_operands.hpp"
+#include "kernels/plain_loops.hpp"
+
+/// The map kernels as a GPU runs them, over drawn layouts: the values of plain loops, every element
+/// of the output written once, nothing else touched.
+namespace quarry::test {
+namespace {
+
+using namespace quarry::kernels;
+using backend::cuda::Variant;
+
+using MapKernel = void (*)(const u64* words, int backwards);
+using MapKernels = std::map<std::uint64_t, MapKernel>;
+
+template <class P>
+P packed(const u64* words) {
+  P p;
+  std::memcpy(&p, words, sizeof(P));
+  return p;
+}
+template <class M, int V>
+void run_flat(const u64* words, int backwards) {
+  map_flat<M, V>(packed<typename map_flat_body<M, V>::param_type>(words), backwards);
+}
+template <class M, int R, class Index, int Rows, int V, unsigned Wide>
+void run_strided(const u64* words, int backwards) {
+  using P = typename map_strided_body<M, R, Index, Rows, V, Wide>::param_type;
+  map_strided<M, R, Index, Rows, V, Wide>(packed<P>(words), backwards);
+}
+
+template <class M, int V, unsigned Wide, int R, class Index, int... Rows>
+void add_strided(MapKernels& all) {
+  const auto variant = [](int rows) {
+    return Variant{.kind = Variant::Kind::map_strided,
+                   .width = V,
+                   .rows = static_cast<std::uint8_t>(rows),
+                   .rank = R,
+                   .wide_index = sizeof(Index) == 8,
+                   .wide = Wide};
+  };
+  ((all[variant(Rows).key()] = run_strided<M, R, Index, Rows, V, Wide>), ...);
+}
+
+/// Every width from 16 bytes of the widest operand down; every set of inputs that do not move.
+template <class M, int Inputs, int V, unsigned Wide>
+void add_of_width(MapKernels& all) {
+  if constexpr (V == 1) {
+    add_strided<M, 1, 0, 1, i32, 1>(all);
+    add_strided<M, 1, 0, 2, i32, 1, 4, 8>(all);
+    add_strided<M, 1, 0, 3, i64, 1, 4, 8>(all);
+  } else {
+    constexpr int rows = V == 2 ? 4 : 2;
+    add_strided<M, V, Wide, 1, i64, 1>(all);
+    add_strided<M, V, Wide, 2, i64, 1, rows>(all);
+    add_strided<M, V, Wide, 3, i32, 1, rows>(all);
+    if constexpr (Wide > 0) add_of_width<M, Inputs, V, Wide - 1>(all);
+  }
+}
+
+template <class M, int Inputs, int V>
+void add_widths(MapKernels& all) {
+  const Variant flat{.kind = Variant::Kind::map_flat, .width = V};
+  all[flat.key()] = run_flat<M, V>;
+  add_of_width<M, Inputs, V, (1u << Inputs) - 1>(all);
+  if constexpr (V > 1) add_widths<M, Inputs, V / 2>(all);
+}
+
+template <class M>
+struct Map;
+template <class E, class Out, int S, class... In>
+struct Map<map_of<E, Out, S, In...>> {
+  using M = map_of<E, Out, S, In...>;
+  static constexpr int inputs = sizeof...(In);
+  static const MapKernels& all() {
+    static const MapKernels found = [] {
+      constexpr std::uint32_t widest = std::max({sizeof(Out), sizeof(In)...});
+      MapKernels all;
+      add_widths<M, inputs, std::has_single_bit(widest) && widest <= 16 ? 16 / widest : 1>(all);
+      return all;
+    }();
+    return found;
+  }
+};
+
+Extents draw_extents(Draw& draw, int rank) {
+  Extents extents;
+  for (int d = 0; d < rank; ++d) extents.push_back(1 + draw.below(draw.of({2, 5, 9, 24})));
+  if (draw.one_in(3)) extents.back() = 1 + draw.below(draw.of({70, 400, 1700}));
+  if (draw.one_in(2)) extents.back() = (extents.back() + 7) / 8 * 8;
+  if (rank == 2 && draw.one_in(3)) extents = {1 + draw.below(600), 1 + draw.below(10)};
+  if (rank == 2 && draw.one_in(6)) extents = {1 + draw.below(5), 1024 + 8 * draw.below(20)};
+  while (product(extents) > 6000) {
+    auto& longest = *std::ranges::max_element(extents);
+    longest = (longest + 1) / 2;
+  }
+  return extents;
+}
+
+/// One launch: its memory, parameter block, variant and geometry.
+template <class M>
+struct Case;
+template <class E, class Out, int S, class... In>
+struct Case<map_of<E, Out, S, In...>> {
+  using Kernels = Map<map_of<E, Out, S, In...>>;
+  static constexpr std::uint32_t sizes[] = {sizeof(Out), sizeof(In)...};
+
+  explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
+    const bool is_flat = draw.one_in(4);
+    extents = is_flat ? Extents{1 + draw.below(5000)} : draw_extents(draw, 1 + int(draw.below(3)));
+    operands.template output<Out>(extents, is_flat);
+    (operands.template input<In>(extents, is_flat, is_same<In, Out>), ...);
+    operands.pack({u64(size())}, S, extents);
+    is_flat ? choose_flat() : choose_strided();
+  }
+
+  i64 size() const { return product(extents); }
+
+  void choose_flat() {
+    variant = {.kind = Variant::Kind::map_flat,
+               .width = std::uint8_t(backend::cuda::vector_width(operands.pointers(), sizes))};
+    grid = {{backend::cuda::flat_geometry(size(), variant.width).grid_x},
+            {backend::cuda::flat_threads}};
+  }
+
+  void choose_strided() {
+    const backend::cuda::StridedOperands strided{operands.pointers(), sizes, operands.strides(),
+                                                 int(extents.size())};
+    const auto vectors = backend::cuda::map_vectors(strided, extents.back());
+    const auto g = backend::cuda::strided_geometry(
+        {.columns = extents.back(),
+         .rows = size() / extents.back(),
+         .span = draw.one_in(2) ? 0 : std::numeric_limits<i64>::max(),
+         .lead = backend::cuda::lead_of(strided, extents.back()),
+         .inputs = sizeof...(In),
+         .vector_width = vectors.width},
+        draw.of({0, 0, 1, 132}));
+    variant = {.kind = Variant::Kind::map_strided,
+               .width = std::uint8_t(vectors.width),
+               .rows = std::uint8_t(g.rows_a_thread),
+               .rank = std::uint8_t(extents.size()),
+               .wide_index = g.wide_index,
+               .wide = vectors.wide};
+    grid = {{g.grid_x, g.grid_y}, {g.block_x, g.block_y}};
+    if (draw.one_in(3)) grid.grid.y = 1 + unsigned(draw.below(g.grid_y));  // blocks go on
+  }
+
+  /// Every rank is there with one width of the index.
+  MapKernel kernel() {
+    auto found = Kernels::all().find(variant.key());
+    if (found == Kernels::all().end()) {
+      variant.wide_index = !variant.wide_index;
+      found = Kernels::all().find(variant.key());
+    }
+    return found == Kernels::all().end() ? nullptr : found->second;
+  }
+
+  void check() {
+    const MapKernel run = kernel();
+    ASSERT_TRUE(run) << "no kernel of width " << int(variant.width) << ", rows "
+                     << int(variant.rows) << ", rank " << int(variant.rank);
+    Memory expected(arena.all().begin(), arena.all().end());
+    const Memory before = expected;
+    for (i64 i = 0; i < size(); ++i) {
+      const Out value = convert<Out>(operands.template value<E>(before, i, i));
+      std::memcpy(expected.data() + operands.place(0, i), static_cast<const void*>(&value),
+                  sizeof(Out));
+    }
+    const int backwards = int(draw.below(2));
+    const auto faults = launch(grid, draw.bits(), [&] { run(operands.words.data(), backwards); });
+    EXPECT_EQ(faults, std::vector<std::string>{});
+    EXPECT_EQ(arena.faults(), std::vector<std::string>{});
+    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+  }
+
+  Draw draw;
+  Arena arena;
+  Operands operands;
+  Extents extents;
+  Variant variant{};
+  Grid grid;
+};
+
+template <class M>
+std::map<std::string, int> run_cases(int count) {
+  std::map<std::string, int> seen;
+  for (int seed = 0; seed < count; ++seed) {
+    Case<M> c(static_cast<std::uint64_t>(seed));
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", extents " +
+                 ::testing::PrintToString(c.extents));
+    c.check();
+    const Variant& v = c.variant;
+    ++seen[v.kind == Variant::Kind::map_flat ? "flat" : "strided"];
+    ++seen[v.width > 1 ? "vectors" : "elements"];
+    if (v.rows > 1) ++seen[v.width > 1 ? "rows of vectors" : "rows of elements"];
+    if (c.grid.grid.y > 1) ++seen["blocks of rows"];
+    if (::testing::Test::HasFailure()) break;
+  }
+  return seen;
+}
+
+template <class Out, class... In>
+struct mixed_map;
+template <class Out>
+struct mixed_map<Out> {
+  using type = map_of<call<mix<Out>, iota<i64>, val<u64, 0>>, Out, 1>;
+};
+template <class Out, class A>
+struct mixed_map<Out, A> {
+  using type = map_of<call<mix<Out>, iota<i64>, val<u64, 0>, in<A, 0>>, Out, 1, A>;
+};
+template <class Out, class A, class B>
+struct mixed_map<Out, A, B> {
+  using type = map_of<call<mix<Out>, iota<i64>, val<u64, 0>, in<A, 0>, in<B, 1>>, Out, 1, A, B>;
+};
+
+template <class M>
+class cuda_map : public ::testing::Test {};
+using Maps = ::testing::Types<
+    mixed_map<watched<4>, watched<4>, watched<4>>::type, mixed_map<watched<8>>::type,
+    mixed_map<watched<2>, watched<2>>::type, mixed_map<watched<16>, watched<16>>::type,
+    mixed_map<watched<12>, watched<3>>::type, map_of<cast<double, in<bool, 0>>, double, 0, bool>,
+    map_of<cast<complex<double>, in<complex<float>, 0>>, complex<double>, 0, complex<float>>>;
+TYPED_TEST_SUITE(cuda_map, Maps);
+
+TYPED_TEST(cuda_map, computes_what_plain_loops_compute) {
+  auto seen = run_cases<TypeParam>(250);
+  for (const auto& [what, count] : seen) this->RecordProperty(what, count);
+  EXPECT_GT(seen["flat"], 20);
+  EXPECT_GT(seen["blocks of rows"], 20);
+  EXPECT_GT(seen["rows of elements"] + seen["rows of vectors"], 5);
+}
+
+}  // namespace
+}  // namespace quarry::test

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/device_half.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+
+#include "backend/cuda/geometry.hpp"
+#include "backend/cuda/variant.hpp"
+#include "kernels/drawn_operands.hpp"
+#include "kernels/plain_loops.hpp"
+
+/// The reductions as a GPU runs them, over drawn layouts and splits: every element is taken once,
+/// with its position, by the output that it belongs to.
+namespace quarry::test {
+namespace {
+
+using namespace quarry::kernels;
+using backend::cuda::Variant;
+
+/// A sum over elements and their positions that no other set of elements has.
+struct gathered {
+  u64 sum;
+  i64 count, last;
+};
+struct gather_of {
+  template <class Acc>
+  static Acc identity() {
+    return {0, 0, -1};
+  }
+  template <class V>
+  static void take(gathered& a, V v, i64 i) {
+    const auto bytes = mix<watched<8>>()(v, i);
+    a.sum += mix<watched<8>>::number(bytes);
+    a.count += i > a.last ? 1 : 1000000;  // positions ascend
+    a.last = i;
+  }
+  static gathered combine(gathered a, gathered b) {
+    return {a.sum + b.sum, a.count + b.count, std::max(a.last, b.last)};
+  }
+  template <class Out>
+  static Out finish(gathered a, i64 n) {
+    return mix<Out>()(a.sum, a.count, n);
+  }
+};
+
+using ReduceKernel = void (*)(const u64* words, void* partial);
+using ReduceKernels = std::map<std::uint64_t, ReduceKernel>;
+
+template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
+void run_reduce(const u64* words, void* partial) {
+  typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p;
+  std::memcpy(&p, words, sizeof p);
+  reduce<M, Rk, Rr, Index, Along, V, Wide>(p, partial);
+}
+
+template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
+void add(ReduceKernels& all) {
+  const Variant variant{.kind = Variant::Kind::reduce,
+                        .width = V,
+                        .rank = Rk,
+                        .reduced_rank = Rr,
+                        .wide_index = sizeof(Index) == 8,
+                        .along_reduced = Along != 0,
+                        .wide = Wide};
+  all[variant.key()] = run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
+}
+
+/// With the widths below V too; a set of inputs that move is never empty.
+template <class M, unsigned AllWide, int V, unsigned Wide>
+void add_widths(ReduceKernels& all) {
+  if constexpr (V > 1) {
+    add<M, 0, 1, i32, 1, V, Wide>(all);
+    add<M, 1, 1, i64, 1, V, Wide>(all);
+    add<M, 2, 1, i32, 1, V, Wide>(all);
+    if constexpr (Wide > 1) {
+      add_widths<M, AllWide, V, Wide - 1>(all);
+    } else {
+      add_widths<M, AllWide, V / 2, AllWide>(all);
+    }
+  }
+}
+
+template <class M, int Widest, unsigned AllWide>
+const ReduceKernels& kernels_of() {
+  static const ReduceKernels found = [] {
+    ReduceKernels all;
+    add<M, 0, 1, i32, 1, 1, 0>(all);
+    add<M, 1, 1, i32, 1, 1, 0>(all);
+    add<M, 2, 1, i64, 1, 1, 0>(all);
+    add<M, 0, 2, i64, 1, 1, 0>(all);
+    add<M, 1, 2, i32, 1, 1, 0>(all);
+    add<M, 2, 2, i32, 1, 1, 0>(all);
+    add<M, 0, 1, i32, 0, 1, 0>(all);
+    add<M, 1, 1, i64, 0, 1, 0>(all);
+    add<M, 2, 1, i32, 0, 1, 0>(all);
+    add<M, 0, 2, i32, 0, 1, 0>(all);
+    add<M, 1, 2, i64, 0, 1, 0>(all);
+    add<M, 2, 2, i32, 0, 1, 0>(all);
+    add_widths<M, AllWide, Widest, AllWide>(all);
+    return all;
+  }();
+  return found;
+}
+
+Extents draw_extents(Draw& draw, int rank, std::int64_t most) {
+  Extents extents;
+  for (int d = 0; d < rank; ++d) extents.push_back(1 + draw.below(draw.of({3, 40, 700, 9000})));
+  if (rank > 0 && draw.one_in(2)) extents.back() = (extents.back() + 7) / 8 * 8;
+  while (product(extents) > most) {
+    auto& longest = *std::ranges::max_element(extents);
+    longest = (longest + 1) / 2;
+  }
+  return extents;
+}
+
+/// One reduction: its memory, parameter block, variant and geometry.
+template <class M>
+struct Case;
+template <class E, class Op, class Acc, class Out, class... In>
+struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
+  using M = reduction_of<E, Op, Acc, Out, 0, In...>;
+  static constexpr std::uint32_t sizes[] = {sizeof(Out), sizeof(In)...};
+  static constexpr bool has_vectors = std::has_single_bit(std::max({sizeof(In)...}));
+  static constexpr int widest = has_vectors ? int(16 / std::max({sizeof(In)...})) : 1;
+
+  explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
+    const std::int64_t limit = draw.of({4000, 20000});
+    kept = draw_extents(draw, int(draw.below(3)), draw.of({1, 6, 60, 600}));
+    reduced = draw_extents(draw, 1 + int(draw.below(2)), std::max<i64>(limit / product(kept), 1));
+    whole = kept;
+    whole.insert(whole.end(), reduced.begin(), reduced.end());
+    const bool is_dense = draw.one_in(2);
+    operands.template output<Out>(kept, is_dense);
+    (operands.template input<In>(whole, draw.one_in(2), false), ...);
+    operands.pack({u64(product(kept)), u64(product(reduced)), 0}, 0, whole);
+    choose(is_dense);
+  }
+
+  void choose(bool is_dense) {
+    const bool is_along = draw.one_in(2);
+    backend::cuda::VectorAccess vectors;
+    if (is_along && reduced.size() == 1) {
+      vectors = backend::cuda::reduce_vectors(
+          {operands.pointers(), sizes, operands.strides(), int(whole.size())});
+    }
+    variant = {.kind = Variant::Kind::reduce,
+               .width = std::uint8_t(vectors.width),
+               .rank = std::uint8_t(kept.size()),
+               .reduced_rank = std::uint8_t(reduced.size()),
+               .along_reduced = is_along,
+               .wide = vectors.wide};
+    geometry = backend::cuda::reduce_geometry({.kept = product(kept),
+                                               .reduced = product(reduced),
+                                               .span = 0,
+                                               .along_reduced = is_along,
+                                               .can_split = is_dense,
+                                               .vector_width = vectors.width},
+                                              draw.of({1, 4, 132}));
+    operands.words[2] = u64(geometry.chunk);
+  }
+
+  ReduceKernel kernel() {
+    const auto& all = kernels_of<M, widest, (1u << sizeof...(In)) - 1>();
+    for (const bool is_wide : {false, true}) {  // each rank is there with one width of the index
+      variant.wide_index = is_wide;
+      if (const auto found = all.find(variant.key()); found != all.end()) return found->second;
+    }
+    return nullptr;
+  }
+
+  Memory expected_memory() const {
+    Memory expected(arena.all().begin(), arena.all().end());
+    const Memory before = expected;
+    const i64 count = product(reduced);
+    for (i64 k = 0; k < product(kept); ++k) {
+      Acc acc = Op::template identity<Acc>();
+      for (i64 i = 0; i < count; ++i) {
+        Op::take(acc, operands.template value<E>(before, k * count + i, i), i);
+      }
+      const Out value = Op::template finish<Out>(acc, count);
+      std::memcpy(expected.data() + operands.place(0, k), static_cast<const void*>(&value),
+                  sizeof(Out));
+    }
+    return expected;
+  }
+
+  void check() {
+    const ReduceKernel run = kernel();
+    ASSERT_TRUE(run) << "no kernel of width " << int(variant.width) << ", ranks "
+                     << int(variant.rank) << " and " << int(variant.reduced_rank);
+    const Memory expected = expected_memory();
+    const auto partials = static_cast<std::size_t>(geometry.splits * product(kept));
+    std::vector<Acc> partial(partials + 64, Op::template identity<Acc>());
+    std::memset(static_cast<void*>(partial.data()), 0x5a, partial.size() * sizeof(Acc));
+    void* const scratch = geometry.splits > 1 ? partial.data() : nullptr;
+    std::vector<std::string> faults =
+        launch({{geometry.grid_x, unsigned(geometry.splits)}, {geometry.block_x, geometry.block_y}},
+               draw.bits(), [&] { run(operands.words.data(), scratch); });
+    EXPECT_EQ(faults, std::vector<std::string>{});
+    if (scratch) finish(scratch);
+    EXPECT_EQ(arena.faults(), std::vector<std::string>{});
+    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    const auto* const guard = reinterpret_cast<const unsigned char*>(partial.data() + partials);
+    EXPECT_TRUE(std::all_of(guard, guard + 64 * sizeof(Acc), [](int b) { return b == 0x5a; }));
+  }
+
+  void finish(void* scratch) {
+    const auto outputs = product(kept), most = draw.of<std::int64_t>({1, 7, outputs});
+    const Grid grid{{unsigned(std::min(outputs, most))}, {draw.of({32u, 64u, 128u})}};
+    void* const out = reinterpret_cast<void*>(operands.pointers()[0]);
+    const auto faults = launch(grid, draw.bits(), [&] {
+      reduce_finish<M>(out, scratch, outputs, geometry.splits, product(reduced));
+    });
+    EXPECT_EQ(faults, std::vector<std::string>{});
+  }
+
+  Draw draw;
+  Arena arena;
+  Operands operands;
+  Extents kept, reduced, whole;
+  Variant variant{};
+  backend::cuda::ReduceGeometry geometry{};
+};
+
+template <class Op, class Acc, class Out, class... In>
+struct reduction;
+template <class Op, class Acc, class Out, class A>
+struct reduction<Op, Acc, Out, A> {
+  using type = reduction_of<in<A, 0>, Op, Acc, Out, 0, A>;
+};
+template <class A, class B>
+struct reduction<gather_of, A, B> {
+  using type = reduction_of<call<mix<watched<8>>, iota<i64>, in<A, 0>, in<B, 1>>, gather_of,
+                            gathered, watched<8>, 0, A, B>;
+};
+
+template <class M>
+class cuda_reduce : public ::testing::Test {};
+using Reductions = ::testing::Types<reduction<gather_of, gathered, watched<8>, watched<4>>::type,
+                                    reduction<gather_of, watched<8>, watched<8>>::type,
+                                    reduction<gather_of, gathered, watched<12>, watched<12>>::type,
+                                    reduction<argmin_of, located<float>, i64, float>::type,
+                                    reduction<sum_of, i64, i64, bool>::type>;
+TYPED_TEST_SUITE(cuda_reduce, Reductions);
+
+TYPED_TEST(cuda_reduce, takes_every_element_once) {
+  std::map<std::string, int> seen;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    Case<TypeParam> c(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", kept " + ::testing::PrintToString(c.kept) +
+                 ", reduced " + ::testing::PrintToString(c.reduced));
+    c.check();
+    ++seen[c.geometry.splits > 1 ? "split" : "whole"];
+    ++seen[c.variant.along_reduced ? "along" : "across"];
+    ++seen[c.variant.width > 1 ? "vectors" : "elements"];
+    if (c.geometry.block_x > 32) ++seen["several warps"];
+    if (::testing::Test::HasFailure()) break;
+  }
+  for (const auto& [what, count] : seen) this->RecordProperty(what, count);
+  for (const char* const what : {"split", "whole", "along", "across", "several warps"}) {
+    EXPECT_GT(seen[what], 5) << what;
+  }
+}
+
+}  // namespace
+}  // namespace quarry::test

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/emulated_blocks.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "kernels/fibre.hpp"
+
+namespace quarry::test {
+namespace {
+
+constexpr unsigned warp_size = 32;
+
+/// A shuffle that some lanes of a warp have reached.
+struct Shuffle {
+  unsigned arrived = 0, distance = 0;
+  int width = 0;
+  std::uint32_t mask = 0, value[warp_size] = {};
+};
+
+/// A lane may reach the next shuffle before the others have read the values of this one.
+struct Warp {
+  Shuffle shuffle[2];
+  unsigned done = 0;
+};
+
+/// One block: its threads, which of them can run, and what the others wait at.
+class Block {
+ public:
+  Block(const Position& first, std::uint64_t seed, std::vector<std::unique_ptr<Fibre>>& fibres,
+        std::set<std::string>& faults)
+      : position_(first), random_(seed), fibres_(fibres), faults_(faults) {}
+
+  void run(const std::function<void()>& thread);
+  void barrier();
+  std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
+  const Position& position() const { return position_; }
+
+ private:
+  unsigned count() const { return position_.block_size.x * position_.block_size.y; }
+  void enter(unsigned thread);
+  void wait() { fibres_[running_]->leave(); }
+
+  Position position_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Fibre>>& fibres_;
+  std::set<std::string>& faults_;
+  std::vector<unsigned> ready_, at_barrier_;
+  std::vector<Warp> warps_;
+  unsigned running_ = 0;
+};
+
+Block* current = nullptr;
+
+void Block::enter(unsigned thread) {
+  running_ = thread;
+  position_.thread = {thread % position_.block_size.x, thread / position_.block_size.x, 0};
+  fibres_[thread]->enter();
+}
+
+void Block::run(const std::function<void()>& thread) {
+  warps_.resize((count() + warp_size - 1) / warp_size);
+  while (fibres_.size() < count()) fibres_.push_back(std::make_unique<Fibre>());
+  for (unsigned t = 0; t < count(); ++t) {
+    fibres_[t]->start(thread);
+    ready_.push_back(t);
+  }
+  for (unsigned ended = 0; !ready_.empty();) {
+    std::swap(ready_[random_() % ready_.size()], ready_.back());
+    const unsigned next = ready_.back();
+    ready_.pop_back();
+    enter(next);
+    if (fibres_[next]->is_done()) ++ended;
+    if (ready_.empty() && ended < count()) {
+      faults_.insert("a thread ends, or waits elsewhere, while others wait for it");
+      for (unsigned t = 0; t < count(); ++t) {
+        if (!fibres_[t]->is_done()) fibres_[t] = std::make_unique<Fibre>();
+      }
+    }
+  }
+}
+
+void Block::barrier() {
+  at_barrier_.push_back(running_);
+  if (at_barrier_.size() == count()) {
+    ready_.swap(at_barrier_);  // nobody else can run: all wait here
+  }
+  wait();
+}
+
+std::uint32_t Block::shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance,
+                                  int width) {
+  Warp& warp = warps_[running_ / warp_size];
+  Shuffle& shuffle = warp.shuffle[warp.done % 2];
+  const unsigned lane = running_ % warp_size, begin = running_ - lane;
+  const unsigned lanes = std::min(warp_size, count() - begin);
+  if (shuffle.arrived == 0) {
+    shuffle.distance = distance;
+    shuffle.width = width;
+    shuffle.mask = mask;
+  } else if (shuffle.distance != distance || shuffle.width != width || shuffle.mask != mask) {
+    faults_.insert("lanes of a warp shuffle with different distances, widths or masks");
+  }
+  if (mask != 0xffffffffu) faults_.insert("a shuffle of part of a warp");
+  shuffle.value[lane] = value;
+  if (++shuffle.arrived == lanes) {
+    shuffle.arrived = 0;
+    ++warp.done;
+    for (unsigned l = 0; l < lanes; ++l) ready_.push_back(begin + l);
+  }
+  wait();
+  const unsigned place = lane % static_cast<unsigned>(width) + distance;
+  const bool is_inside = place < static_cast<unsigned>(width) && lane + distance < lanes;
+  return shuffle.value[is_inside ? lane + distance : lane];
+}
+
+}  // namespace
+
+const Position& position() { return current->position(); }
+void barrier() { current->barrier(); }
+std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width) {
+  return current->shuffle_down(mask, value, distance, width);
+}
+
+std::vector<std::string> launch(const Grid& grid, std::uint64_t seed,
+                                const std::function<void()>& thread) {
+  std::set<std::string> faults;
+  static std::vector<std::unique_ptr<Fibre>> fibres;  // a stack costs more to make than to keep
+  std::mt19937_64 random(seed);
+  std::vector<unsigned> blocks(grid.grid.x * grid.grid.y);
+  for (unsigned b = 0; b < blocks.size(); ++b) blocks[b] = b;
+  std::ranges::shuffle(blocks, random);
+  for (const unsigned b : blocks) {
+    Block block({{}, {b % grid.grid.x, b / grid.grid.x, 0}, grid.grid, grid.block}, random(),
+                fibres, faults);
+    current = &block;
+    block.run(thread);
+    current = nullptr;
+  }
+  return {faults.begin(), faults.end()};
+}
+
+}  // namespace quarry::test

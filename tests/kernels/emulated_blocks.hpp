@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// CUDA's blocks on the host: every CUDA thread is a fibre of the calling thread. A block's threads
+/// run in an order that a seed draws, each up to its next barrier or shuffle, so that a barrier
+/// that is missing shows. Blocks run one after another, in a drawn order too.
+namespace quarry::test {
+
+struct Dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+struct Grid {
+  Dim3 grid, block;
+};
+
+/// Runs `thread` once for every thread of the grid, with threadIdx and the others set. Returns what
+/// CUDA leaves undefined: barriers and shuffles that not all threads reach, shuffles that disagree.
+/// `thread` must not throw.
+std::vector<std::string> launch(const Grid& grid, std::uint64_t seed,
+                                const std::function<void()>& thread);
+
+/// What the running thread is told of itself.
+struct Position {
+  Dim3 thread, block, grid_size, block_size;
+};
+const Position& position();
+
+void barrier();
+std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
+
+}  // namespace quarry::test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include <quarry/kernels/node.hpp>
+
+#include "kernels/drawn_operands.hpp"
+
+/// The operands of one launch, and what a kernel has to leave in their memory: by loops over
+/// positions.
+namespace quarry::test {
+
+using kernels::i64;
+using kernels::u64;
+
+/// A function whose result is different for every position, scalar and element.
+template <class Out>
+struct mix {
+  template <class... A>
+  Out operator()(const A&... a) const {
+    u64 hash = 0;
+    ((hash = (hash ^ number(a)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29), ...);
+    Out out;
+    for (unsigned char& byte : out.bytes) {
+      byte = static_cast<unsigned char>(hash >> 56);
+      hash *= 0x9e3779b97f4a7c15u;
+    }
+    return out;
+  }
+  template <class A>
+  static u64 number(const A& a) {
+    u64 words[2] = {};
+    std::memcpy(words, static_cast<const void*>(&a), sizeof(A));
+    return words[0] ^ (words[1] << 32 | words[1] >> 32);
+  }
+};
+
+/// An element of every input at one position.
+struct PlainContext {
+  const std::byte* const* at;
+  const u64* scalars;
+  i64 position;
+  template <class T, int K>
+  T input() const {
+    return kernels::load<T>(at[K + 1]);
+  }
+  template <class T, int S>
+  T scalar() const {
+    return *reinterpret_cast<const T*>(scalars + 2 * S);
+  }
+  i64 index() const { return position; }
+};
+
+using Memory = std::vector<std::byte>;
+/// Where two memories differ, in words.
+std::string difference(std::span<const std::byte> got, std::span<const std::byte> expected);
+
+class Operands {
+ public:
+  Operands(Draw& draw, Arena& arena) : draw_(draw), arena_(arena) {}
+
+  template <class T>
+  void output(const Extents& extents, bool is_dense) {
+    place(extents, sizeof(T), alignof(T), is_dense, false);
+    if constexpr (!is_watched<T>) return;
+    for (i64 i = 0; i < product(extents); ++i) arena_.allow_write(arena_.begin() + place(0, i));
+  }
+  template <class T>
+  void input(const Extents& extents, bool is_dense, bool may_be_output) {
+    if (may_be_output && draw_.one_in(4)) {
+      operands_.push_back(operands_[0]);
+    } else {
+      place(extents, sizeof(T), alignof(T), is_dense, true);
+    }
+    const std::size_t k = operands_.size() - 1;
+    for (i64 i = 0; i < product(extents); ++i) {
+      std::byte* const element = arena_.begin() + place(k, i);
+      draw_element<T>(draw_, element);
+      arena_.allow_read(element);
+    }
+  }
+  /// `head`, pointers, drawn scalars, shape and strides: a kernel's parameter block.
+  void pack(std::vector<u64> head, int scalars, const Extents& extents);
+
+  /// Of operand k's element at a position, from the begin of the arena.
+  std::size_t place(std::size_t k, i64 position) const;
+  /// E of the inputs at a position, as they are in `memory`; it is told to be at `index`.
+  template <class E>
+  auto value(const Memory& memory, i64 position, i64 index) const {
+    std::vector<const std::byte*> at;
+    for (std::size_t k = 0; k < operands_.size(); ++k) {
+      at.push_back(k == 0 ? nullptr : memory.data() + place(k, position));
+    }
+    return E{}(PlainContext{at.data(), words.data() + scalars_at_, index});
+  }
+
+  std::vector<u64> words;
+  std::span<const u64> pointers() const { return {words.data() + head_, operands_.size()}; }
+  const u64* strides() const { return words.data() + words.size() - operands_.size() * rank_; }
+
+ private:
+  struct Operand {
+    DrawnLayout layout;
+    Extents extents;
+    std::byte* lowest;
+  };
+  void place(const Extents& extents, std::size_t size, std::size_t alignment, bool is_dense,
+             bool can_repeat);
+
+  Draw& draw_;
+  Arena& arena_;
+  std::vector<Operand> operands_;
+  std::size_t head_ = 0, scalars_at_ = 0, rank_ = 0;
+};
+
+}  // namespace quarry::test
