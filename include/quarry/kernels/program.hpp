@@ -5,6 +5,7 @@
 
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
+#include <quarry/kernels/user_function.hpp>
 
 /// What plain host code knows of one expression type: the name under which NVRTC instantiates it
 /// and the loops that g++ made of it.
@@ -18,12 +19,6 @@ constexpr std::string_view type_name() {
   const auto semicolon = s.find(';', begin);
   return s.substr(begin, (semicolon == s.npos ? s.rfind(']') : semicolon) - begin);
 }
-
-/// A user function (QUARRY_FUNCTION) in an expression: its type's name and the source of its body.
-struct user_function {
-  std::string_view type_name;
-  const char* source;
-};
 
 template <class F>
 concept has_source = requires {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/expr/evaluate.hpp>
+#include <quarry/kernels/function.hpp>
 
 /// The elementwise functions and operators, one for each row of kernels/ops.def, with NumPy's names
 /// and types. All are lazy: they build an expression, throw ShapeError where shapes do not
@@ -117,23 +118,76 @@ QUARRY_OPERATOR(<<=, left_shift)
 QUARRY_OPERATOR(>>=, right_shift)
 #undef QUARRY_OPERATOR
 
+namespace expr {
+
+/// A user function of arrays is a node; of numbers, also in the body of another one, its value.
+template <class F, class... X>
+auto call_function(const X&... x) {
+  if constexpr ((Operand<X> || ...)) {
+    if constexpr (F::quarry_has_calls) {
+      [[maybe_unused]] static const bool are_known =
+          (kernels::require_known_calls({kernels::type_name<F>(), F::quarry_source}), true);
+    }
+    return call<F>(x...);
+  } else {
+    return F{}(x...);
+  }
+}
+
+}  // namespace expr
+
 /// A function of arrays that runs elementwise on every device and fuses like any other:
 ///     QUARRY_FUNCTION(saxpy, (auto a, auto x, auto y), a * x + y);
-///     y = saxpy(2.f, x, y);
-/// The body is one expression of its parameters, of numbers, and of the functions of
-/// kernels/math.hpp. It has C++'s types: an int stays an int. At namespace scope only.
-#define QUARRY_FUNCTION(name, parameters, ...)                                          \
-  struct name##_function {                                                              \
-    static constexpr const char* quarry_source =                                        \
-        "__device__ auto operator()" #parameters " const { return " #__VA_ARGS__ "; }"; \
-    constexpr auto operator() parameters const {                                        \
-      using namespace ::quarry::kernels::math;                                          \
-      return __VA_ARGS__;                                                               \
-    }                                                                                   \
-  };                                                                                    \
-  inline constexpr auto name = [](const auto&... x) {                                   \
-    return ::quarry::expr::call<name##_function>(x...);                                 \
-  };                                                                                    \
+///     QUARRY_FUNCTION(smooth, (auto x), auto t = clip(x, 0.f, 1.f); return t * t * (3 - 2 * t););
+///     y = saxpy(2.f, x, smooth(y));
+/// The body is an expression, or statements that return. It knows its parameters, its own
+/// variables, the elementwise functions of this file on numbers, and other functions made with
+/// QUARRY_FUNCTION before it in its namespace or in one round it. It has C++'s types: an int stays
+/// an int. What a GPU's source cannot know (macros, names of std and other scopes, globals) does
+/// not compile; a call of an ordinary function throws CompileError at the first use, on every
+/// device. At namespace scope only.
+#define QUARRY_FUNCTION(name, parameters, ...)                                                 \
+  struct name##_function : ::quarry::kernels::functions {                                      \
+    static constexpr const char *quarry_parameters = #parameters, *quarry_body = #__VA_ARGS__; \
+    QUARRY_REQUIRE_BODY(QUARRY_TEXT(parameters), QUARRY_TEXT(__VA_ARGS__));                    \
+    static constexpr bool quarry_has_statements =                                              \
+        ::quarry::kernels::text::has_statements(quarry_body);                                  \
+    [[maybe_unused]] static constexpr bool quarry_has_calls =                                  \
+        ::quarry::kernels::text::has_calls(quarry_parameters, quarry_body);                    \
+    static constexpr const char* quarry_source =                                               \
+        quarry_has_statements                                                                  \
+            ? "__device__ auto operator()" #parameters " const { " #__VA_ARGS__ " }"           \
+            : "__device__ auto operator()" #parameters " const { return " #__VA_ARGS__ "; }";  \
+    auto operator() parameters const {                                                         \
+      if constexpr (quarry_has_statements) {                                                   \
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wunused-value\"")    \
+            __VA_ARGS__;                                                                       \
+        _Pragma("GCC diagnostic pop")                                                          \
+      } else {                                                                                 \
+        return __extension__({ __VA_ARGS__; });                                                \
+      }                                                                                        \
+    }                                                                                          \
+  };                                                                                           \
+  inline const ::quarry::kernels::registered_function name##_registered(                       \
+      {::quarry::kernels::type_name<name##_function>(), name##_function::quarry_source},       \
+      name##_function::quarry_parameters, name##_function::quarry_body, __FILE__);             \
+  [[maybe_unused]] inline constexpr auto name = [](const auto&... x) {                         \
+    return ::quarry::expr::call_function<name##_function>(x...);                               \
+  };                                                                                           \
   static_assert(true, "")
+
+#define QUARRY_TEXT(...) #__VA_ARGS__
+#define QUARRY_REQUIRE_BODY(expanded_parameters, expanded_body)                                  \
+  static_assert(::quarry::kernels::text::is_same_text(quarry_parameters, expanded_parameters) && \
+                    ::quarry::kernels::text::is_same_text(quarry_body, expanded_body),           \
+                "a QUARRY_FUNCTION cannot use a macro, which a GPU's compiler does not know: "   \
+                "pass its value");                                                               \
+  static_assert(                                                                                 \
+      !::quarry::kernels::text::names_a_scope(quarry_body),                                      \
+      "a QUARRY_FUNCTION cannot use std:: or another scope: write sqrt(x), maximum(x, y)");      \
+  static_assert(::quarry::kernels::text::names_a_scope(quarry_body) ||                           \
+                    ::quarry::kernels::text::names_are_known(quarry_parameters, quarry_body),    \
+                "a QUARRY_FUNCTION knows its parameters and its own variables only: pass what "  \
+                "else it needs")
 
 }  // namespace quarry

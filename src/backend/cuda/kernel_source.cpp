@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "backend/cuda/digest.hpp"
+#include "kernels/user_function.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -50,6 +52,31 @@ std::string instantiation(std::string_view name, const Variant& v) {
   return {};
 }
 
+/// User functions and those that they call, each once, the called ones first.
+class Definitions {
+ public:
+  /// The identifier of `user`, which is defined if it is not yet.
+  std::string define(const kernels::user_function& user) {
+    std::string members;
+    for (const kernels::user_call& call : kernels::calls_of(user)) {
+      members += fmt::format(
+          "template <class... A>\nstatic __device__ auto {}(A... a) {{ return {}{{}}(a...); }}\n",
+          call.name, define(call.function));
+    }
+    members += user.source;
+    std::string identifier = user_identifier(members);
+    if (defined_.insert(identifier).second) {
+      text_ += fmt::format("struct {} : functions {{\n{}\n}};\n", identifier, members);
+    }
+    return identifier;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::set<std::string> defined_;
+  std::string text_;
+};
+
 const char* header_of(Variant::Kind kind) {
   const bool is_map = kind == Variant::Kind::map_flat || kind == Variant::Kind::map_strided;
   return is_map ? "quarry/kernels/map.hpp" : "quarry/kernels/reduce.hpp";
@@ -75,21 +102,21 @@ std::string renamed(std::string name, std::string_view from, std::string_view to
 
 KernelSource kernel_source(const kernels::program& program, const Variant& variant) {
   std::string name(program.name);
-  std::vector<std::string> definitions;
-  for (const auto& [type_name, source] : users_of(program)) {
-    const std::string identifier = user_identifier(source);
-    name = renamed(std::move(name), type_name, fmt::format("quarry::kernels::{}", identifier));
-    definitions.push_back(fmt::format("struct {} {{\n{}\n}};\n", identifier, source));
+  Definitions definitions;
+  for (const kernels::user_function& user : users_of(program)) {
+    const std::string identifier = definitions.define(user);
+    name = renamed(std::move(name), user.type_name, fmt::format("quarry::kernels::{}", identifier));
   }
-  std::ranges::sort(definitions);
-  definitions.erase(std::unique(definitions.begin(), definitions.end()), definitions.end());
 
   KernelSource result;
   // g++ leaves the scope of the namespace away where it spells a type of kernels/
   result.text =
       fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n", header_of(variant.kind));
-  if (!definitions.empty()) {
-    result.text += fmt::format("namespace quarry::kernels {{\n{}}}\n", fmt::join(definitions, ""));
+  if (!definitions.text().empty()) {
+    result.text += fmt::format(
+        "#include \"quarry/kernels/function.hpp\"\n"
+        "namespace quarry::kernels {{\n{}}}\n",
+        definitions.text());
   }
   result.instantiation = "quarry::kernels::" + instantiation(name, variant);
   return result;

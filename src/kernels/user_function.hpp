@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <vector>
+
+#include <quarry/kernels/user_function.hpp>
+
+namespace quarry::kernels {
+
+/// A name in the body of a user function, and the function that it means there.
+struct user_call {
+  std::string name;
+  user_function function;
+};
+/// What `function` calls, each once; throws as require_known_calls does. Nothing for a function
+/// that no QUARRY_FUNCTION made.
+std::vector<user_call> calls_of(const user_function& function);
+
+}  // namespace quarry::kernels
