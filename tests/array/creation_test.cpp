@@ -8,10 +8,14 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 #include <sstream>
 
 #include <Eigen/Core>
+
+#include "fake_driver/test_device.hpp"
+#include "gate.hpp"
 
 namespace quarry {
 namespace {
@@ -202,6 +206,25 @@ TEST(Creation, PrintsTheCornersOfALargeMatrix) {
             " [9700 9701 9702 ... 9797 9798 9799]\n"
             " [9800 9801 9802 ... 9897 9898 9899]\n"
             " [9900 9901 9902 ... 9997 9998 9999]]");
+}
+
+/// Seen from the given stream alone: that of the scope is held.
+TEST(Creation, AGivenStreamComesBeforeThatOfTheScope) {
+  const Stream given = stream({.non_blocking = true}), scope = stream({.non_blocking = true});
+  std::optional<test::Gate> gate;
+  if (test::kind() != test::Kind::fake) gate.emplace(scope);  // that one holds nothing by itself
+  const StreamGuard guard(scope);
+  const std::vector<int> host{3, 4, 5};
+  const auto seen = [&](const DeviceNDArray<int>& array) {
+    std::vector<int> values(3);
+    array.copy_to_host(values, given);
+    given.synchronize();
+    return values;
+  };
+  EXPECT_EQ(seen(to_device(host, given)), host);
+  EXPECT_EQ(seen(to_device(host, ArrayOptions{.stream = given})), host);
+  EXPECT_EQ(seen(full<int>({3}, 7, {.stream = given})), (std::vector{7, 7, 7}));
+  EXPECT_EQ(seen(arange<int>(3, 6, 1, {.stream = given})), host);
 }
 
 }  // namespace

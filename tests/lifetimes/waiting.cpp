@@ -73,7 +73,10 @@ Later goes_to_the_cpu(Scene& t) {
 Later comes_from_the_cpu(Scene& t) {
   const Stream there = stream({.device = Device::cpu()});
   auto c = to_device(ramp(1), ArrayOptions{.stream = there});
-  c.bind(there) += 1;
+  {
+    const StreamGuard guard(there);
+    c += 1;
+  }
   if (Device().is_cpu()) there.synchronize();  // on one device the program orders its streams
   const Array out = t.array(0, {elements});
   return {[c, out] {

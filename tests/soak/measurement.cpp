@@ -2,6 +2,7 @@
 #include "soak/measurement.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +50,11 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+std::size_t allocated_bytes() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 std::size_t resident_bytes() {
   std::size_t total = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> total >> resident;
@@ -75,8 +81,9 @@ std::string live_counts() {
 }
 
 std::string to_string(const Measurement& m) {
-  return fmt::format("{:8} rounds  {:8.3f} ms of CPU a round  {:5} MiB resident  {}", m.rounds,
-                     m.milliseconds_per_round(), m.resident / mebibyte, m.live);
+  return fmt::format(
+      "{:8} rounds  {:8.3f} ms of CPU a round  {:8} bytes allocated  {:5} MiB resident  {}",
+      m.rounds, m.milliseconds_per_round(), m.allocated, m.resident / mebibyte, m.live);
 }
 
 std::string growth(const std::vector<Measurement>& all) {
@@ -94,7 +101,9 @@ std::string growth(const std::vector<Measurement>& all) {
     text += fmt::format("{} have grown from {:.3f} to {:.3f}. ", what, before, after);
   };
   compare(
-      "MiB resident", [](const auto& m) { return m.resident / mebibyte; }, 1.2, 16);
+      "bytes allocated", [](const auto& m) { return m.allocated; }, 1.2, 1 << 20);
+  compare(
+      "MiB resident", [](const auto& m) { return m.resident / mebibyte; }, 1.3, 64);
   compare(
       "ms a round", [](const auto& m) { return m.milliseconds_per_round(); }, 1.4, 0.05);
   return text;

@@ -126,7 +126,8 @@ int run(const Options& options) {
                                          seconds(options.interval_seconds));
     rounds.run_until(std::min(stop, end));
     const double used = cpu_seconds() - cpu_before;
-    all.push_back({rounds.done() - before, used, resident_bytes(), live_counts()});
+    const std::string live = live_counts();  // first: it gives back what can be
+    all.push_back({rounds.done() - before, used, allocated_bytes(), resident_bytes(), live});
     fmt::print("{}\n", to_string(all.back()));
     std::fflush(stdout);
     if (!rounds.failure().empty()) return fail(rounds.failure());

@@ -38,7 +38,7 @@ DeviceNDArray<std::remove_const_t<T>> device_array_like(const DeviceNDArray<T>& 
 template <Element T>
 DeviceNDArray<T> full(const Shape& shape, const T& value, const ArrayOptions& options = {}) {
   DeviceNDArray<T> result(shape, options);
-  result.fill(value);
+  fill_elements(result.ref(), &value, result.stream());  // a given stream, else the scope's
   return result;
 }
 template <Element T>
@@ -65,7 +65,7 @@ DeviceNDArray<T> to_device(const H& host, const ArrayOptions& options = {}) {
   DeviceNDArray<T> dense(from.layout.shape, options);
   DeviceNDArray<T> result(detail::layout_like(from.layout, sizeof(T)), dense.device_pointer(),
                           dense.buffer());
-  upload(result.ref(), from, detail::stream_for(result), !options.stream,
+  upload(result.ref(), from, result.stream(), !options.stream,
          detail::conversion<host_value_t<const H>, T>());
   return result;
 }

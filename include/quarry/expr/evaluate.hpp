@@ -116,6 +116,7 @@ DeviceNDArray<host_of_t<typename X::kernel_type>> generate(std::int64_t n, const
                                                            const ArrayOptions& options) {
   using T = host_of_t<typename X::kernel_type>;
   DeviceNDArray<T> out(Shape{n}, options);
+  const StreamGuard guard(out.stream());  // a given stream comes before the scope's
   evaluate_tree<T>(out, tree);
   return out;
 }
