@@ -16,6 +16,7 @@
 
 #include "fake_driver/test_device.hpp"
 #include "gate.hpp"
+#include "lifetimes/host_view.hpp"
 
 namespace quarry {
 namespace {
@@ -206,6 +207,17 @@ TEST(Creation, PrintsTheCornersOfALargeMatrix) {
             " [9700 9701 9702 ... 9797 9798 9799]\n"
             " [9800 9801 9802 ... 9897 9898 9899]\n"
             " [9900 9901 9902 ... 9997 9998 9999]]");
+}
+
+/// NumPy's order='K' counts the sizes of steps, not their signs.
+TEST(Creation, ReversedHostArraysKeepTheOrderOfTheirAxes) {
+  const std::vector<int> host{0, 1, 2, 3, 4, 5};
+  const test::HostView<const int> rows{host.data() + 5, {2, 3}, {-3, -1}};
+  const test::HostView<const int> columns{host.data() + 5, {3, 2}, {-1, -3}};
+  EXPECT_TRUE(to_device(rows).is_c_contiguous());
+  EXPECT_TRUE(to_device(columns).is_f_contiguous());
+  EXPECT_EQ(to_device(rows)(0, 1).item(), 4);
+  EXPECT_EQ(to_device(columns)(0, 1).item(), 2);
 }
 
 /// Seen from the given stream alone: that of the scope is held.

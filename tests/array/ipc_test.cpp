@@ -187,6 +187,13 @@ TEST_F(IpcArrays, BytesOfAnyKindAreReadOrRefused) {
         const auto offset = static_cast<std::int64_t>(handle.offset());
         EXPECT_GE(offset + bounds.lowest, 0);
         EXPECT_LE(offset + bounds.past, static_cast<std::int64_t>(handle.allocation_size()));
+        const auto alignment = static_cast<std::int64_t>(handle.dtype().alignment());
+        EXPECT_EQ(offset % alignment, 0);
+        for (std::size_t d = 0; d < handle.shape().size(); ++d) {
+          if (handle.shape()[d] > 1) {
+            EXPECT_EQ(handle.strides()[d] % alignment, 0);
+          }
+        }
       } catch (const FormatError&) {  // as good
       }
     }

@@ -159,6 +159,7 @@ TEST_F(cuda_kernel_cache, links_pipes_and_directories_in_place_of_a_file_are_not
   KernelCache cache(options());
   cache.store(key, binary);
   const fs::path file = entry();
+  ASSERT_EQ(cache.load(key), binary);
   fs::rename(file, root_ / "planted");
   fs::create_symlink(root_ / "planted", file);
   EXPECT_EQ(cache.load(key), std::nullopt);
@@ -168,11 +169,15 @@ TEST_F(cuda_kernel_cache, links_pipes_and_directories_in_place_of_a_file_are_not
   fs::remove(file);
   fs::create_directory(file);
   EXPECT_EQ(cache.load(key), std::nullopt);
+  fs::remove_all(file);
+  fs::rename(root_ / "planted", file);
+  EXPECT_EQ(cache.load(key), binary) << "nothing else was wrong with it";
 }
 
 TEST_F(cuda_kernel_cache, a_file_that_others_can_write_to_is_not_read) {
   KernelCache cache(options());
   cache.store(key, binary);
+  ASSERT_EQ(cache.load(key), binary);
   fs::permissions(entry(), fs::perms::others_write, fs::perm_options::add);
   EXPECT_EQ(cache.load(key), std::nullopt);
 }

@@ -5,6 +5,9 @@
 
 #include <cmath>
 
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
+
 namespace user {
 
 QUARRY_FUNCTION(saxpy, (auto a, auto x, auto y), a* x + y);
@@ -26,7 +29,12 @@ TEST(Function, ComputesElementwiseWithScalars) {
 
 TEST(Function, JoinsTheFusion) {
   const auto x = to_device({0.0, 0.5, 1.0});
+  fake::reset_statistics();
   const DeviceNDArray<double> y = 3.0 * user::wave(x + 0.25) + 1.0;
+  if (test::kind() == test::Kind::fake) {
+    EXPECT_EQ(fake::statistics().launches, 1);
+    EXPECT_EQ(fake::statistics().copies, 0);
+  }
   const auto got = values(y);
   for (int i = 0; i < 3; ++i) {
     const double v = 0.5 * i + 0.25;

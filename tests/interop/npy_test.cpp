@@ -64,9 +64,18 @@ xt::xarray<T> counted(const std::vector<std::size_t>& shape) {
   return a;
 }
 
+/// The bytes of 1, 2, ..., count: what a file ends with that is in the order of memory.
+template <class T>
+std::string counted_bytes(std::size_t count) {
+  std::vector<T> values(count);
+  std::iota(values.begin(), values.end(), T(1));
+  return {reinterpret_cast<const char*>(values.data()), sizeof(T) * count};
+}
+
 TEST_F(Npy, XtensorArraysComeBack) {
   const xt::xarray<float> a = counted<float>({3, 4, 5});
   save_npy(path_, a);
+  EXPECT_TRUE(contents().ends_with(counted_bytes<float>(60)));
   const xt::xarray<float> b = load_npy<float>(path_);
   EXPECT_EQ(a, b);
   const xt::xtensor<float, 3> c = load_npy<float>(path_);
@@ -88,6 +97,14 @@ TEST_F(Npy, FortranOrderIsKeptInTheFileAndInMemory) {
   xt::xarray<double, xt::layout_type::column_major> a = counted<double>({3, 4});
   save_npy(path_, a);
   EXPECT_NE(contents().find("'fortran_order': True"), std::string::npos);
+  std::string elements;  // column by column
+  for (int j = 0; j < 4; ++j) {
+    for (int i = 0; i < 3; ++i) {
+      const double value = 1 + 4 * i + j;
+      elements.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  }
+  EXPECT_TRUE(contents().ends_with(elements));
   const auto loaded = load_npy<double>(path_);
   EXPECT_EQ(loaded.strides(), Strides({1, 3}));
   const xt::xarray<double> b = loaded;
@@ -98,6 +115,16 @@ TEST_F(Npy, StridedViewsAreWrittenInCOrder) {
   const xt::xarray<float> a = counted<float>({6, 50, 8});
   const auto v = xt::view(a, xt::range(0, 6, 2), xt::all(), xt::range(1, 7, 3));
   save_npy(path_, v);
+  std::string elements;
+  for (int i = 0; i < 6; i += 2) {
+    for (int j = 0; j < 50; ++j) {
+      for (int k = 1; k < 7; k += 3) {
+        const auto value = static_cast<float>(1 + 400 * i + 8 * j + k);
+        elements.append(reinterpret_cast<const char*>(&value), sizeof value);
+      }
+    }
+  }
+  EXPECT_TRUE(contents().ends_with(elements));
   const xt::xarray<float> b = load_npy<float>(path_);
   EXPECT_EQ(v, b);
 }

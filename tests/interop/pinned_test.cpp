@@ -88,6 +88,8 @@ TEST(PinnedArray, RoundTripsInEveryOrder) {
     }
     const auto d = to_device(a);
     EXPECT_EQ(d.is_f_contiguous(), order == Order::f);
+    EXPECT_EQ(d(3, 4).item(), 34);
+    EXPECT_EQ(d(4, 3).item(), 43);
     const auto back = pinned_array_like(d);
     auto sink = back;
     d.copy_to_host(sink);

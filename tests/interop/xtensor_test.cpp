@@ -28,6 +28,8 @@ TEST(Xtensor, ArraysGoAndComeBack) {
   const xt::xarray<double> a = sample();
   const auto d = to_device(a);
   EXPECT_EQ(d.shape(), (Shape{4, 5, 6}));
+  EXPECT_EQ(d(1, 2, 3).item(), a(1, 2, 3));
+  EXPECT_EQ(d(3, 1, 2).item(), a(3, 1, 2));
   const xt::xarray<double> back = d.copy_to_host();
   EXPECT_EQ(back, a);
   EXPECT_EQ(to_device(back).copy_to_host(stream()), a);
@@ -39,6 +41,8 @@ TEST(Xtensor, TensorsAndColumnMajorContainers) {
   const xt::xarray<float, xt::layout_type::column_major> f = a;
   const auto d = to_device(f);
   EXPECT_TRUE(d.is_f_contiguous());
+  EXPECT_EQ(d(0, 2).item(), 3);
+  EXPECT_EQ(d(1, 0).item(), 4);
   EXPECT_EQ(d.copy_to_host(), a);
   xt::xarray<float, xt::layout_type::column_major> into(std::vector<std::size_t>{2, 3});
   d.copy_to_host(into);

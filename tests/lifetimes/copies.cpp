@@ -159,6 +159,19 @@ Later downloaded_page_locked(Scene& t) {
   t.array(1).copy_to_host(*to, t.held);
   return later(to, [](int i) { return 1 + i; });
 }
+/// The slots that one of them goes through are not those of the other.
+Later downloaded_by_two_streams(Scene& t) {
+  const auto first = host_memory(), second = host_memory();
+  t.array(1).copy_to_host(*first, t.held);
+  t.array(2).copy_to_host(*second, t.other);
+  const auto seen = [first, second, other = t.other] {
+    other.synchronize();
+    Values sums = *first;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += (*second)[i];
+    return sums;
+  };
+  return {seen, each([](int i) { return 3 + 2 * i; }), false};
+}
 Later downloaded_into_dropped(Scene& t) {
   Pinned to = t.pinned(0);
   t.array(1).copy_to_host(to, t.held);
@@ -196,6 +209,7 @@ std::vector<EntryPoint> host_entries() {
           {"DownloadedTransposed", downloaded_transposed},
           {"DownloadedAndConverted", downloaded_and_converted},
           {"DownloadedPageLocked", downloaded_page_locked},
+          {"DownloadedByTwoStreams", downloaded_by_two_streams},
           {"DownloadedIntoDropped", downloaded_into_dropped}};
 }
 

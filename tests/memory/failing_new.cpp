@@ -2,6 +2,7 @@
 #include "memory/failing_new.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -17,7 +18,26 @@ struct Plan {
 };
 thread_local constinit Plan plan;
 
+/// Of the threads of the library.
+struct Elsewhere {
+  std::atomic<const Plan*> program = nullptr;  ///< the plan of the thread that is left out
+  std::atomic<std::int64_t> left = 0, failures = 0;
+  std::atomic<bool> for_good = false;
+};
+constinit Elsewhere elsewhere;
+
+bool fails_elsewhere() noexcept {
+  const Plan* const program = elsewhere.program.load(std::memory_order_acquire);
+  if (!program || program == &plan || plan.spared > 0) [[likely]]
+    return false;
+  const std::int64_t left = elsewhere.left.fetch_sub(1);
+  if (left > 1 || (left < 1 && !elsewhere.for_good)) return false;
+  elsewhere.failures.fetch_add(1);
+  return true;
+}
+
 bool fails() noexcept {
+  if (fails_elsewhere()) return true;
   if (plan.left == 0 || plan.spared > 0) [[likely]]
     return false;
   if (plan.left > 1) {
@@ -56,6 +76,15 @@ FailingNew::FailingNew(std::int64_t nth, Failing how) noexcept {
 }
 FailingNew::~FailingNew() { plan.left = 0; }
 std::int64_t FailingNew::failures() noexcept { return plan.failures; }
+
+FailingNewElsewhere::FailingNewElsewhere(std::int64_t nth, Failing how) noexcept {
+  elsewhere.left = nth;
+  elsewhere.failures = 0;
+  elsewhere.for_good = how == Failing::for_good;
+  elsewhere.program.store(&plan, std::memory_order_release);
+}
+FailingNewElsewhere::~FailingNewElsewhere() { elsewhere.program = nullptr; }
+std::int64_t FailingNewElsewhere::failures() noexcept { return elsewhere.failures; }
 
 SparedNew::SparedNew() noexcept { ++plan.spared; }
 SparedNew::~SparedNew() { --plan.spared; }

@@ -21,6 +21,18 @@ class FailingNew {
   static std::int64_t failures() noexcept;
 };
 
+/// The same for all threads but the calling one, which are those of the library: their allocations
+/// are counted together.
+class FailingNewElsewhere {
+ public:
+  FailingNewElsewhere(std::int64_t nth, Failing how) noexcept;
+  ~FailingNewElsewhere();
+  FailingNewElsewhere(const FailingNewElsewhere&) = delete;
+  FailingNewElsewhere& operator=(const FailingNewElsewhere&) = delete;
+
+  static std::int64_t failures() noexcept;
+};
+
 /// Nothing fails on this thread, and nothing is counted, in the scope.
 class SparedNew {
  public:

@@ -167,6 +167,28 @@ bool shares_between_streams() {
   return seen == host();
 }
 
+/// Whose work takes memory on the thread of its stream.
+bool reduces_in_streams() {
+  const Stream s = stream({.non_blocking = true});
+  const Awaited done(s);
+  const auto a = full<std::int64_t>({8192, 5}, 1, {.stream = s});
+  const StreamGuard guard(s);
+  const Values sums = values(sum(a, 0));
+  return sums == Values(5, 8192) && sum(a * 2, 0)(3).item() == 16384;
+}
+
+/// What a callback throws comes out of synchronize().
+bool allocates_in_callbacks() {
+  const Stream s = stream();
+  const Awaited done(s);
+  Values seen;
+  for (std::int64_t i = 1; i < 4; ++i) {
+    s.add_callback([&seen, i](const Stream&) { seen = counting(100 * i); });
+  }
+  s.synchronize();
+  return seen == counting(300);
+}
+
 bool calls_back() {
   const Stream s = stream({.priority = -1});
   int calls = 0;
@@ -337,6 +359,8 @@ std::vector<Program> host_programs() {
           {"SavesAndLoads", saves_and_loads},
           {"CopiesInStreams", copies_in_streams},
           {"SharesBetweenStreams", shares_between_streams},
+          {"ReducesInStreams", reduces_in_streams},
+          {"AllocatesInCallbacks", allocates_in_callbacks},
           {"CallsBack", calls_back},
           {"CopiesPerThread", copies_per_thread},
           {"CopiesPageLocked", copies_page_locked},

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -272,6 +275,34 @@ TEST(Stream, ManyThreadsEachWithTheirStream) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(right, 40);
+}
+
+/// b = a behind a = 1, in two streams that nothing but the rule of the default stream orders.
+int seen_across(const Stream& first, const Stream& second) {
+  const auto a = zeros<int>({5000}), b = zeros<int>({5000});
+  default_stream().synchronize();
+  a.bind(first).fill(1);
+  b.bind(second)(all).assign(a.bind(second) + 0);
+  first.synchronize();
+  second.synchronize();
+  return b(4999).item();
+}
+
+TEST(LegacyStream, WaitsForBlockingStreamsAndTheyForIt) {
+  const bool is_fake = test::kind() == test::Kind::fake;
+  const fake::Behaviour before = fake::behaviour();
+  const Stream blocking = stream(), free = stream({.non_blocking = true});
+  int unordered = 0;
+  for (unsigned seed = 1; seed <= (is_fake ? 40 : 3); ++seed) {
+    if (is_fake) fake::set_behaviour({.seed = seed});
+    EXPECT_EQ(seen_across(blocking, legacy_default_stream()), 1) << seed;
+    EXPECT_EQ(seen_across(legacy_default_stream(), blocking), 1) << seed;
+    unordered += seen_across(free, legacy_default_stream()) == 0;
+    unordered += seen_across(legacy_default_stream(), free) == 0;
+  }
+  if (!is_fake) return;
+  EXPECT_GT(unordered, 0) << "an order that needs no rule";
+  fake::set_behaviour(before);
 }
 
 }  // namespace
