@@ -21,8 +21,10 @@ install(FILES ${PROJECT_BINARY_DIR}/quarry-config.cmake ${PROJECT_BINARY_DIR}/qu
 
 # The prefix in quarry.pc is reckoned from the file's own place, so that the installed tree can be moved.
 set(pkgconfig_requires)
+set(pkgconfig_libs)
 if(NOT BUILD_SHARED_LIBS)
   set(pkgconfig_requires "tbb fmt")
+  set(pkgconfig_libs "-pthread -ldl")
 endif()
 file(RELATIVE_PATH prefix_from_pkgconfig /prefix/${pkgconfig_dir} /prefix)
 configure_file(cmake/quarry.pc.in quarry.pc @ONLY)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build in BUILD under WORK and builds and runs main.cpp against what was installed, first through
-# find_package, then through pkg-config. Variables: BUILD WORK GENERATOR COMPILER LIBDIR FLAGS PREFIX_PATH SHARED.
+# find_package, then through pkg-config. Variables: BUILD WORK GENERATOR COMPILER LIBDIR FLAGS PREFIX_PATH SHARED; with
+# SOURCE the static library is built in BUILD first, as somebody does who only wants to install it.
 
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${WORK}/prefix)
@@ -17,6 +18,12 @@ function(run)
   endif()
 endfunction()
 
+if(SOURCE)
+  run(${CMAKE_COMMAND} -G "${GENERATOR}" -S ${SOURCE} -B ${BUILD} -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=OFF
+    -DQUARRY_TESTS=OFF -DQUARRY_EXAMPLES=OFF -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}"
+    -DCMAKE_INSTALL_LIBDIR=${LIBDIR})
+  run(${CMAKE_COMMAND} --build ${BUILD} --target installed)
+endif()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
 set(ENV{CMAKE_PREFIX_PATH} "${prefix}:${PREFIX_PATH}")
