@@ -10,6 +10,7 @@
 
 #include "image.hpp"
 #include "kernel.hpp"
+#include "real_nvrtc.hpp"
 #include "state.hpp"
 
 namespace quarry::fake {
@@ -174,6 +175,10 @@ nvrtcResult compile(nvrtcProgram handle, int count, const char* const* options) 
   if (image.architecture == 0) return NVRTC_ERROR_INVALID_OPTION;
   program.is_ptx = image.is_ptx;
   program.log = complaint(program);
+  if (program.log.empty()) {
+    program.log = complaint_of_nvrtc(program.source, program.headers, program.expressions,
+                                     {options, static_cast<std::size_t>(count)});
+  }
   {
     const Guard lock(state().mutex);
     ++state().statistics.compilations;

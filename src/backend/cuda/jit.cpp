@@ -26,8 +26,9 @@ std::pair<int, int> nvrtc_version() {
 
 std::vector<std::string> options_for(const Architecture& architecture) {
   std::vector<std::string> options{"-std=c++20", "--gpu-architecture=" + architecture.name,
-                                   fused_multiply_add, "--no-source-include"};
-  if (nvrtc_version().first >= 13) options.push_back("--minimal");  // a tenth faster
+                                   fused_multiply_add, "--no-source-include",
+                                   "--device-as-default-execution-space"};  // generic lambdas
+  if (nvrtc_version().first >= 13) options.push_back("--minimal");          // a tenth faster
   return options;
 }
 
