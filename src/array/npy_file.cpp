@@ -11,28 +11,35 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/file_io.hpp"
+
 namespace quarry::npy {
 
 namespace {
-
-// Linux moves at most 2 GiB less a page at once.
-constexpr std::size_t largest_transfer = std::size_t{1} << 30;
 
 [[noreturn]] void fail(const std::string& path, std::string_view doing, int error) {
   throw IoError(fmt::format("{}: {}: {}", path, doing, std::generic_category().message(error)));
 }
 
+/// The system would take the path to end there.
+void require_no_nul(const std::string& path) {
+  require<IoError>(path.find('\0') == path.npos, [&] {
+    return fmt::format("{}: the path has a byte of zero after its {} first", path.c_str(),
+                       path.find('\0'));
+  });
+}
+
 /// Without blocking on a FIFO; whether it is a regular file is asked afterwards.
 int open_to_read(const std::string& path) {
+  require_no_nul(path);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) fail(path, "cannot be opened", errno);
   return descriptor;
@@ -47,16 +54,9 @@ std::uint64_t regular_size(const std::string& path, int descriptor) {
 
 /// Fills `out` unless the file ends before. Returns how many bytes it read.
 std::size_t read_up_to(const std::string& path, int descriptor, std::span<std::byte> out) {
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const std::size_t size = std::min(out.size() - done, largest_transfer);
-    const ssize_t got = ::read(descriptor, out.data() + done, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, "cannot be read", errno);
-    if (got == 0) break;
-    done += std::size_t(got);
-  }
-  return done;
+  const quarry::detail::Moved moved = quarry::detail::read_fully(descriptor, out);
+  if (moved.error != 0) fail(path, "cannot be read", moved.error);
+  return moved.bytes;
 }
 
 Header read_header(const std::string& path, int descriptor) {
@@ -75,32 +75,63 @@ Header read_header(const std::string& path, int descriptor) {
   }
 }
 
-/// The file that `path` is, links followed; the path itself if it is none yet.
+/// Where a symbolic link leads; nothing if `path` is none.
+std::optional<std::string> target_of(const std::string& path) {
+  char target[PATH_MAX];
+  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
+  if (size < 0) return std::nullopt;
+  const std::string_view text(target, std::size_t(size));
+  if (text.starts_with('/')) return std::string(text);
+  return path.substr(0, path.rfind('/') + 1).append(text);
+}
+
+/// The file that `path` is, links followed, also to a file that is none yet.
 std::string final_path(std::string path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
-                                                         &std::free);
-  if (real) return real.get();
-  if (errno != ENOENT) fail(path, "cannot be written", errno);
-  return path;
+  require_no_nul(path);
+  constexpr int most_links = 40;  // as the system
+  for (int i = 0; i < most_links; ++i) {
+    std::optional<std::string> target = target_of(path);
+    if (!target) return path;
+    path = std::move(*target);
+  }
+  fail(path, "cannot be written", ELOOP);
+}
+
+int open_directory(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const int descriptor = ::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) fail(path, "cannot be written", errno);
+  return descriptor;
+}
+
+std::string name_in_directory(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (name.empty()) fail(path, "cannot be written", path.empty() ? ENOENT : EISDIR);
+  return name;
 }
 
 /// Nothing if there is no such file. A device or a directory must not be replaced by a file.
 std::optional<mode_t> mode_of_old(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) fail(path, "cannot be written", errno);
+    return std::nullopt;
+  }
   require<IoError>(S_ISREG(status.st_mode), [&] { return path + ": not a regular file"; });
   return status.st_mode & 0777;
 }
 
-std::string temporary_beside(const std::string& path) {
+/// Short, whatever the name of the file is.
+std::string temporary_name() {
   std::random_device random;
-  return fmt::format("{}.{:08x}{:08x}.tmp", path, random(), random());
+  return fmt::format(".quarry-{:08x}{:08x}.tmp", random(), random());
 }
 
-int create(const std::string& path, const std::string& temporary) {
+int create(const std::string& path, int directory, const std::string& temporary) {
   const std::optional<mode_t> mode = mode_of_old(path);
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  const int descriptor = ::open(temporary.c_str(), flags, mode.value_or(0666));
+  const int descriptor = ::openat(directory, temporary.c_str(), flags, mode.value_or(0666));
   if (descriptor < 0) fail(path, "cannot be written", errno);
   if (mode) ::fchmod(descriptor, *mode);  // what the umask took; not every file system can
   return descriptor;
@@ -133,27 +164,27 @@ void Reader::read(std::span<std::byte> out) {
 
 Writer::Writer(std::string path)
     : path_(final_path(std::move(path))),
-      temporary_(temporary_beside(path_)),
-      file_(create(path_, temporary_)) {}
+      name_(name_in_directory(path_)),
+      temporary_(temporary_name()),
+      directory_(open_directory(path_)),
+      file_(create(path_, directory_.descriptor(), temporary_)) {}
 
 Writer::~Writer() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlinkat(directory_.descriptor(), temporary_.c_str(), 0);
 }
 
 void Writer::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const std::size_t size = std::min(bytes.size(), largest_transfer);
-    const ssize_t done = ::write(file_.descriptor(), bytes.data(), size);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail(path_, "cannot be written", errno);
-    bytes = bytes.subspan(std::size_t(done));
-  }
+  const int error = quarry::detail::write_fully(file_.descriptor(), bytes).error;
+  if (error != 0) fail(path_, "cannot be written", error);
 }
 
 void Writer::commit(bool sync) {
   const int error = file_.close(sync);
   if (error != 0) fail(path_, "cannot be written", error);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be written", errno);
+  const int directory = directory_.descriptor();
+  if (::renameat(directory, temporary_.c_str(), directory, name_.c_str()) != 0) {
+    fail(path_, "cannot be written", errno);
+  }
   temporary_.clear();
 }
 

@@ -46,7 +46,8 @@ class Reader {
 
 /// A file written beside its final place and renamed there by commit(): nobody sees half a file,
 /// and without a commit (disk full, an exception) the old file stays and the new one goes. A
-/// symbolic link is followed; the mode of a file that is replaced is kept. Throws IoError.
+/// symbolic link is followed, also where there is no file yet; the mode of a file that is replaced
+/// is kept. Throws IoError.
 class Writer {
  public:
   explicit Writer(std::string path);
@@ -61,7 +62,9 @@ class Writer {
 
  private:
   std::string path_;
+  std::string name_;       ///< in the directory
   std::string temporary_;  ///< empty once renamed
+  File directory_;
   File file_;
 };
 

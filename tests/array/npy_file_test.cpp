@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -135,28 +136,80 @@ TEST_F(NpyFile, WhatCannotBeWrittenIsAnIoErrorAndLeavesNothing) {
 }
 
 /// No file of this process may grow beyond `size` bytes while this lives; stands for a full disk.
+/// The signal of it would end the process.
 class FileSizeLimit {
  public:
-  explicit FileSizeLimit(rlim_t size) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FileSizeLimit(rlim_t size) {
     ::getrlimit(RLIMIT_FSIZE, &old_);
     const rlimit limit{size, old_.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
   FileSizeLimit(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    ::signal(SIGXFSZ, handler_);
-  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &old_); }
 
  private:
   rlimit old_{};
-  sighandler_t handler_;
 };
 
 TEST_F(NpyFile, FullDiskLeavesTheOldFile) {
   const std::string file = put("a", "old");
-  const FileSizeLimit limit(4096);
-  EXPECT_THROW(save(file, std::string(10000, 'x')), IoError);
+  sigset_t before, after, pending;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  {
+    const FileSizeLimit limit(4096);
+    EXPECT_THROW(save(file, std::string(10000, 'x')), IoError);
+  }
+  EXPECT_EQ(contents(file), "old");
+  EXPECT_EQ(file_count(), 1u);
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  ::sigpending(&pending);
+  EXPECT_EQ(::sigismember(&before, SIGXFSZ), ::sigismember(&after, SIGXFSZ));
+  EXPECT_EQ(::sigismember(&pending, SIGXFSZ), 0);
+}
+
+TEST_F(NpyFile, NamesOfAnyLengthThatTheSystemTakes) {
+  for (const std::size_t length : {1u, 230u, 234u, 235u, 250u, 255u}) {
+    const std::string file = path(std::string(length, 'n'));
+    save(file, "text");
+    EXPECT_EQ(contents(file), "text") << length;
+    fs::remove(file);
+  }
+  EXPECT_THROW(save(path(std::string(256, 'n')), ""), IoError);
+  EXPECT_EQ(file_count(), 0u);
+}
+
+TEST_F(NpyFile, PathsOfAnyLengthThatTheSystemTakes) {
+  std::string deep = folder_.string();
+  while (deep.size() + 202 < PATH_MAX - 3) deep += '/' + std::string(200, 'd');
+  fs::create_directories(deep);
+  deep += '/' + std::string(PATH_MAX - 2 - deep.size(), 'n');
+  ASSERT_EQ(deep.size(), PATH_MAX - 1u);
+  save(deep, "text");
+  EXPECT_EQ(contents(deep), "text");
+}
+
+TEST_F(NpyFile, ALinkIsWrittenThroughAlsoToAFileThatIsNoneYet) {
+  fs::create_directory(path("folder"));
+  fs::create_symlink("folder/target", path("relative"));
+  fs::create_symlink(path("relative"), path("absolute"));
+  for (const char* text : {"new", "again"}) {
+    save(path("absolute"), text);
+    EXPECT_EQ(contents(path("folder/target")), text);
+    EXPECT_TRUE(fs::is_symlink(path("absolute")) && fs::is_symlink(path("relative")));
+  }
+  EXPECT_EQ(file_count(), 3u);
+  fs::create_symlink("nowhere/target", path("dangling"));
+  EXPECT_THROW(save(path("dangling"), ""), IoError);
+  fs::create_symlink("circle", path("circle"));
+  EXPECT_THROW(save(path("circle"), ""), IoError);
+  EXPECT_EQ(file_count(), 5u);
+}
+
+TEST_F(NpyFile, APathWithAByteOfZeroIsNotCut) {
+  const std::string file = put("a", "old");
+  const std::string longer = file + std::string("\0.npy", 5);
+  EXPECT_THROW(save(longer, "new"), IoError);
+  EXPECT_THROW(Reader{longer}, IoError);
   EXPECT_EQ(contents(file), "old");
   EXPECT_EQ(file_count(), 1u);
 }

@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -191,21 +190,18 @@ TEST_F(cuda_kernel_cache, one_warning_where_nothing_can_be_written) {
   fs::permissions(path(), fs::perms::owner_all);
 }
 
-/// No file of this process grows beyond `bytes`, as on a disk that is full.
+/// No file of this process grows beyond `bytes`, as on a disk that is full. The signal of it would
+/// end the process.
 class FileSizeLimit {
  public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FileSizeLimit(rlim_t bytes) {
     ::getrlimit(RLIMIT_FSIZE, &old_);
     const rlimit limit{bytes, old_.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, handler_);
-  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &old_); }
 
  private:
-  void (*handler_)(int);
   rlimit old_{};
 };
 

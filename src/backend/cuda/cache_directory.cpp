@@ -11,7 +11,10 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <span>
 #include <utility>
+
+#include "base/file_io.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -55,27 +58,6 @@ std::string reason_against(int descriptor, const std::string& path) {
   return {};
 }
 
-bool read_all(int descriptor, std::string& bytes) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t n = ::read(descriptor, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-int write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return 0;
-}
-
 /// Random, so that no other process on any host that shares the directory has it.
 std::string temporary_name() {
   std::random_device random;
@@ -114,7 +96,9 @@ std::optional<std::string> CacheDirectory::read(const std::string& name, std::si
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size > limit) return std::nullopt;
   std::string bytes(size, '\0');
-  if (!read_all(file.get(), bytes)) return std::nullopt;
+  const auto moved =
+      quarry::detail::read_fully(file.get(), std::as_writable_bytes(std::span(bytes)));
+  if (moved.error != 0 || moved.bytes != size) return std::nullopt;
   ::futimens(file.get(), nullptr);
   return bytes;
 }
@@ -125,7 +109,7 @@ int CacheDirectory::write(const std::string& name, std::string_view bytes) const
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   Descriptor file(::openat(descriptor_, temporary.c_str(), flags, 0600));
   if (file.get() < 0) return errno;
-  int error = write_all(file.get(), bytes);
+  int error = quarry::detail::write_fully(file.get(), std::as_bytes(std::span(bytes))).error;
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
   if (file.close() != 0 && error == 0) error = errno;
   if (error == 0 && ::renameat(descriptor_, temporary.c_str(), descriptor_, name.c_str()) != 0) {

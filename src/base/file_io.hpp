@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstddef>
+#include <span>
+
+/// Whole reads and writes of files. A call of the system may move fewer bytes than were asked for
+/// (Linux moves at most 2 GiB less a page), or be interrupted by a signal.
+namespace quarry::detail {
+
+struct Moved {
+  std::size_t bytes;
+  int error;  ///< an errno; 0 if there was none
+};
+
+/// Fills `out` unless the file ends before.
+Moved read_fully(int descriptor, std::span<std::byte> out);
+/// Writes all of `bytes`. A file larger than RLIMIT_FSIZE allows is the error EFBIG, whatever the
+/// program does about the signal SIGXFSZ, which would end it.
+Moved write_fully(int descriptor, std::span<const std::byte> bytes);
+
+}  // namespace quarry::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/npy.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "file_faults.hpp"
+
+// Every call of the system that saving and loading make fails once, and from then on: the result is
+// right or an IoError, the old file is whole, and nothing is left beside it.
+namespace quarry {
+namespace {
+
+namespace fs = std::filesystem;
+using test::FaultyFiles, test::FileFault;
+
+constexpr FileFault faults[] = {FileFault::io_error, FileFault::no_space, FileFault::interrupted,
+                                FileFault::partial};
+
+class NpyFaults : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "quarry_npy_faults_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    file_ = (folder_ / "a.npy").string();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::vector<int> loaded() const {
+    const auto array = load_npy<int>(file_);
+    return {array.data(), array.data() + array.size()};
+  }
+  std::size_t file_count() const {
+    return std::size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+  std::string file_;
+};
+
+std::vector<int> counted(std::size_t n) {
+  std::vector<int> values(n);
+  std::iota(values.begin(), values.end(), 1);
+  return values;
+}
+
+TEST_F(NpyFaults, SavingGivesTheFileOrAnErrorAndTheOldFile) {
+  const std::vector<int> before = counted(3), after = counted(50);
+  for (const FileFault fault : faults) {
+    for (const bool stays : {false, true}) {
+      if (fault == FileFault::interrupted && stays) continue;  // a call that never goes through
+      const int calls = test::for_every_call([&](int k) {
+        save_npy(file_, before);
+        std::optional<std::string> error;
+        int hits = 0;
+        {
+          const FaultyFiles faulty(fault, k, stays);
+          try {
+            save_npy(file_, after, {.sync = true});
+          } catch (const IoError& e) {
+            error = e.what();
+          }
+          hits = faulty.hits();
+        }
+        EXPECT_EQ(loaded(), error ? before : after) << k;
+        EXPECT_EQ(file_count(), 1u) << k;
+        if (error) {
+          EXPECT_NE(error->find(file_), std::string::npos) << *error;
+          EXPECT_NE(fault, FileFault::partial) << *error;
+        }
+        return hits;
+      });
+      EXPECT_GE(calls, fault == FileFault::partial ? 2 : 6);
+    }
+  }
+}
+
+TEST_F(NpyFaults, LoadingGivesTheArrayOrAnError) {
+  const std::vector<int> values = counted(50);
+  save_npy(file_, values);
+  for (const FileFault fault : faults) {
+    for (const bool stays : {false, true}) {
+      if (fault == FileFault::interrupted && stays) continue;
+      const int calls = test::for_every_call([&](int k) {
+        const FaultyFiles faulty(fault, k, stays);
+        try {
+          EXPECT_EQ(loaded(), values) << k;
+        } catch (const IoError&) {
+          EXPECT_NE(fault, FileFault::partial) << k;
+        }
+        return faulty.hits();
+      });
+      EXPECT_GE(calls, fault == FileFault::partial ? 2 : 4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quarry
