@@ -30,12 +30,14 @@ using AlignedArray = HostContainer<T, AlignedAllocator<T>>;
 
 struct PinnedOptions {
   std::optional<Device> device = std::nullopt;  ///< the current device if none
-  Order order = Order::c;
+  /// Without one: C, or for an array like another the order of that one's axes.
+  std::optional<Order> order = std::nullopt;
   bool portable = false;        ///< page-locked for every GPU
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
 };
 struct AlignedOptions {
-  Order order = Order::c;
+  /// Without one: C, or for an array like another the order of that one's axes.
+  std::optional<Order> order = std::nullopt;
   std::size_t alignment = AlignedAllocator<char>::page;
 };
 
@@ -73,7 +75,7 @@ HostContainer<T, A> container(const Layout& layout, const A& allocator) {
 }
 template <class T, class Options>
 auto container_of_shape(const Shape& shape, const Options& options) {
-  return container<T>({shape, dense_strides(shape, sizeof(T), options.order)},
+  return container<T>({shape, dense_strides(shape, sizeof(T), options.order.value_or(Order::c))},
                       allocator_of<T>(options));
 }
 
@@ -101,10 +103,12 @@ struct ElementOf<A> {
 template <class A>
 using element_of_t = typename ElementOf<A>::type;
 
-/// The layout of `array`. Throws LogicError if it is contiguous in neither order.
+/// The layout of `array`, or its shape in the order that is wanted. Throws LogicError if none is
+/// wanted and the array is contiguous in neither.
 template <class A>
-Layout dense_layout_of(const A& array) {
+Layout dense_layout_of(const A& array, std::optional<Order> wanted) {
   const Layout layout = layout_of(array);
+  if (wanted) return layout_like(layout, sizeof(element_of_t<A>), wanted);
   constexpr std::size_t itemsize = sizeof(element_of_t<A>);
   require<LogicError>(is_c_contiguous(layout, itemsize) || is_f_contiguous(layout, itemsize), [&] {
     return "an array of shape " + to_string(layout.shape) + " and strides " +
@@ -113,9 +117,11 @@ Layout dense_layout_of(const A& array) {
   return layout;
 }
 
-/// An xtensor adaptor over elements at `data`; owns nothing.
+/// An xtensor adaptor over elements at `data`; owns nothing. xtensor counts strides in elements:
+/// throws LogicError for strides that are no multiple of their size.
 template <class T>
 auto adapt(T* data, const Layout& layout) {
+  require_whole_strides(layout, sizeof(T));
   std::vector<std::size_t> shape(layout.shape.begin(), layout.shape.end());
   std::vector<std::ptrdiff_t> strides;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -132,16 +138,18 @@ template <Element T>
 PinnedArray<T> pinned_array(const Shape& shape, const PinnedOptions& options = {}) {
   return detail::container_of_shape<T>(shape, options);
 }
-/// With the shape and the order of axes of a host array or of one on a device.
+/// With the shape of a host array or of one on a device, and its order of axes unless the options
+/// have one.
 template <class A>
 auto pinned_array_like(const A& like, const PinnedOptions& options = {}) {
   using T = detail::element_of_t<A>;
-  return detail::container<T>(detail::layout_like(detail::layout_of(like), sizeof(T)),
-                              detail::allocator_of<T>(options));
+  return detail::container<T>(
+      detail::layout_like(detail::layout_of(like), sizeof(T), options.order),
+      detail::allocator_of<T>(options));
 }
 
 /// PyCUDA's names. The `_like` take the order of an array that is contiguous in C or F order, and
-/// throw LogicError for others.
+/// throw LogicError for others unless the options have an order.
 template <Element T>
 PinnedArray<T> pagelocked_empty(const Shape& shape, const PinnedOptions& options = {}) {
   return pinned_array<T>(shape, options);
@@ -153,7 +161,8 @@ PinnedArray<T> pagelocked_zeros(const Shape& shape, const PinnedOptions& options
 template <class A>
 auto pagelocked_empty_like(const A& like, const PinnedOptions& options = {}) {
   using T = detail::element_of_t<A>;
-  return detail::container<T>(detail::dense_layout_of(like), detail::allocator_of<T>(options));
+  return detail::container<T>(detail::dense_layout_of(like, options.order),
+                              detail::allocator_of<T>(options));
 }
 template <class A>
 auto pagelocked_zeros_like(const A& like, const PinnedOptions& options = {}) {
@@ -169,11 +178,13 @@ template <Element T>
 AlignedArray<T> aligned_zeros(const Shape& shape, const AlignedOptions& options = {}) {
   return detail::zeroed_container(aligned_empty<T>(shape, options));
 }
-/// In the order of `like`; throws LogicError if it is contiguous in neither.
+/// In the order of `like` unless the options have one; throws LogicError if it is contiguous in
+/// neither.
 template <class A>
 auto aligned_empty_like(const A& like, const AlignedOptions& options = {}) {
   using T = detail::element_of_t<A>;
-  return detail::container<T>(detail::dense_layout_of(like), detail::allocator_of<T>(options));
+  return detail::container<T>(detail::dense_layout_of(like, options.order),
+                              detail::allocator_of<T>(options));
 }
 template <class A>
 auto aligned_zeros_like(const A& like, const AlignedOptions& options = {}) {

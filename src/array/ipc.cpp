@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <random>
 
 namespace quarry {
@@ -22,7 +24,7 @@ std::uint64_t mark_of_this_process() {
 }
 
 constexpr std::string_view magic = "QRYIPC01";
-constexpr std::size_t longest_text = 256;
+constexpr std::size_t longest_text = 4096;
 
 /// Numbers go as 8 bytes, little-endian; texts behind their length.
 class Writer {
@@ -94,6 +96,18 @@ void write(Writer& out, const DType& dtype) {
   out.add(dtype.name());
   out.add(std::uint64_t{dtype.itemsize()});
   out.add(std::uint64_t{dtype.alignment()});
+  if (dtype.is_record()) out.add(dtype.class_name());
+}
+
+/// The class of this name, for as long as the program runs.
+const detail::RecordClass* record_class_named(const std::string& name) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::string, detail::RecordClass>;
+  if (name.empty()) return nullptr;
+  const std::lock_guard lock(mutex);
+  const auto entry = known.try_emplace(name).first;
+  entry->second.name = entry->first;
+  return &entry->second;
 }
 
 DType read_dtype(Reader& in) {
@@ -107,7 +121,7 @@ DType read_dtype(Reader& in) {
   const bool is_record = name == DType::record(1, 1).name() && std::has_single_bit(alignment) &&
                          itemsize > 0 && itemsize % alignment == 0;
   if (!is_record) refuse(fmt::format("no element type \"{}\" of {} bytes", name, itemsize));
-  return DType::record(itemsize, alignment);
+  return DType::record(itemsize, alignment, record_class_named(in.text()));
 }
 
 Layout read_layout(Reader& in) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <sstream>
 
 #include "array/format.hpp"
 
@@ -23,7 +24,8 @@ Stream detail::stream_of(const ArrayOptions& options) {
 }
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options)
-    : DeviceNDArrayBase(dtype, shape, detail::stream_of(options), options.order) {}
+    : DeviceNDArrayBase(dtype, shape, detail::stream_of(options),
+                        options.order.value_or(Order::c)) {}
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream,
                                      Order order)
@@ -60,6 +62,12 @@ ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, 
     return {{to, *strides}, false};
   }
   return {{to, dense_strides(to, itemsize, order)}, true};
+}
+
+ReshapedLayout plan_ravel(const DeviceNDArrayBase& array, Order order) {
+  const Shape flat{array.size()};
+  const bool dense = order == Order::f ? array.is_f_contiguous() : array.is_c_contiguous();
+  return {{flat, c_strides(flat, array.dtype().itemsize())}, !dense};
 }
 
 void throw_not_scalar(const Shape& shape) {
@@ -149,4 +157,11 @@ void print(std::ostream& out, const DeviceNDArrayBase& array) {
 }
 
 }  // namespace detail
+
+std::string to_string(const DeviceNDArrayBase& array) {
+  std::ostringstream text;
+  text << array;
+  return text.str();
+}
+
 }  // namespace quarry

@@ -46,6 +46,12 @@ std::size_t count_axes(std::span<const Index> entries) {
   }));
 }
 
+/// Where there are no elements an offset is not used, and may not fit.
+std::int64_t offset(std::int64_t index, std::int64_t stride) {
+  std::int64_t bytes = 0;
+  return __builtin_mul_overflow(index, stride, &bytes) ? 0 : bytes;
+}
+
 class Indexer {
  public:
   explicit Indexer(const Layout& from) : from_(from) {}
@@ -73,14 +79,17 @@ class Indexer {
  private:
   void add_integer(std::int64_t i) {
     i = place_integer(i, from_.shape[axis_], axis_);
-    view_.offset += i * from_.strides[axis_++];
+    move(offset(i, from_.strides[axis_++]));
   }
   void add_range(const Range& range) {
     const Selected s = select(range, from_.shape[axis_]);
     const std::int64_t stride = from_.strides[axis_++];
-    if (s.count > 0) view_.offset += s.start * stride;
-    // one element or none: the stride is never used, and its product could overflow
-    push(s.count, s.count > 1 ? stride * s.step : stride);
+    if (s.count > 0) move(offset(s.start, stride));
+    // one element or none: the stride is never used
+    push(s.count, s.count > 1 ? offset(s.step, stride) : stride);
+  }
+  void move(std::int64_t bytes) {
+    if (__builtin_add_overflow(view_.offset, bytes, &view_.offset)) view_.offset = 0;
   }
   void push(std::int64_t extent, std::int64_t stride) {
     view_.layout.shape.push_back(extent);

@@ -15,7 +15,10 @@ void throw_record_has_no_row() { throw DTypeError("a record is not a number"); }
 }  // namespace detail
 
 std::string to_string(const DType& type) {
-  if (type.is_record()) return fmt::format("record[{}]", type.itemsize());
+  if (type.is_record()) {
+    const std::string_view name = type.class_name();
+    return fmt::format("record[{}]{}{}", type.itemsize(), name.empty() ? "" : " ", name);
+  }
   return std::string(type.name());
 }
 

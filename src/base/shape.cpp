@@ -20,6 +20,11 @@ void throw_rank_too_large(std::size_t rank) {
   throw ShapeError(fmt::format("{} dimensions are more than the {} allowed", rank, max_rank));
 }
 
+void throw_no_axis(std::size_t axis, std::size_t rank) {
+  // as it was written, if it was negative
+  throw IndexError(fmt::format("entry {} of {}", static_cast<std::int64_t>(axis), rank));
+}
+
 void throw_mul_overflow(std::int64_t a, std::int64_t b) {
   throw SizeOverflow(fmt::format("{} * {} does not fit in 63 bits", a, b));
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -15,12 +16,42 @@
 namespace quarry::expr {
 namespace {
 
-void require_broadcast(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
-  if (in.shape() == out.shape() || in.ndim() == 0) return;
-  require<ShapeError>(broadcast_shapes(in.shape(), out.shape()) == out.shape(), [&] {
+/// Extents are compared from the last axis on; `out` has as many as `in`.
+bool broadcasts(const Shape& in, const Shape& out) {
+  return std::equal(in.begin(), in.end(), out.end() - in.size(),
+                    [](std::int64_t a, std::int64_t b) { return a == b || a == 1; });
+}
+
+/// `shown` is the shape as the caller knows it.
+void require_broadcast(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in,
+                       const Shape& shown) {
+  if (in.shape() == out.shape()) return;
+  require<ShapeError>(broadcasts(in.shape(), out.shape()), [&] {
     return fmt::format("cannot write shape {} into shape {}", to_string(in.shape()),
-                       to_string(out.shape()));
+                       to_string(shown));
   });
+}
+
+/// The output with leading axes of extent 1, so that it has as many axes as every input: NumPy's
+/// assignment drops such axes of what it writes.
+class Widened : public DeviceNDArrayBase {
+ public:
+  Widened(const DeviceNDArrayBase& out, const DeviceNDArrayBase* const* arrays, int count)
+      : DeviceNDArrayBase(out) {
+    for (int k = 0; k < count; ++k) {
+      while (ndim() < arrays[k]->ndim()) {
+        layout_.shape.insert(0, 1);
+        layout_.strides.insert(0, 0);
+      }
+    }
+    for (int k = 0; k < count; ++k) require_broadcast(*this, *arrays[k], out.shape());
+  }
+};
+
+bool has_fewer_axes(const DeviceNDArrayBase& out, const DeviceNDArrayBase* const* arrays,
+                    int count) {
+  return std::any_of(arrays, arrays + count,
+                     [&](const auto* array) { return array->ndim() > out.ndim(); });
 }
 
 /// Whether writing `out` element by element could change an element of `in` that is still to be
@@ -96,11 +127,15 @@ void evaluate_through_temporary(const kernels::program& program, const DeviceNDA
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                    bool positions) {
+  if (has_fewer_axes(out, arrays, program.inputs)) [[unlikely]] {
+    const Widened wide(out, arrays, program.inputs);
+    return evaluate_into(program, wide, arrays, scalars, positions);
+  }
   const Stream& stream = quarry::detail::stream_for(out);
   bool through_temporary = !is_aligned(out);
   for (int k = 0; k < program.inputs; ++k) {
     require_same_device(out, *arrays[k]);
-    require_broadcast(out, *arrays[k]);
+    require_broadcast(out, *arrays[k], out.shape());
     through_temporary = through_temporary || conflicts(out, *arrays[k]);
   }
   if (!out.is_c_contiguous()) {
@@ -125,25 +160,47 @@ std::int64_t arange_length(double start, double stop, double step) {
   return length > 0 ? static_cast<std::int64_t>(length) : 0;
 }
 
+namespace {
+
+/// The number of whole steps that start below `distance`; `text` says what was asked for.
+std::int64_t steps_in(std::uint64_t distance, std::uint64_t step, const auto& text) {
+  const std::uint64_t length = distance == 0 ? 0 : (distance - 1) / step + 1;
+  require<SizeOverflow>(length <= std::uint64_t{1} << 62,
+                        [&] { return fmt::format("{} has {} elements", text(), length); });
+  return static_cast<std::int64_t>(length);
+}
+
+}  // namespace
+
 std::int64_t arange_length(std::int64_t start, std::int64_t stop, std::int64_t step) {
-  require<ShapeError>(step != 0, [&] {
-    return fmt::format("arange from {} to {} in steps of 0 has no length", start, stop);
-  });
+  const auto text = [&] {
+    return fmt::format("arange from {} to {} in steps of {}", start, stop, step);
+  };
+  require<ShapeError>(step != 0, [&] { return text() + " has no length"; });
   if (step > 0 ? stop <= start : stop >= start) return 0;
   const auto a = static_cast<std::uint64_t>(start), b = static_cast<std::uint64_t>(stop);
-  const std::uint64_t distance = step > 0 ? b - a : a - b;
   const auto s = static_cast<std::uint64_t>(step);
-  const std::uint64_t length = (distance - 1) / (step > 0 ? s : 0 - s) + 1;
-  require<SizeOverflow>(length <= std::uint64_t{1} << 62, [&] {
-    return fmt::format("arange from {} to {} in steps of {} has {} elements", start, stop, step,
-                       length);
-  });
-  return static_cast<std::int64_t>(length);
+  return step > 0 ? steps_in(b - a, s, text) : steps_in(a - b, 0 - s, text);
+}
+
+std::int64_t arange_length(std::uint64_t start, std::uint64_t stop, std::uint64_t step) {
+  const auto text = [&] {
+    return fmt::format("arange from {} to {} in steps of {}", start, stop, step);
+  };
+  require<ShapeError>(step != 0, [&] { return text() + " has no length"; });
+  return stop <= start ? 0 : steps_in(stop - start, step, text);
 }
 
 std::int64_t linspace_count(std::int64_t count) {
   require<ShapeError>(count >= 0, [&] { return fmt::format("linspace of {} values", count); });
   return count;
+}
+
+void require_in_place(const Shape& result, const Shape& array) {
+  require<ShapeError>(result == array, [&] {
+    return fmt::format("an operation in place on shape {} would give shape {}", to_string(array),
+                       to_string(result));
+  });
 }
 
 }  // namespace quarry::expr

@@ -5,10 +5,10 @@
 
 #include <memory>
 
+#include "memory/converted_copy.hpp"
 #include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
-#include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry::memory {
@@ -16,19 +16,14 @@ namespace {
 
 using enum backend::Direction;
 
-struct Side {
-  std::byte* data;
-  const Layout& layout;
-};
-
-void queue(const Side& to, const Side& from, std::size_t itemsize, const kernels::program* program,
+void queue(const DeviceRef& to, const DeviceRef& from, const kernels::program* program,
            const Stream& stream) {
-  if (!program) {
-    return copy_strided(to.data, to.layout, from.data, from.layout.strides, itemsize, stream);
-  }
-  const runtime::Operand operands[] = {{to.data, &to.layout}, {from.data, &from.layout}};
-  runtime::launch_map(*program, operands, nullptr, stream);
+  if (program) return convert_within(to, from, *program, stream);
+  copy_within(to, from, stream);
 }
+
+/// Host memory as the CPU device sees it.
+DeviceRef seen(const HostRef& host) { return {host.data, host.dtype, host.layout, nullptr}; }
 
 void copy_block(backend::Direction direction, void* to, const void* from, const Layout& layout,
                 DType type, const Stream& stream, bool waits) {
@@ -52,8 +47,8 @@ void upload_later(const DeviceRef& to, const HostRef& from, const Stream& stream
       std::make_unique_for_overwrite<std::byte[]>(plan.bytes));
   gather(plan.host, from.data + plan.host_offset, 0, plan.bytes, memory->get());
   const Layout there{plan.packed.shape, plan.device};
-  queue({to.data + plan.device_offset, there}, {memory->get(), plan.packed}, itemsize, program,
-        stream);
+  queue({to.data + plan.device_offset, to.dtype, there, nullptr},
+        {memory->get(), from.dtype, plan.packed, nullptr}, program, stream);
   try {
     stream.add_callback([memory](const Stream&) { memory->reset(); });
   } catch (...) {
@@ -79,7 +74,7 @@ void upload_on_cpu(const DeviceRef& to, const HostRef& from, const Stream& strea
   if (!program && same_block(to.layout, from.layout, itemsize)) {
     return copy_block(host_to_device, to.data, from.data, to.layout, to.dtype, stream, true);
   }
-  queue({to.data, to.layout}, {from.data, from.layout}, itemsize, program, stream);
+  queue(to, seen(from), program, stream);
   stream.synchronize();
 }
 
@@ -92,7 +87,7 @@ void download_on_cpu(const HostRef& to, const DeviceRef& from, const Stream& str
     return copy_block(waits ? device_to_host : device_to_device, to.data, from.data, to.layout,
                       to.dtype, stream, waits);
   }
-  queue({to.data, to.layout}, {from.data, from.layout}, itemsize, program, stream);
+  queue(seen(to), from, program, stream);
   if (waits) stream.synchronize();
 }
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "memory/converted_copy.hpp"
 #include "memory/cpu_transfer.hpp"
 #include "memory/host_registry.hpp"
 #include "memory/host_transfer.hpp"
@@ -15,16 +15,17 @@
 #include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
-#include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
 namespace {
 
-using memory::copy_strided;
+using memory::convert_within;
+using memory::copy_within;
 using memory::HostRegistry;
 using memory::same_block;
 using memory::synchronize;
+using memory::temporary_like;
 using enum backend::Direction;
 
 void require_like(const Shape& to, DType to_type, const Shape& from, DType from_type,
@@ -72,59 +73,12 @@ bool copy_at_once(backend::Direction direction, const DeviceRef& device, const H
   return true;
 }
 
-/// Device memory with the same shape, dense in the order of `like`'s strides.
-DeviceRef temporary_like(const Layout& like, DType type, const Stream& stream,
-                         std::shared_ptr<Buffer>& holder) {
-  Axes axes;
-  for (std::size_t d = 0; d < like.rank(); ++d) axes.push_back(static_cast<std::int64_t>(d));
-  Strides order = like.strides;
-  sort_axes(axes, std::array{&order});
-  Layout layout{like.shape, Strides::filled(like.rank(), 0)};
-  auto step = static_cast<std::int64_t>(type.itemsize());
-  for (std::size_t d = axes.size(); d-- > 0;) {
-    const auto axis = static_cast<std::size_t>(axes[d]);
-    layout.strides[axis] = step;
-    step *= like.shape[axis];
-  }
-  holder = Buffer::allocate(bytes_of(like, type), stream);
-  return {holder->data(), type, std::move(layout), holder.get()};
-}
-
 /// The same array dense in C order: itself, or device memory of its own.
 DeviceRef dense_on_device(const DeviceRef& array, std::shared_ptr<Buffer>& holder,
                           const Stream& stream) {
   if (is_c_contiguous(array.layout, array.dtype.itemsize())) return array;
   const Layout dense{array.layout.shape, c_strides(array.layout.shape, array.dtype.itemsize())};
   return temporary_like(dense, array.dtype, stream, holder);
-}
-
-void copy_within(const DeviceRef& to, const DeviceRef& from, const Stream& stream) {
-  copy_strided(to.data, to.layout, from.data, from.layout.strides, to.dtype.itemsize(), stream);
-}
-
-/// A GPU faults on a kernel's element that is not aligned.
-bool is_aligned(const DeviceRef& array) {
-  auto places = reinterpret_cast<std::uintptr_t>(array.data);
-  for (std::size_t d = 0; d < array.layout.rank(); ++d) {
-    if (array.layout.shape[d] > 1) places |= static_cast<std::uintptr_t>(array.layout.strides[d]);
-  }
-  return places % array.dtype.alignment() == 0;
-}
-
-/// `to` and `from` do not overlap.
-void convert_within(const DeviceRef& to, const DeviceRef& from, const kernels::program& program,
-                    const Stream& stream) {
-  std::shared_ptr<Buffer> from_holder, to_holder;
-  DeviceRef source = from, target = to;
-  if (!is_aligned(from)) {
-    source = temporary_like(from.layout, from.dtype, stream, from_holder);
-    copy_within(source, from, stream);
-  }
-  if (!is_aligned(to)) target = temporary_like(to.layout, to.dtype, stream, to_holder);
-  const runtime::Operand operands[] = {{target.data, &target.layout},
-                                       {source.data, &source.layout}};
-  runtime::launch_map(program, operands, nullptr, stream);
-  if (to_holder) copy_within(to, target, stream);
 }
 
 void upload_converted(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
@@ -144,7 +98,54 @@ void download_converted(const HostRef& to, const DeviceRef& from, const Stream& 
   memory::carry_down(to, there, stream, blocking);
 }
 
+/// A bool's byte on a device may be neither 0 nor 1: memory of other libraries and processes. No
+/// such byte gets to the host, where it would be no bool.
+const kernels::program& truth_program() {
+  using Program = kernels::map_of<kernels::in<bool, 0>, bool, 0, bool>;
+  return kernels::program_for<Program>::value;
+}
+/// Up to so many bytes it is cheaper to look at them on the host.
+constexpr std::int64_t few_bools = 4096;
+
+void make_bools(const HostRef& host) {
+  const std::int64_t count = element_count(host.layout.shape);
+  Dims position = Dims::filled(host.layout.rank(), 0);
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::byte* at = host.data;
+    for (std::size_t d = 0; d < position.size(); ++d) at += position[d] * host.layout.strides[d];
+    *at = static_cast<std::byte>(*at != std::byte{});
+    for (std::size_t d = position.size(); d-- > 0;) {
+      if (++position[d] < host.layout.shape[d]) break;
+      position[d] = 0;
+    }
+  }
+}
+
+void download_elements(const HostRef& to, const DeviceRef& from, const Stream& stream,
+                       bool blocking, const kernels::program* convert) {
+  if (blocking && !convert && copy_at_once(device_to_host, from, to, stream)) return;
+  if (stream.device().is_cpu()) return memory::download_on_cpu(to, from, stream, blocking, convert);
+  if (convert) return download_converted(to, from, stream, blocking, *convert);
+  memory::carry_down(to, from, stream, blocking);
+}
+
+void download_bools(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking) {
+  const bool few = blocking && element_count(to.layout.shape) <= few_bools;
+  download_elements(to, from, stream, blocking, few ? nullptr : &truth_program());
+  if (few) make_bools(to);
+}
+
 }  // namespace
+
+Strides detail::byte_strides(const Shape& shape, Strides in_elements, std::size_t itemsize) {
+  const bool empty = element_count(shape) == 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const bool walked = !empty && shape[d] > 1;
+    std::int64_t& stride = in_elements[d];
+    stride = walked ? checked_mul(stride, static_cast<std::int64_t>(itemsize)) : 0;
+  }
+  return in_elements;
+}
 
 void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
             const kernels::program* convert) {
@@ -164,14 +165,13 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
               const kernels::program* convert) {
   require_like(to.layout.shape, to.dtype, from.layout.shape, from.dtype, convert);
   if (element_count(to.layout.shape) == 0) return;
-  const std::size_t itemsize = to.dtype.itemsize();
-  require_no_aliases(to.layout, itemsize);
+  require_no_aliases(to.layout, to.dtype.itemsize());
   require_address(to);
   from.buffer->used_on(stream);
-  if (blocking && !convert && copy_at_once(device_to_host, from, to, stream)) return;
-  if (stream.device().is_cpu()) return memory::download_on_cpu(to, from, stream, blocking, convert);
-  if (convert) return download_converted(to, from, stream, blocking, *convert);
-  memory::carry_down(to, from, stream, blocking);
+  if (to.dtype == TypeId::bool_ && !convert) {
+    return download_bools(to, from, stream, blocking);
+  }
+  download_elements(to, from, stream, blocking, convert);
 }
 
 namespace {
@@ -219,6 +219,18 @@ bool conflicts(const DeviceRef& to, const DeviceRef& from) {
                  from.dtype.itemsize()) != Overlap::disjoint;
 }
 
+/// The layout broadcast to `shape`. NumPy's assignment drops leading axes of extent 1.
+Layout written_to(const Layout& layout, const Shape& shape) {
+  if (layout.rank() <= shape.size()) return broadcast_to(layout, shape);
+  const std::size_t extra = layout.rank() - shape.size();
+  const bool units = std::all_of(layout.shape.begin(), layout.shape.begin() + extra,
+                                 [](std::int64_t extent) { return extent == 1; });
+  if (!units) return broadcast_to(layout, shape);  // throws
+  return broadcast_to({Shape(layout.shape.begin() + extra, layout.shape.end()),
+                       Strides(layout.strides.begin() + extra, layout.strides.end())},
+                      shape);
+}
+
 /// `from` has the shape of `to` and lies on its device.
 void copy_on_device(const DeviceRef& to, const DeviceRef& from, const Stream& stream,
                     const kernels::program* convert) {
@@ -240,7 +252,7 @@ void copy_on_device(const DeviceRef& to, const DeviceRef& from, const Stream& st
 
 void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& stream,
                    const kernels::program* convert) {
-  const DeviceRef source{from.data, from.dtype, broadcast_to(from.layout, to.layout.shape),
+  const DeviceRef source{from.data, from.dtype, written_to(from.layout, to.layout.shape),
                          from.buffer};
   require_like(to.layout.shape, to.dtype, source.layout.shape, from.dtype, convert);
   if (element_count(to.layout.shape) == 0) return;

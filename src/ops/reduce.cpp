@@ -15,7 +15,8 @@ ReducePlan::ReducePlan(const Shape& shape, const ReduceAxes& axes, const ReduceO
     : input(shape) {
   std::fill(std::begin(reduced), std::end(reduced), axes.all());
   if (!axes.all()) {
-    for (const std::int64_t axis : normalize_axes(axes.list(), shape.size())) {
+    const std::size_t rank = axes.one() && shape.empty() ? 1 : shape.size();
+    for (const std::int64_t axis : normalize_axes(axes.list(), rank)) {
       reduced[static_cast<std::size_t>(axis)] = true;
     }
   }

@@ -155,6 +155,55 @@ TEST(Creation, ArangeUnsignedBeyondTheSignedRange) {
   EXPECT_EQ(arange<std::uint8_t>(0, 200, 50).size(), 4);
 }
 
+TEST(Creation, ArangeOfUnsignedIntegersHasTheirWholeRange) {
+  using u64 = std::uint64_t;
+  const u64 most = std::numeric_limits<u64>::max(), half = u64{1} << 63;
+  EXPECT_EQ(values(arange<u64>(half - 3, half + 3)),
+            (std::vector{half - 3, half - 2, half - 1, half, half + 1, half + 2}));
+  EXPECT_EQ(values(arange<u64>(0, most, half)), (std::vector{u64{0}, half}));
+  EXPECT_EQ(values(arange<u64>(most - 5, most, 4)), (std::vector{most - 5, most - 1}));
+  EXPECT_EQ(arange<u64>(7, 3).size(), 0);
+  EXPECT_THROW(arange<u64>(0, most), SizeOverflow);
+  EXPECT_THROW(arange<u64>(0, 5, 0), ShapeError);
+}
+
+template <class T>
+class ArangeOf : public testing::Test {};
+using Numbers = testing::Types<char, signed char, unsigned char, short, unsigned short, int,
+                               unsigned, long, unsigned long, long long, unsigned long long,
+                               Eigen::half, Eigen::bfloat16, float, double>;
+TYPED_TEST_SUITE(ArangeOf, Numbers);
+
+TYPED_TEST(ArangeOf, EveryNumberTypeCountsAsNumPy) {
+  using T = TypeParam;
+  const auto list = [](auto... v) { return std::vector<T>{T(v)...}; };
+  EXPECT_EQ(values(arange(T(5))), list(0, 1, 2, 3, 4));
+  EXPECT_EQ(values(arange(T(2), T(11), T(3))), list(2, 5, 8));
+  EXPECT_EQ(values(arange<T>(T(100), T(103))), list(100, 101, 102));
+  static_assert(std::is_same_v<decltype(arange(T(5))), DeviceNDArray<T>>);
+}
+
+TEST(Creation, ArangeOfHalfPrecisionIsRoundedOnce) {
+  using H = Eigen::half;
+  using B = Eigen::bfloat16;
+  const auto floats = [](const auto& a) {
+    std::vector<float> result;
+    for (const auto v : values(a)) result.push_back(float(v));
+    return result;
+  };
+  EXPECT_EQ(floats(arange(H(0), H(10), H(1.5f))),
+            (std::vector{0.f, 1.5f, 3.f, 4.5f, 6.f, 7.5f, 9.f}));
+  EXPECT_EQ(floats(arange(H(0), H(1), H(0.25f))), (std::vector{0.f, 0.25f, 0.5f, 0.75f}));
+  EXPECT_EQ(floats(arange(B(1), B(-1), B(-0.5f))), (std::vector{1.f, 0.5f, 0.f, -0.5f}));
+  const auto long_one = floats(arange(H(0), H(4097), H(1)));  // integers past 2048 are rounded
+  ASSERT_EQ(long_one.size(), 4096u);  // 4097 itself is 4096 in half precision
+  EXPECT_EQ(long_one[4095], 4096.f);
+  const auto fine = floats(arange(H(0), H(300), H(0.1f)));
+  for (std::size_t i = 0; i < fine.size(); ++i) {
+    ASSERT_EQ(fine[i], float(H(float(i) * float(H(0.1f))))) << i;
+  }
+}
+
 TEST(Creation, ArangeWithoutALengthIsRefused) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THROW(arange(0, 5, 0), ShapeError);

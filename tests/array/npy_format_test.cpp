@@ -198,6 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
                     with_descr("'<f999999'"), with_descr("'<f16'"), with_descr("'<U5'"),
                     with_descr("'|S3'"), with_descr("'<M8[ns]'"), with_descr("'|f4'"),
                     with_descr("'f4'"), with_descr("'float32'"), with_descr("'|V8'"),
+                    with_descr("'|V0'"), with_descr("'<U0'"), with_descr("'|S0'"),
                     with_descr("[('x', '<f4'), ('y', '<i4')]"), with_descr("('<f4', (2,))"),
                     with_descr("None"), with_descr(std::string("'<f4\0'", 6)), with_descr("'<f4 '"),
                     with_values("'<f4'", "0", "(1,)"), with_values("'<f4'", "'True'", "(1,)"),

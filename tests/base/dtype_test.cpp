@@ -69,17 +69,41 @@ TEST(dtype, other_spellings_map_to_the_row_of_the_same_size_and_sign) {
   static_assert(std::is_same_v<kernel_type_t<long long>, std::int64_t>);
 }
 
-TEST(dtype, a_record_is_its_size_and_alignment) {
+namespace twin {
+struct Particle {
+  double position[3];
+  std::int32_t charge;
+};
+}  // namespace twin
+
+TEST(dtype, a_record_is_its_class_size_and_alignment) {
   constexpr DType type = dtype_of<Particle>;
   EXPECT_TRUE(type.is_record());
   EXPECT_EQ(type.kind(), Kind::record);
   EXPECT_EQ(type.itemsize(), sizeof(Particle));
   EXPECT_EQ(type.alignment(), alignof(Particle));
-  EXPECT_EQ(type, DType::record(sizeof(Particle), alignof(Particle)));
-  EXPECT_NE(type, DType::record(sizeof(Particle), 1));
+  EXPECT_EQ(type, dtype_of<Particle>);
+  EXPECT_NE(type, DType::record(sizeof(Particle), alignof(Particle)));
+  EXPECT_NE(type, dtype_of<twin::Particle>);
+  static_assert(sizeof(Particle) == sizeof(twin::Particle));
   EXPECT_NE(type, DType(TypeId::float64));
   static_assert(std::is_same_v<kernel_type_t<Particle>,
                                kernels::record<sizeof(Particle), alignof(Particle)>>);
+}
+
+TEST(dtype, a_record_of_another_shared_object_is_known_by_its_name) {
+  const std::string names[] = {"lib::Particle", "lib::Particle", "lib::Photon"};
+  const detail::RecordClass here{names[0]}, there{names[1]}, other{names[2]};
+  const DType record = DType::record(8, 4, &here);
+  EXPECT_EQ(record, DType::record(8, 4, &there));
+  EXPECT_NE(record, DType::record(8, 4, &other));
+  EXPECT_NE(record, DType::record(16, 4, &there));
+  EXPECT_NE(record, DType::record(8, 8, &there));
+  EXPECT_NE(record, DType::record(8, 4));
+  // of unnamed namespaces of two files
+  const detail::RecordClass one{names[0], true}, two{names[1], true};
+  EXPECT_NE(DType::record(8, 4, &one), DType::record(8, 4, &two));
+  EXPECT_EQ(DType::record(8, 4, &one), DType::record(8, 4, &one));
 }
 
 TEST(dtype, a_record_is_no_number) {
@@ -96,7 +120,8 @@ TEST(dtype, prints_as_numpy_names_it) {
   EXPECT_EQ(dtype_of<std::complex<double>>.npy_code(), "c16");
   std::ostringstream out;
   out << dtype_of<Particle> << ' ' << TypeId::int8;
-  EXPECT_EQ(out.str(), "record[32] int8");
+  EXPECT_EQ(out.str(), "record[32] " + std::string(detail::type_name<Particle>()) + " int8");
+  EXPECT_NE(out.str().find("Particle"), std::string::npos);
 }
 
 static_assert(Element<float> && Element<Eigen::half> && Element<std::complex<double>>);

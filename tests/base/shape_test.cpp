@@ -158,5 +158,21 @@ TEST(shape, checked_arithmetic_agrees_with_wider_arithmetic) {
     }
 }
 
+TEST(shape, places_that_are_not_there_are_refused) {
+  Dims dims{3, 4};
+  const Dims& same = dims;
+  for (const std::size_t place :
+       {std::size_t{2}, std::size_t{5}, std::size_t{1} << 40, ~std::size_t{}}) {
+    EXPECT_THROW(dims[place], IndexError) << place;
+    EXPECT_THROW(same[place], IndexError) << place;
+  }
+  EXPECT_THROW(Dims().back(), IndexError);
+  EXPECT_THROW(Dims()[0], IndexError);
+  EXPECT_EQ(same[1], 4);
+  const Dims longest = Dims::filled(max_rank, 7);
+  EXPECT_EQ(longest[max_rank - 1], 7);
+  EXPECT_THROW(longest[max_rank], IndexError);
+}
+
 }  // namespace
 }  // namespace quarry

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <future>
 #include <limits>
 #include <optional>
@@ -164,6 +165,25 @@ TEST(Evaluate, MisalignedElementsAreReadAndWritten) {
   EXPECT_EQ(values(twice)[19], 40.0);
   EXPECT_EQ(values(field)[3], 4.0);
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(values(raw)[9 * i], 'x');
+}
+
+TEST(Evaluate, CopiesThatConvertReadAndWriteMisalignedElements) {
+  const std::vector<char> bytes(9 * 20 + 1, 'x');
+  for (const bool waits : {true, false}) {
+    const auto raw = to_device(bytes);
+    const DeviceNDArray<double> field({Shape{20}, Strides{9}}, raw.device_pointer() + 1,
+                                      raw.buffer());
+    const auto numbers = test::counted<float>({20});
+    const Stream other = stream();
+    waits ? field.copy_to_device(numbers) : field.copy_to_device(numbers, other);
+    if (!waits) other.synchronize();
+    EXPECT_EQ(values(field)[19], 19.0);
+    std::vector<std::complex<double>> wide(20);
+    waits ? field.copy_to_host(wide) : field.copy_to_host(wide, other);
+    if (!waits) other.synchronize();
+    EXPECT_EQ(wide[7], 7.0);
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(values(raw)[9 * i], 'x');
+  }
 }
 
 TEST(Evaluate, ManyOperandsFitOneKernelOrAreRefused) {

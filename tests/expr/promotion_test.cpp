@@ -95,6 +95,39 @@ TEST(Promotion, AnIntegerThatTheArraysTypeDoesNotHoldIsRefused) {
   EXPECT_THROW(zeros<i64>({1}) + std::numeric_limits<u64>::max(), DTypeError);
 }
 
+TEST(Promotion, ANumberIsConvertedToTheTypeOfTheLoop) {
+  const auto image = to_device(std::vector<u8>{0, 128, 255});
+  EXPECT_EQ(values(eval(image / 256)), (std::vector{0.0, 0.5, 255.0 / 256}));
+  EXPECT_EQ(values(eval(image / -1)), (std::vector{-0.0, -128.0, -255.0}));
+  EXPECT_EQ(values(eval(1000 / image(range(1, _)))), (std::vector{1000.0 / 128, 1000.0 / 255}));
+  EXPECT_EQ(values(eval(image && 300)), (std::vector{false, true, true}));
+  EXPECT_EQ(values(eval(image || -1)), (std::vector{true, true, true}));
+  const auto bytes = to_device(std::vector<i8>{-5, 40});
+  const auto lengths = eval(hypot(bytes, 300));
+  static_assert(std::is_same_v<decltype(lengths)::value_type, Eigen::half>);
+  EXPECT_EQ(float(lengths(1).item()), float(Eigen::half(std::hypot(40.f, 300.f))));
+  EXPECT_EQ(float(eval(copysign(image, -1))(1).item()), -128.f);
+  // a half-precision number is not weak: the others meet it
+  EXPECT_EQ(float(eval(where(image > 1, Eigen::half(0.5f), 300))(0).item()), 300.f);
+  EXPECT_EQ(values(clip(image, 0.5, 300)), (std::vector{0.5, 128.0, 255.0}));
+}
+
+TEST(Promotion, ClipTakesBoundsBeyondTheType) {
+  const auto a = to_device(std::vector<u8>{1, 2, 200});
+  EXPECT_EQ(values(eval(clip(a, -1, 300))), values(a));
+  EXPECT_EQ(values(eval(clip(a, 2, 1000))), (std::vector<u8>{2, 2, 200}));
+  EXPECT_EQ(values(eval(clip(a, -1000, 100))), (std::vector<u8>{1, 2, 100}));
+  EXPECT_THROW(clip(a, 300, 400), DTypeError);
+  EXPECT_THROW(clip(a, -2, -1), DTypeError);
+  const auto b = to_device(std::vector<i64>{-1, 1});
+  EXPECT_EQ(values(eval(clip(b, 0, std::numeric_limits<u64>::max()))), (std::vector<i64>{0, 1}));
+  const auto flags = a > 1;
+  static_assert(std::is_same_v<type_of<decltype(clip(flags, flags, true))>, bool>);
+  static_assert(std::is_same_v<type_of<decltype(clip(flags, 0, 1))>, i64>);
+  EXPECT_EQ(values(eval(clip(flags, false, true))), (std::vector{false, true, true}));
+  EXPECT_EQ(values(eval(clip(flags, true, true))), (std::vector{true, true, true}));
+}
+
 TEST(Promotion, AssignmentConvertsWithinItsKind) {
   const auto narrow = zeros<float>({2});
   narrow(all) = to_device({0.1, 1e300});  // NumPy's same_kind: may round and overflow

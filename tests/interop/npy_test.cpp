@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <complex>
@@ -193,6 +194,30 @@ TEST_F(Npy, ArrayLargerThanItsFileIsRefused) {
     EXPECT_NE(std::string(e.what()).find(why), std::string::npos);
   }
 }
+
+#ifndef __SANITIZE_ADDRESS__  // which ends the program
+TEST_F(Npy, AFileForWhichThereIsNoMemoryIsAMemoryErrorThatNamesItAndItsBytes) {
+  const std::string header =
+      "{'descr': '<f8', 'fortran_order': False, 'shape': (137438953472,), }";  // 1 TiB
+  std::ofstream(path_, std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << std::string("\x76\x00", 2) << header
+      << std::string(117 - header.size(), ' ') << '\n';
+  fs::resize_file(path_, 128 + (std::uintmax_t{1} << 40));  // takes no room on the disk
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  const rlimit limit{rlim_t{1} << 39, before.rlim_max};
+  ::setrlimit(RLIMIT_AS, &limit);
+  try {
+    load_npy<double>(path_);
+    ADD_FAILURE();
+  } catch (const MemoryError& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find(path_), std::string::npos) << text;
+    EXPECT_NE(text.find("1099511627776"), std::string::npos) << text;
+  }
+  ::setrlimit(RLIMIT_AS, &before);
+}
+#endif
 
 TEST_F(Npy, DeviceArraysAreSavedInTheirOrder) {
   const xt::xarray<float> host = counted<float>({3, 4});

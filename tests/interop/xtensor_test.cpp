@@ -105,6 +105,18 @@ TEST(Xtensor, ComputesWhatXtensorComputes) {
   EXPECT_EQ((x < y).copy_to_host(), xt::xarray<bool>(a < b));
 }
 
+TEST(Xtensor, StridesThatAreNoWholeElementsAreRefused) {
+  const auto bytes = zeros<std::uint8_t>({48}, {.device = Device::cpu()});
+  const auto laid = [&](const Shape& shape, const Strides& strides) {
+    return DeviceNDArray<double>({shape, strides}, bytes.device_pointer(), bytes.buffer());
+  };
+  EXPECT_THROW(xadapt(laid({4}, {12})), LogicError);
+  EXPECT_THROW(xadapt(laid({2, 2}, {20, 8})), LogicError);
+  EXPECT_EQ(xadapt(laid({3}, {16})).size(), 3u);
+  EXPECT_EQ(xadapt(laid({1, 3}, {3, 8})).size(), 3u);  // the stride of one element does not count
+  EXPECT_EQ(xadapt(laid({0, 3}, {3, 8})).size(), 0u);
+}
+
 TEST(Xtensor, ShapesMustAgree) {
   const auto d = zeros<double>({2, 3});
   xt::xarray<double> wrong = xt::zeros<double>({3, 2});

@@ -252,8 +252,47 @@ TEST(Reduce, AxesThatAreNotThereAreRefused) {
   EXPECT_THROW(sum(a, {0, -2}), ShapeError);
   EXPECT_THROW(sum(a, {0, 1, 2}), ShapeError);
   EXPECT_THROW(max(a, std::numeric_limits<std::int64_t>::min()), ShapeError);
-  EXPECT_THROW(sum(zeros<float>({}), 0), ShapeError);
+  EXPECT_THROW(sum(zeros<float>({}), 1), ShapeError);
   EXPECT_EQ(sum(a, -1).shape(), (Shape{2}));
+}
+
+TEST(Reduce, A0dArrayTakesTheAxes0AndMinus1) {
+  const auto a = full<float>({}, 5.f);
+  for (const int axis : {0, -1}) {
+    EXPECT_EQ(sum(a, axis).item(), 5.f);
+    EXPECT_EQ(prod(a, axis).item(), 5.f);
+    EXPECT_EQ(min(a, axis).item(), 5.f);
+    EXPECT_EQ(max(a + 1, axis).item(), 6.f);
+    EXPECT_EQ(mean(a, axis).item(), 5.f);
+    EXPECT_EQ(argmax(a, axis).item(), 0);
+    EXPECT_EQ(argmin(a, axis).item(), 0);
+    EXPECT_TRUE(any(a, axis).item() && all_of(a, axis).item());
+    EXPECT_EQ(sum(a, axis, {.keepdims = true}).shape(), Shape{});
+  }
+  for (const int axis : {1, -2, 7}) EXPECT_THROW(sum(a, axis), ShapeError) << axis;
+  EXPECT_THROW(sum(a, {0, 0}), ShapeError);
+  EXPECT_THROW(sum(a, Axes{0}), ShapeError);  // as NumPy's axis=(0,)
+}
+
+TEST(Reduce, NoAxesReduceNothing) {  // NumPy's axis=()
+  const auto a = arange(24).reshape({2, 3, 4});
+  const std::vector<int> numbers = values(a);
+  for (const auto& view : {a, a.transpose({2, 0, 1}), a(all, range(_, _, -1), range(_, _, 2))}) {
+    const auto flat = values(view);
+    const auto sums = sum(view, Axes{});
+    EXPECT_EQ(sums.shape(), view.shape());
+    EXPECT_EQ(values(sums), (std::vector<std::int64_t>(flat.begin(), flat.end())));
+    EXPECT_EQ(values(max(view, Axes{})), flat);
+    EXPECT_EQ(values(min(view + 1, Axes{})), values(view + 1));
+    EXPECT_EQ(values(mean(view, Axes{})), (std::vector<double>(flat.begin(), flat.end())));
+    EXPECT_EQ(values(argmax(view, Axes{})), std::vector<std::int64_t>(flat.size(), 0));
+    EXPECT_EQ(values(any(view, Axes{})), values(view != 0));
+  }
+  EXPECT_EQ(sum(a, Axes{}, {.keepdims = true}).shape(), a.shape());
+  EXPECT_EQ(max(zeros<int>({0, 3}), Axes{}).shape(), Shape({0, 3}));
+  EXPECT_EQ(sum(full<float>({}, 5.f), Axes{}).item(), 5.f);
+  EXPECT_EQ(sum(a, {}).item(), 276);  // no argument: all axes
+  EXPECT_EQ(values(sum(a, Axes{0, -1})), values(sum(a, {0, 2})));
 }
 
 TEST(Reduce, ComplexSumsAndMeans) {

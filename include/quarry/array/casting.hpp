@@ -4,6 +4,7 @@
 #include <quarry/kernels/program.hpp>
 
 #include <concepts>
+#include <string>
 #include <utility>
 
 /// Which values may be written into elements of which type: NumPy's casting rules.
@@ -41,13 +42,23 @@ const kernels::program* conversion() {
   }
 }
 
-template <class T, class S>
-constexpr bool in_range(const S& value) {
-  if constexpr (std::same_as<S, bool> || std::same_as<T, bool>) {
-    return true;
+[[noreturn]] void throw_out_of_range(const std::string& value, DType type);
+
+/// `value` as a kernel's K. Throws DTypeError if K is an integer type that does not hold the
+/// integer, as NumPy 2 does.
+template <class K, Number S>
+K scalar_as(const S& value) {
+  if constexpr (requires { value.real(), value.imag(); }) {
+    using R = std::remove_cvref_t<decltype(value.real())>;
+    return kernels::convert<K>(kernels::complex<R>{value.real(), value.imag()});
+  } else if constexpr (std::is_arithmetic_v<S>) {
+    const auto number = static_cast<kernel_type_t<S>>(value);
+    if constexpr (kernels::is_integer<kernel_type_t<S>> && kernels::is_integer<K>) {
+      if (!std::in_range<K>(number)) throw_out_of_range(std::to_string(number), row_of<K>);
+    }
+    return kernels::convert<K>(number);
   } else {
-    using Integer = std::conditional_t<std::same_as<T, char>, std::int8_t, T>;
-    return std::in_range<Integer>(value);
+    return kernels::convert<K>(static_cast<float>(value));  // half precision
   }
 }
 

@@ -19,20 +19,24 @@ DeviceNDArray<T> empty(const Shape& shape, const ArrayOptions& options = {}) {
 }
 
 namespace detail {
-/// Dense strides that keep the order of `like`'s axes, as NumPy's order='K'.
-Layout layout_like(const Layout& like, std::size_t itemsize);
+/// Dense, in `order`; without one the order of `like`'s axes is kept, as NumPy's order='K'.
+Layout layout_like(const Layout& like, std::size_t itemsize,
+                   std::optional<Order> order = std::nullopt);
+/// Throws LogicError if a stride that counts is no multiple of the size of an element.
+void require_whole_strides(const Layout& layout, std::size_t itemsize);
 /// Options for an array on `like`'s device, in its stream.
 ArrayOptions options_like(const DeviceNDArrayBase& like, const ArrayOptions& options);
 }  // namespace detail
 
-/// Uninitialised, with the shape, the order of axes, the device and the stream of `like`.
+/// Uninitialised, with the shape, the device and the stream of `like`, and with its order of axes
+/// unless the options have one.
 template <class T>
 DeviceNDArray<std::remove_const_t<T>> device_array_like(const DeviceNDArray<T>& like,
                                                         const ArrayOptions& options = {}) {
   using V = std::remove_const_t<T>;
   DeviceNDArray<V> dense(like.shape(), detail::options_like(like, options));
-  return DeviceNDArray<V>(detail::layout_like(like.layout(), sizeof(V)), dense.device_pointer(),
-                          dense.buffer());
+  return DeviceNDArray<V>(detail::layout_like(like.layout(), sizeof(V), options.order),
+                          dense.device_pointer(), dense.buffer());
 }
 
 template <Element T>
@@ -40,6 +44,19 @@ DeviceNDArray<T> full(const Shape& shape, const T& value, const ArrayOptions& op
   DeviceNDArray<T> result(shape, options);
   fill_elements(result.ref(), &value, result.stream());  // a given stream, else the scope's
   return result;
+}
+/// Of another type than the number's. Throws DTypeError for an integer that T does not hold.
+template <Element T, detail::ElementValue<T> S>
+requires(!std::same_as<S, T>) DeviceNDArray<T> full(const Shape& shape, const S& value,
+                                                    const ArrayOptions& options = {}) {
+  if constexpr (Number<T>) {
+    const auto element = detail::scalar_as<kernel_type_t<T>>(value);
+    DeviceNDArray<T> result(shape, options);
+    fill_elements(result.ref(), &element, result.stream());
+    return result;
+  } else {
+    return full<T>(shape, static_cast<T>(value), options);
+  }
 }
 template <Element T>
 DeviceNDArray<T> zeros(const Shape& shape, const ArrayOptions& options = {}) {
@@ -56,15 +73,16 @@ auto zeros_like(const DeviceNDArray<T>& like) {
   return result;
 }
 
-/// A copy of a host array with the same shape and order of axes, of its own element type or
-/// converted (to_device<float>(h)) as NumPy's same-kind casting allows; returns when the copy is
-/// done, or with a stream in the options when it is queued (the host memory may then be reused).
+/// A copy of a host array with the same shape, and its order of axes unless the options have one,
+/// of its own element type or converted (to_device<float>(h)) as NumPy's same-kind casting allows;
+/// returns when the copy is done, or with a stream in the options when it is queued (the host
+/// memory may then be reused).
 template <Element T, HostArray H>
 DeviceNDArray<T> to_device(const H& host, const ArrayOptions& options = {}) {
   const HostRef from = host_ref(host);
   DeviceNDArray<T> dense(from.layout.shape, options);
-  DeviceNDArray<T> result(detail::layout_like(from.layout, sizeof(T)), dense.device_pointer(),
-                          dense.buffer());
+  DeviceNDArray<T> result(detail::layout_like(from.layout, sizeof(T), options.order),
+                          dense.device_pointer(), dense.buffer());
   upload(result.ref(), from, result.stream(), !options.stream,
          detail::conversion<host_value_t<const H>, T>());
   return result;

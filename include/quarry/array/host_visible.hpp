@@ -78,7 +78,11 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     detail::require_view(detail::plan_reshape(*this, to, read), this->layout_, to);
     return seen(Base::reshape(to, order));
   }
-  HostVisibleNDArray ravel(Order order = Order::c) const { return reshape(Shape{-1}, order); }
+  HostVisibleNDArray ravel(Order order = Order::c) const {
+    const Order read = resolve_order(order, this->layout_, this->dtype_.itemsize());
+    detail::require_view(detail::plan_ravel(*this, read), this->layout_, Shape{this->size()});
+    return seen(Base::ravel(read));
+  }
   HostVisibleNDArray transpose() const { return seen(Base::transpose()); }
   HostVisibleNDArray transpose(std::initializer_list<std::int64_t> axes) const {
     return seen(Base::transpose(axes));

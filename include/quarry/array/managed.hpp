@@ -16,7 +16,8 @@ using ManagedNDArray = HostVisibleNDArray<T, MemorySpace::managed>;
 struct ManagedOptions {
   std::optional<Stream> stream = std::nullopt;
   std::optional<Device> device = std::nullopt;
-  Order order = Order::c;
+  /// Without one: C, or for an array like another the order of that one's axes.
+  std::optional<Order> order = std::nullopt;
   /// Every stream may use it at once; otherwise the host alone, until it is attached (see attach).
   bool attach_global = true;
 };
@@ -40,22 +41,23 @@ ManagedNDArray<T> zeroed(ManagedNDArray<T> array) {
 /// Uninitialised.
 template <Element T>
 ManagedNDArray<T> managed_array(const Shape& shape, const ManagedOptions& options = {}) {
-  return detail::managed_with_layout<T>({shape, dense_strides(shape, sizeof(T), options.order)},
-                                        options);
+  return detail::managed_with_layout<T>(
+      {shape, dense_strides(shape, sizeof(T), options.order.value_or(Order::c))}, options);
 }
-/// With the shape and the order of axes of `like`, on its device and in its stream.
+/// With the shape of `like`, and its order of axes unless the options have one, on its device and
+/// in its stream.
 template <class T>
 ManagedNDArray<std::remove_const_t<T>> managed_array_like(const DeviceNDArray<T>& like,
                                                           ManagedOptions options = {}) {
   if (!options.stream && !options.device) options.stream = detail::stream_for(like);
   return detail::managed_with_layout<std::remove_const_t<T>>(
-      detail::layout_like(like.layout(), sizeof(T)), options);
+      detail::layout_like(like.layout(), sizeof(T), options.order), options);
 }
 template <HostArray H>
 auto managed_array_like(const H& like, const ManagedOptions& options = {}) {
   using T = host_value_t<const H>;
-  return detail::managed_with_layout<T>(detail::layout_like(host_ref(like).layout, sizeof(T)),
-                                        options);
+  return detail::managed_with_layout<T>(
+      detail::layout_like(host_ref(like).layout, sizeof(T), options.order), options);
 }
 
 /// PyCUDA's names.

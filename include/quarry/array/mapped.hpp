@@ -15,7 +15,8 @@ using MappedNDArray = HostVisibleNDArray<T, MemorySpace::mapped>;
 struct MappedOptions {
   std::optional<Stream> stream = std::nullopt;
   std::optional<Device> device = std::nullopt;
-  Order order = Order::c;
+  /// Without one: C, or for an array like another the order of that one's axes.
+  std::optional<Order> order = std::nullopt;
   bool portable = false;  ///< page-locked for every GPU
   bool wc = false;        ///< write-combined: fast to write in order, very slow to read on the host
 };
@@ -33,22 +34,23 @@ MappedNDArray<T> mapped_with_layout(const Layout& layout, const MappedOptions& o
 /// Uninitialised.
 template <Element T>
 MappedNDArray<T> mapped_array(const Shape& shape, const MappedOptions& options = {}) {
-  return detail::mapped_with_layout<T>({shape, dense_strides(shape, sizeof(T), options.order)},
-                                       options);
+  return detail::mapped_with_layout<T>(
+      {shape, dense_strides(shape, sizeof(T), options.order.value_or(Order::c))}, options);
 }
-/// With the shape and the order of axes of `like`, on its device and in its stream.
+/// With the shape of `like`, and its order of axes unless the options have one, on its device and
+/// in its stream.
 template <class T>
 MappedNDArray<std::remove_const_t<T>> mapped_array_like(const DeviceNDArray<T>& like,
                                                         MappedOptions options = {}) {
   if (!options.stream && !options.device) options.stream = detail::stream_for(like);
   return detail::mapped_with_layout<std::remove_const_t<T>>(
-      detail::layout_like(like.layout(), sizeof(T)), options);
+      detail::layout_like(like.layout(), sizeof(T), options.order), options);
 }
 template <HostArray H>
 auto mapped_array_like(const H& like, const MappedOptions& options = {}) {
   using T = host_value_t<const H>;
-  return detail::mapped_with_layout<T>(detail::layout_like(host_ref(like).layout, sizeof(T)),
-                                       options);
+  return detail::mapped_with_layout<T>(
+      detail::layout_like(host_ref(like).layout, sizeof(T), options.order), options);
 }
 
 namespace detail {

@@ -36,8 +36,9 @@ namespace detail {
 
 /// A plain value that can be written into elements of T without losing its kind.
 template <class S, class T>
-concept ElementValue = std::is_convertible_v<S, T> && !Expression<S> &&
-                       !std::is_base_of_v<DeviceNDArrayBase, S> && (!Number<T> || keeps_kind<S, T>);
+concept ElementValue =
+    !Expression<S> && !std::is_base_of_v<DeviceNDArrayBase, S> &&
+    ((Number<T> && keeps_kind<S, T>) || (!Number<T> && std::is_convertible_v<S, T>));
 template <class U, class T>
 concept OtherThan = !std::is_same_v<U, T>;
 
@@ -104,15 +105,10 @@ class DeviceNDArray : public DeviceNDArrayBase {
   void operator=(const E& e) && {
     assign(e);
   }
-  /// Throws DTypeError for an integer that T does not hold.
+  /// As fill().
   template <detail::ElementValue<value_type> S>
   void operator=(const S& value) && {
-    if constexpr (std::integral<S> && std::integral<value_type>) {
-      if (!detail::in_range<value_type>(value)) {
-        detail::throw_out_of_range(std::to_string(value), dtype_);
-      }
-    }
-    fill(static_cast<value_type>(value));
+    fill(value);
   }
 
   /// Writes an array (which broadcasts), or an expression, into the elements of this one; converts
@@ -126,6 +122,16 @@ class DeviceNDArray : public DeviceNDArrayBase {
   }
   void fill(const value_type& value) const requires(!read_only) {
     fill_elements(ref(), &value, detail::stream_for(*this));
+  }
+  /// A number is converted. Throws DTypeError for an integer that T does not hold.
+  template <detail::ElementValue<value_type> S>
+  void fill(const S& value) const requires(!read_only && !std::same_as<S, value_type>) {
+    if constexpr (Number<value_type>) {
+      const auto element = detail::scalar_as<kernel_type_t<value_type>>(value);
+      fill_elements(ref(), &element, detail::stream_for(*this));
+    } else {
+      fill(static_cast<value_type>(value));
+    }
   }
 
   /// A view: integers drop an axis, ranges keep it; see view.hpp.
@@ -162,16 +168,13 @@ class DeviceNDArray : public DeviceNDArrayBase {
   /// else a copy.
   DeviceNDArray reshape(const Shape& to, Order order = Order::c) const {
     const Order read = resolve_order(order, layout_, dtype_.itemsize());
-    const auto plan = detail::plan_reshape(*this, to, read);
-    if (!plan.copied) return view({plan.layout, 0});
-    DeviceNDArray<value_type> result(plan.layout.shape,
-                                     {.stream = detail::stream_for(*this), .order = read});
-    const Layout as_before{shape(), dense_strides(shape(), dtype_.itemsize(), read)};
-    DeviceNDArray<value_type>(as_before, result.device_pointer(), result.buffer())
-        .assign(DeviceNDArray<value_type>(layout_, data_, buffer_));
-    return result;
+    return reshaped(detail::plan_reshape(*this, to, read), read);
   }
-  DeviceNDArray ravel(Order order = Order::c) const { return reshape(Shape{-1}, order); }
+  /// The elements in a row: a view of an array that is contiguous in `order`, else a copy.
+  DeviceNDArray ravel(Order order = Order::c) const {
+    const Order read = resolve_order(order, layout_, dtype_.itemsize());
+    return reshaped(detail::plan_ravel(*this, read), read);
+  }
   /// As ravel, but always an array of its own.
   DeviceNDArray<value_type> flatten(Order order = Order::c) const {
     const auto flat = ravel(order);
@@ -253,6 +256,15 @@ class DeviceNDArray : public DeviceNDArrayBase {
   DeviceNDArray view(const View& v) const {
     DeviceNDArray result(v.layout, data_ + v.offset, buffer_);
     result.bound_ = bound_;
+    return result;
+  }
+  DeviceNDArray reshaped(const detail::ReshapedLayout& plan, Order read) const {
+    if (!plan.copied) return view({plan.layout, 0});
+    DeviceNDArray<value_type> result(plan.layout.shape,
+                                     {.stream = detail::stream_for(*this), .order = read});
+    const Layout as_before{shape(), dense_strides(shape(), dtype_.itemsize(), read)};
+    DeviceNDArray<value_type>(as_before, result.device_pointer(), result.buffer())
+        .assign(DeviceNDArray<value_type>(layout_, data_, buffer_));
     return result;
   }
   /// One-dimensional host memory (a span, a vector) stands for an array of any shape in C order.

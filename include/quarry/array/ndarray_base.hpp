@@ -17,7 +17,8 @@ namespace quarry {
 struct ArrayOptions {
   std::optional<Stream> stream = std::nullopt;
   std::optional<Device> device = std::nullopt;
-  Order order = Order::c;
+  /// Without one: C, or for an array like another the order of that one's axes.
+  std::optional<Order> order = std::nullopt;
 };
 
 /// What every array has whatever its element type. A handle: copying it shares the memory.
@@ -28,8 +29,10 @@ class DeviceNDArrayBase {
   const Layout& layout() const { return layout_; }
   DType dtype() const { return dtype_; }
   std::int64_t size() const { return element_count(layout_.shape); }
-  /// Bytes of the elements; a view may span more.
-  std::size_t nbytes() const { return static_cast<std::size_t>(size()) * dtype_.itemsize(); }
+  /// Bytes of the elements; a view may span more, or fewer. Throws SizeOverflow if they do not fit.
+  std::size_t nbytes() const {
+    return static_cast<std::size_t>(byte_count(layout_.shape, dtype_.itemsize()));
+  }
   std::size_t ndim() const { return layout_.rank(); }
   /// The extent of axis 0. Throws IndexError for a 0-d array.
   std::int64_t len() const;
@@ -73,10 +76,11 @@ struct ReshapedLayout {
   bool copied;
 };
 ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, Order order);
+/// NumPy's ravel: a view only of an array that is contiguous in `order`.
+ReshapedLayout plan_ravel(const DeviceNDArrayBase& array, Order order);
 void print(std::ostream& out, const DeviceNDArrayBase& array);
 [[noreturn]] void throw_not_scalar(const Shape& shape);
 [[noreturn]] void throw_wrong_dtype(DType want, DType have);
-[[noreturn]] void throw_out_of_range(const std::string& value, DType type);
 std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section);
 void require_inside(const DeviceNDArrayBase& array);
 
@@ -86,5 +90,7 @@ void require_inside(const DeviceNDArrayBase& array);
 inline std::ostream& operator<<(std::ostream& out, const DeviceNDArrayBase& array) {
   return detail::print(out, array), out;
 }
+/// The same text.
+std::string to_string(const DeviceNDArrayBase& array);
 
 }  // namespace quarry

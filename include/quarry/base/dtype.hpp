@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -74,17 +75,51 @@ inline constexpr TypeRow type_rows[] = {
 
 [[noreturn]] void throw_record_has_no_row();
 
+/// The name of `T` as this compiler spells it.
+template <class T>
+constexpr std::string_view type_name() {
+  std::string_view s = __PRETTY_FUNCTION__;
+  const auto begin = s.find("T = ") + 4;
+  const auto semicolon = s.find(';', begin);
+  return s.substr(begin, (semicolon == s.npos ? s.rfind(']') : semicolon) - begin);
+}
+
+/// Which class a record is. Every shared object has a variable of its own for one class, so the
+/// names decide; but classes of unnamed namespaces in two files are two classes of one name.
+struct RecordClass {
+  std::string_view name;
+  bool is_of_one_file = false;
+
+  friend constexpr bool is_same(const RecordClass* a, const RecordClass* b) {
+    if (a == b || !a || !b) return a == b;
+    return a->name == b->name && !(a->is_of_one_file && b->is_of_one_file);
+  }
+};
+template <class T>
+constexpr RecordClass describe_class() {
+  constexpr std::string_view name = type_name<T>();
+  bool is_unnamed = false;
+  for (const char* const part : {"{anonymous}", "(anonymous", "<unnamed", "(unnamed"}) {
+    is_unnamed = is_unnamed || name.find(part) != name.npos;
+  }
+  return {name, is_unnamed};
+}
+template <class T>
+inline constexpr RecordClass record_class = describe_class<T>();
+
 }  // namespace detail
 
 /// How many types have a row: every TypeId but `record`.
 inline constexpr std::size_t type_count = std::size_t(TypeId::record);
 
-/// The type of an array's elements at run time. A record is known by size and alignment alone.
+/// The type of an array's elements at run time. A record is known by its class, size and alignment.
 class DType {
  public:
   constexpr DType(TypeId id) : DType(id, row(id)) {}
-  static constexpr DType record(std::size_t itemsize, std::size_t alignment) {
-    return DType(TypeId::record, itemsize, alignment);
+  /// Bytes of no class, if none is given.
+  static constexpr DType record(std::size_t itemsize, std::size_t alignment,
+                                const detail::RecordClass* of = nullptr) {
+    return DType(TypeId::record, itemsize, alignment, of);
   }
 
   constexpr TypeId id() const { return id_; }
@@ -95,12 +130,18 @@ class DType {
   /// Empty for a record.
   constexpr std::string_view npy_code() const { return is_record() ? "" : row(id_).npy_code; }
   constexpr bool is_record() const { return id_ == TypeId::record; }
+  /// The name of a record's class; empty for other types, and for bytes of no class.
+  constexpr std::string_view class_name() const { return class_ ? class_->name : ""; }
 
-  friend constexpr bool operator==(const DType&, const DType&) = default;
+  friend constexpr bool operator==(const DType& a, const DType& b) {
+    return a.id_ == b.id_ && a.itemsize_ == b.itemsize_ && a.alignment_ == b.alignment_ &&
+           is_same(a.class_, b.class_);
+  }
 
  private:
-  constexpr DType(TypeId id, std::size_t itemsize, std::size_t alignment)
-      : itemsize_(itemsize), alignment_(alignment), id_(id) {}
+  constexpr DType(TypeId id, std::size_t itemsize, std::size_t alignment,
+                  const detail::RecordClass* of = nullptr)
+      : itemsize_(itemsize), class_(of), alignment_(std::uint32_t(alignment)), id_(id) {}
   constexpr DType(TypeId id, const detail::TypeRow& row)
       : DType(id, row.itemsize(), row.itemsize() / (row.kind == Kind::complex ? 2 : 1)) {}
 
@@ -110,11 +151,12 @@ class DType {
   }
 
   std::size_t itemsize_;
-  std::size_t alignment_;
+  const detail::RecordClass* class_;
+  std::uint32_t alignment_;
   TypeId id_;
 };
 
-/// "float32"; a record is "record[24]" with its size in bytes.
+/// "float32"; a record is "record[24] Particle" with its size in bytes and its class.
 std::string to_string(const DType& type);
 std::string to_string(TypeId id);
 std::ostream& operator<<(std::ostream& out, const DType& type);
@@ -174,7 +216,7 @@ constexpr DType make_dtype() {
   if constexpr (Number<T>)
     return row_of<T>;
   else
-    return DType::record(sizeof(T), alignof(T));
+    return DType::record(sizeof(T), alignof(T), &record_class<T>);
 }
 
 template <class T>

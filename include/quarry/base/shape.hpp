@@ -19,6 +19,7 @@ inline constexpr std::size_t max_rank = 32;
 namespace detail {
 [[noreturn]] void throw_extent_too_large(std::uint64_t value);
 [[noreturn]] void throw_rank_too_large(std::size_t rank);
+[[noreturn]] void throw_no_axis(std::size_t axis, std::size_t rank);
 [[noreturn]] void throw_mul_overflow(std::int64_t a, std::int64_t b);
 [[noreturn]] void throw_add_overflow(std::int64_t a, std::int64_t b);
 }  // namespace detail
@@ -98,11 +99,11 @@ class Dims {
   std::int64_t* end() noexcept { return data() + size_; }
   const std::int64_t* begin() const noexcept { return data(); }
   const std::int64_t* end() const noexcept { return data() + size_; }
-  /// Unchecked.
-  std::int64_t& operator[](std::size_t i) noexcept { return data()[i]; }
-  std::int64_t operator[](std::size_t i) const noexcept { return data()[i]; }
-  std::int64_t& back() noexcept { return data()[size_ - 1]; }
-  std::int64_t back() const noexcept { return data()[size_ - 1]; }
+  /// Throw IndexError if there is no such place; data() is not checked.
+  std::int64_t& operator[](std::size_t i) { return data()[checked(i)]; }
+  std::int64_t operator[](std::size_t i) const { return data()[checked(i)]; }
+  std::int64_t& back() { return (*this)[size_ - 1]; }
+  std::int64_t back() const { return (*this)[size_ - 1]; }
 
   void push_back(std::int64_t value) { insert(size_, value); }
   void pop_back() { erase(size_ - 1); }
@@ -125,6 +126,11 @@ class Dims {
     std::int64_t* heap;
   };
 
+  std::size_t checked(std::size_t i) const {
+    if (i >= size_) [[unlikely]]
+      detail::throw_no_axis(i, size_);
+    return i;
+  }
   bool on_heap() const noexcept { return size_ > inline_capacity; }
   void allocate(std::size_t size) {
     if (size > inline_capacity) [[unlikely]]

@@ -92,6 +92,7 @@ DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
 }
 
 /// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is no number.
+/// Integers wrap, half precision is computed in float32 and rounded once.
 template <Number T>
 DeviceNDArray<T> arange(T start, T stop, T step = T(1), const ArrayOptions& options = {});
 template <Number T>
@@ -109,12 +110,22 @@ namespace expr {
 /// The number of elements of an arange; throws as it does.
 std::int64_t arange_length(double start, double stop, double step);
 std::int64_t arange_length(std::int64_t start, std::int64_t stop, std::int64_t step);
+std::int64_t arange_length(std::uint64_t start, std::uint64_t stop, std::uint64_t step);
+/// In which type the length of an arange of T is computed, and in which its elements.
+template <class K>
+using length_t =
+    std::conditional_t<kernels::is_floating<K>, double,
+                       std::conditional_t<kernels::is_integer<K> && !kernels::is_signed<K>,
+                                          std::uint64_t, std::int64_t>>;
+template <class K>
+using computed_t = std::conditional_t<kernels::is_half<K>, float, K>;
+/// Throws ShapeError where an in-place operation would give another shape than the array has.
+void require_in_place(const Shape& result, const Shape& array);
 std::int64_t linspace_count(std::int64_t count);
 
-template <class X>
-DeviceNDArray<host_of_t<typename X::kernel_type>> generate(std::int64_t n, const X& tree,
-                                                           const ArrayOptions& options) {
-  using T = host_of_t<typename X::kernel_type>;
+/// `n` elements of T from a tree without arrays.
+template <class T, class X>
+DeviceNDArray<T> generate(std::int64_t n, const X& tree, const ArrayOptions& options) {
   DeviceNDArray<T> out(Shape{n}, options);
   const StreamGuard guard(out.stream());  // a given stream comes before the scope's
   evaluate_tree<T>(out, tree);
@@ -125,11 +136,14 @@ DeviceNDArray<host_of_t<typename X::kernel_type>> generate(std::int64_t n, const
 template <Number T>
 DeviceNDArray<T> arange(T start, T stop, T step, const ArrayOptions& options) {
   using namespace expr;
-  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+  using K = kernel_type_t<T>;
+  using Wide = length_t<K>;
+  using C = computed_t<K>;
   const std::int64_t n = arange_length(Wide(start), Wide(stop), Wide(step));
-  using Times = Node<Apply<kernels::multiply_op, T>, Position<T>, Constant<T>>;
-  using Plus = Node<Apply<kernels::add_op, T>, Constant<T>, Times>;
-  return generate(n, Plus(Constant<T>{start}, Times({}, Constant<T>{step})), options);
+  using Times = Node<Apply<kernels::multiply_op, C>, Position<C>, Constant<C>>;
+  using Plus = Node<Apply<kernels::add_op, C>, Constant<C>, Times>;
+  const Plus elements(Constant<C>{C(start)}, Times({}, Constant<C>{C(step)}));
+  return generate<T>(n, elements, options);
 }
 
 template <Number T>
@@ -142,7 +156,7 @@ requires std::is_floating_point_v<T> DeviceNDArray<T> linspace(
   using Plus = Node<Apply<kernels::add_op, double>, Constant<double>, Times>;
   using Narrow = Node<Convert<T>, Plus>;
   const Plus points(Constant<double>{double(start)}, Times({}, Constant<double>{step}));
-  const auto result = generate(count, Narrow(points), options.array);
+  const auto result = generate<T>(count, Narrow(points), options.array);
   if (options.endpoint && count > 1) result(-1) = stop;  // exact, whatever the step was rounded to
   return result;
 }

@@ -30,34 +30,14 @@ const E& as_tree(const E& e) {
   return e;
 }
 
-/// `value` as a kernel's K. Throws DTypeError if K is an integer type that does not hold the
-/// integer, as NumPy 2 does.
-template <class K, class S>
-K scalar_as(const S& value) {
-  if constexpr (requires { value.real(), value.imag(); }) {
-    using R = std::remove_cvref_t<decltype(value.real())>;
-    return kernels::convert<K>(kernels::complex<R>{value.real(), value.imag()});
-  } else if constexpr (std::integral<S> && kernels::is_integer<K>) {
-    if constexpr (!std::same_as<S, bool>) {
-      if (!std::in_range<K>(value)) {
-        quarry::detail::throw_out_of_range(std::to_string(value), quarry::detail::row_of<K>);
-      }
-    }
-    return static_cast<K>(value);
-  } else if constexpr (std::is_arithmetic_v<S>) {
-    return kernels::convert<K>(
-        static_cast<kernel_type_t<host_type_t<quarry::detail::row_of<S>>>>(value));
-  } else {
-    return kernels::convert<K>(static_cast<float>(value));  // half precision
-  }
-}
-
-/// The element type of an operand: that of its elements, or for a scalar `none`.
+/// The element type of an operand; for a weak scalar, which has none of its own, `none`.
 inline constexpr TypeId none = TypeId::record;
 template <class X>
 consteval TypeId type_of() {
-  if constexpr (Scalar<X>) {
+  if constexpr (WeakScalar<X>) {
     return none;
+  } else if constexpr (Scalar<X>) {
+    return dtype_of<X>.id();
   } else {
     return dtype_of<typename X::value_type>.id();
   }
@@ -71,29 +51,53 @@ consteval TypeId promote_arrays(std::initializer_list<TypeId> types) {
   return common;
 }
 
-/// The type that scalar S gets beside arrays of type `common`. A comparison takes integers as they
-/// are, so that it is exact for values that the array's type does not hold.
-template <class S, class Domain>
-consteval TypeId scalar_type(TypeId common) {
-  if (common == none || !WeakScalar<S>) return dtype_of<S>.id();
-  const Kind kind = dtype_of<S>.kind();
-  const bool exact = quarry::detail::is_integer(DType(common).kind());
-  if (std::same_as<Domain, domains::compare> && exact && quarry::detail::is_integer(kind)) {
-    return kind == Kind::signed_integer ? TypeId::int64 : TypeId::uint64;
+/// The type with which operand X takes part in the choice of the loop, beside others whose common
+/// type is `common`: a weak scalar only says what kind of number it is.
+template <class X>
+consteval TypeId type_beside(TypeId common) {
+  if constexpr (!WeakScalar<X>) {
+    return type_of<X>();
+  } else {
+    return common == none ? dtype_of<X>.id() : promote_weak(common, dtype_of<X>.kind());
   }
-  return promote_weak(common, kind);
 }
 
-/// The argument of a node made from `x`, beside arrays of type `Common`.
-template <class Domain, TypeId Common, class X>
+/// The loop of an operation of this domain on operands X as the user wrote them.
+template <class Domain, class... X>
+consteval TypeId loop_beside() {
+  constexpr TypeId common = promote_arrays({type_of<X>()...});
+  return Domain::template loop<type_beside<X>(common)...>();
+}
+
+/// The type that operand X gets as an argument: a weak scalar is converted to the loop's. Where
+/// integers are compared it stays as it is, so that the answer is exact for values that the array's
+/// type does not hold.
+template <class Domain, class X>
+consteval TypeId argument_type(TypeId common, TypeId loop) {
+  if constexpr (WeakScalar<X>) {
+    constexpr Kind kind = dtype_of<X>.kind();
+    const bool is_exact = common != none && quarry::detail::is_integer(DType(common).kind());
+    if (std::same_as<Domain, domains::compare> && is_exact && quarry::detail::is_integer(kind)) {
+      return kind == Kind::signed_integer ? TypeId::int64 : TypeId::uint64;
+    }
+    return common == none || loop == domains::no_loop ? type_beside<X>(common) : loop;
+  } else {
+    return type_of<X>();
+  }
+}
+
+/// The argument of a node made from `x`; a scalar gets type `As`.
+template <TypeId As, class X>
 decltype(auto) as_argument(const X& x) {
   if constexpr (Scalar<X>) {
-    using K = kernel_type_t<host_type_t<scalar_type<X, Domain>(Common)>>;
-    return Constant<K>{scalar_as<K>(x)};
+    using K = kernel_type_t<host_type_t<As>>;
+    return Constant<K>{quarry::detail::scalar_as<K>(x)};
   } else {
     return as_tree(x);
   }
 }
+template <TypeId As, class X>
+using argument_t = std::remove_cvref_t<decltype(as_argument<As>(std::declval<const X&>()))>;
 
 template <class Domain, class... K>
 consteval TypeId loop_of() {
@@ -112,25 +116,28 @@ auto make_node(A... arguments) {
 /// The node of table row F over what the user wrote.
 template <class F, class... X>
 auto apply(const X&... x) {
+  using Domain = typename F::domain;
   constexpr TypeId common = promote_arrays({type_of<X>()...});
-  return make_node<F>(std::remove_cvref_t<decltype(as_argument<typename F::domain, common>(x))>(
-      as_argument<typename F::domain, common>(x))...);
+  constexpr TypeId loop = loop_beside<Domain, X...>();
+  return make_node<F>(argument_t<argument_type<Domain, X>(common, loop), X>(
+      as_argument<argument_type<Domain, X>(common, loop)>(x))...);
 }
 /// The same where the first operand is a condition, which has no say in the type.
 template <class F, class C, class... X>
 auto apply_selected(const C& condition, const X&... x) {
+  using Domain = domains::any;
   constexpr TypeId common = promote_arrays({type_of<X>()...});
-  return make_node<F>(std::remove_cvref_t<decltype(as_argument<domains::any, none>(condition))>(
-                          as_argument<domains::any, none>(condition)),
-                      std::remove_cvref_t<decltype(as_argument<domains::any, common>(x))>(
-                          as_argument<domains::any, common>(x))...);
+  constexpr TypeId loop = loop_beside<Domain, X...>();
+  return make_node<F>(as_tree(condition),
+                      argument_t<argument_type<Domain, X>(common, loop), X>(
+                          as_argument<argument_type<Domain, X>(common, loop)>(x))...);
 }
 
 /// The node of user function F; its own C++ rules decide the type, scalars keep theirs.
 template <class F, class... X>
 auto call(const X&... x) {
-  return Node<Call<F>, std::remove_cvref_t<decltype(as_argument<domains::any, none>(x))>...>(
-      as_argument<domains::any, none>(x)...);
+  return Node<Call<F>, argument_t<type_beside<X>(none), X>...>(
+      as_argument<type_beside<X>(none)>(x)...);
 }
 
 }  // namespace quarry::expr

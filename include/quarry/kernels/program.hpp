@@ -3,6 +3,7 @@
 #include <atomic>
 #include <string_view>
 
+#include <quarry/base/dtype.hpp>
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
 #include <quarry/kernels/user_function.hpp>
@@ -11,14 +12,8 @@
 /// and the loops that g++ made of it.
 namespace quarry::kernels {
 
-/// The name of `T` as this compiler spells it; NVRTC reads the same spelling.
-template <class T>
-constexpr std::string_view type_name() {
-  std::string_view s = __PRETTY_FUNCTION__;
-  const auto begin = s.find("T = ") + 4;
-  const auto semicolon = s.find(';', begin);
-  return s.substr(begin, (semicolon == s.npos ? s.rfind(']') : semicolon) - begin);
-}
+/// NVRTC reads the spelling of this compiler.
+using quarry::detail::type_name;
 
 template <class F>
 concept has_source = requires {

@@ -6,6 +6,7 @@
 #include <quarry/memory/pool.hpp>
 
 #include <concepts>
+#include <span>
 #include <type_traits>
 
 namespace quarry {
@@ -30,7 +31,13 @@ concept StridedHostArray = requires(H& h) {
 }
 &&!requires(H & h) { h.device(); };
 
-/// Contiguous host memory of one dimension: std::span, std::vector, std::array, std::string.
+/// A type with data() and size() whose elements lie in a row: a contiguous range, or one for which
+/// this is specialised.
+template <class H>
+inline constexpr bool is_contiguous_host_range = std::ranges::contiguous_range<H>;
+
+/// Contiguous host memory of one dimension: std::span, std::vector, std::array, std::string. A type
+/// with data() and size() that is none (a matrix, a block of one) is refused where it is used.
 template <class H>
 concept ContiguousHostRange = !StridedHostArray<H> && requires(H & h) {
   h.data();
@@ -49,20 +56,28 @@ template <class H>
 concept WritableHostArray =
     HostArray<H> && !std::is_const_v<std::remove_pointer_t<decltype(std::declval<H&>().data())>>;
 
+namespace detail {
+/// Strides in bytes for strides in elements; those of axes that are never walked do not matter.
+/// Throws SizeOverflow.
+Strides byte_strides(const Shape& shape, Strides in_elements, std::size_t itemsize);
+}  // namespace detail
+
 template <StridedHostArray H>
 HostRef host_ref(H& h) {
   using T = host_value_t<H>;
-  HostRef ref{nullptr, dtype_of<T>, {Shape(h.shape().begin(), h.shape().end()), {}}};
+  const Shape shape(h.shape().begin(), h.shape().end());
   auto* data = const_cast<T*>(h.data());
   if constexpr (requires { h.data_offset(); }) data += h.data_offset();
-  ref.data = reinterpret_cast<std::byte*>(data);
-  for (const auto s : h.strides()) {
-    ref.layout.strides.push_back(checked_mul(static_cast<std::int64_t>(s), sizeof(T)));
-  }
-  return ref;
+  return {reinterpret_cast<std::byte*>(data),
+          dtype_of<T>,
+          {shape, detail::byte_strides(shape, Strides(h.strides().begin(), h.strides().end()),
+                                       sizeof(T))}};
 }
 template <ContiguousHostRange H>
 HostRef host_ref(H& h) {
+  static_assert(is_contiguous_host_range<std::remove_cv_t<H>>,
+                "the elements of this type need not lie in a row: copy them into a std::vector or "
+                "an xtensor array");
   using T = host_value_t<H>;
   return {reinterpret_cast<std::byte*>(const_cast<T*>(h.data())),
           dtype_of<T>,

@@ -15,6 +15,34 @@ concept Value = Operand<X> || Scalar<X>;
 /// concept Scalar itself compares values of an enumeration.
 template <class A, class B>
 concept Pair = (Operand<A> || Operand<B>)&&Value<A>&& Value<B>;
+
+/// An integer that no element of A lies beyond counts as the end of their range.
+template <class A, class X>
+const X& lower_bound(const X& x) {
+  return x;
+}
+template <class A, Integer S>
+S lower_bound(const S& s) {
+  using T = kernel_type_t<typename A::value_type>;
+  if constexpr (kernels::is_integer<T>) {
+    constexpr T end = kernels::limits<T>::lowest();
+    if (std::cmp_less(kernel_type_t<S>(s), end)) return S(end);
+  }
+  return s;
+}
+template <class A, class X>
+const X& upper_bound(const X& x) {
+  return x;
+}
+template <class A, Integer S>
+S upper_bound(const S& s) {
+  using T = kernel_type_t<typename A::value_type>;
+  if constexpr (kernels::is_integer<T>) {
+    constexpr T end = kernels::limits<T>::highest();
+    if (std::cmp_greater(kernel_type_t<S>(s), end)) return S(end);
+  }
+  return s;
+}
 }  // namespace expr
 
 #define QUARRY_UNARY(name, domain, ...)        \
@@ -37,10 +65,11 @@ template <expr::Operand C, expr::Value X, expr::Value Y>
 auto where(const C& condition, const X& x, const Y& y) {
   return expr::apply_selected<kernels::where_op>(condition, x, y);
 }
-/// `a` cut off at both ends; NaN stays.
+/// `a` cut off at both ends; NaN stays. An integer below what the elements of `a` can be is no
+/// lower bound, one above no upper bound.
 template <expr::Operand A, expr::Value L, expr::Value H>
 auto clip(const A& a, const L& low, const H& high) {
-  return expr::apply<kernels::clip_op>(a, low, high);
+  return expr::apply<kernels::clip_op>(a, expr::lower_bound<A>(low), expr::upper_bound<A>(high));
 }
 
 // NumPy's other names
@@ -103,7 +132,9 @@ QUARRY_OPERATOR(~, invert)
   template <class T, expr::Value B>                                                                \
   requires(!std::is_const_v<T>) const DeviceNDArray<T>& operator symbol(const DeviceNDArray<T>& a, \
                                                                         const B& b) {              \
-    a.assign(expr::apply<kernels::name##_op>(a, b));                                               \
+    const auto result = expr::apply<kernels::name##_op>(a, b);                                     \
+    expr::require_in_place(result.shape(), a.shape());                                             \
+    a.assign(result);                                                                              \
     return a;                                                                                      \
   }
 QUARRY_OPERATOR(+=, add)
