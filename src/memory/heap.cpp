@@ -169,6 +169,7 @@ void StreamHeap::move_chunk_from(StreamHeap& other, Block* whole) noexcept {
   --other.chunks;
   whole->chunk->heap = this;
   free.insert(whole);
+  free.repay(other.free);
   ++chunks;
 }
 
@@ -180,10 +181,12 @@ void StreamHeap::adopt(StreamHeap& other) {
     other.free.remove(block);
     block->chunk->heap = this;
     free.insert(block);
+    free.repay(other.free);
   });
   other.table.for_each([&](Block* block) {
     block->chunk->heap = this;
     table.insert(block);
+    free.repay(other.free);
   });
   other.table = {};
   std::move(other.pending.begin(), other.pending.end(), std::back_inserter(pending));

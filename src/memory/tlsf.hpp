@@ -37,6 +37,14 @@ class BlockRecords {
     record->next = free_;
     free_ = record;
   }
+  /// A record has come from `other`, which gets one back, so that neither runs out of them while
+  /// the other hoards.
+  void repay(BlockRecords& other) noexcept {
+    if (!free_) return;
+    Block* const record = free_;
+    free_ = record->next;
+    other.give(record);
+  }
 
  private:
   Block* free_ = nullptr;
@@ -65,6 +73,8 @@ class Tlsf {
   /// A free block leaves for another Tlsf, or joins this one.
   void remove(Block* block) noexcept;
   void insert(Block* block) noexcept;
+  /// For each block that has come from `other`, free or live.
+  void repay(Tlsf& other) noexcept { records_.repay(other.records_); }
   /// Of a chunk that goes: its one free block.
   void drop(Block* block) noexcept;
 

@@ -2,6 +2,7 @@
 #include <quarry/quarry.hpp>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <optional>
 #include <utility>
@@ -169,6 +170,25 @@ TEST(PoolStreams, PiecesOfManyStreamsMakeOneLargeBlockAgain) {
     EXPECT_GT(pieces.size(), 150u);
   }
   EXPECT_NO_THROW(get(pool, 60 * mib, stream()));
+}
+
+/// Bytes of malloc in use; nothing is counted under sanitizers.
+std::size_t bytes_of_malloc() { return mallinfo2().uordblks; }
+
+TEST(PoolStreams, HeapsOfEndedStreamsAreTakenOverWithoutLosingMemory) {
+  Pool pool(device_resource());
+  const ResourceGuard guard(pool);
+  const Stream lasting = stream();
+  const auto hand_over = [&](int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      { const DeviceNDArray<char> dropped(Shape{1 << 20}, stream()); }
+      { const DeviceNDArray<char> taken_over(Shape{1 << 20}, lasting); }
+      pool.trim();
+    }
+    return bytes_of_malloc();
+  };
+  const std::size_t before = hand_over(200);
+  EXPECT_LT(hand_over(1500), before + (std::size_t{1} << 16));
 }
 
 }  // namespace
