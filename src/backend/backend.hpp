@@ -14,6 +14,7 @@
 #include <quarry/base/array_descriptor.hpp>
 #include <quarry/kernels/program.hpp>
 
+#include "backend/ledger.hpp"
 #include "backend/words.hpp"
 
 /// What a device must be able to do. Everything above talks to this interface; below it are the CPU
@@ -155,12 +156,15 @@ class Device {
   virtual MemoryInfo memory_info() = 0;
   virtual bool can_access_peer(const Device& other) const = 0;
   virtual void synchronize() = 0;
-  /// Destroys all that the process holds on this device.
-  virtual void reset() = 0;
+  /// Destroys all that the process holds on this device. Throws LogicError, with what there is,
+  /// unless the ledger is empty.
+  void reset();
+  /// What has been made on this device and not been destroyed.
+  const Ledger& ledger() const { return ledger_; }
 
   /// Device memory aligned to at least 256 bytes, or nullptr when there is none.
-  virtual void* allocate(std::size_t bytes) = 0;
-  virtual void free(void* memory, std::size_t bytes) noexcept = 0;
+  void* allocate(std::size_t bytes);
+  void free(void* memory, std::size_t bytes) noexcept;
 
   // Memory of other kinds. What allocates returns nullptr when there is none. On the CPU device all
   // of them are aligned memory of the program.
@@ -171,29 +175,29 @@ class Device {
     void* memory = nullptr;
     std::size_t pitch = 0;
   };
-  virtual Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) = 0;
+  Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access);
   /// From the device's own stream-ordered pool (made on the first call; the current pool of the
   /// device is never altered): usable in `stream` order, freed in `stream` order. Kernels of peers
   /// cannot reach it. Throws LogicError where the driver or the device has no such pools.
-  virtual void* allocate_pooled(std::size_t bytes, Stream stream) = 0;
-  virtual void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept = 0;
+  void* allocate_pooled(std::size_t bytes, Stream stream);
+  void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept;
   virtual DriverPoolInfo driver_pool() = 0;
   virtual void trim_driver_pool(std::size_t bytes_to_keep) = 0;
 
   /// Page-locked host memory.
-  virtual void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags) = 0;
-  virtual void free_host(void* memory) noexcept = 0;
+  void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags);
+  void free_host(void* memory) noexcept;
   /// CU_MEMHOSTALLOC_* bits in force.
   virtual unsigned host_flags(void* memory) = 0;
   /// Page-locks memory of the program, any address and size. Throws LogicError when it is
   /// registered already or cannot be, MemoryError when the system refuses.
-  virtual void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) = 0;
-  virtual void unregister_host(void* memory) = 0;  ///< throws LogicError for what is not registered
+  void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags);
+  void unregister_host(void* memory);  ///< throws LogicError for what is not registered
   /// Where the device sees page-locked, mapped or registered memory.
   virtual void* device_pointer(void* host) = 0;
 
   /// `attach` is global or host. Freed by free().
-  virtual void* allocate_managed(std::size_t bytes, Attach attach) = 0;
+  void* allocate_managed(std::size_t bytes, Attach attach);
   virtual void attach_managed(Stream stream, void* memory, Attach attach) = 0;
   /// `to` is the device that the pages go to; the CPU device is the host. Throws LogicError for
   /// memory that is not managed, and on a GPU without the attribute CONCURRENT_MANAGED_ACCESS.
@@ -203,8 +207,8 @@ class Device {
   /// The handle of a CUDA array, on the CPU device the address of its rows without gaps; nullptr
   /// when there is no memory for it. Throws LogicError, with the descriptor, where the driver
   /// refuses it.
-  virtual void* create_array(const ArrayDescriptor& descriptor) = 0;
-  virtual void destroy_array(void* array) noexcept = 0;  ///< no work may use it any more
+  void* create_array(const ArrayDescriptor& descriptor);
+  void destroy_array(void* array) noexcept;  ///< no work may use it any more
 
   virtual PointerInfo pointer_info(const void* address) = 0;
   virtual void enable_peer_access(Device& other) = 0;   ///< no error when it is enabled
@@ -212,13 +216,13 @@ class Device {
 
   /// `memory` is the start of an allocation of allocate(). Throws LogicError on the CPU device.
   virtual IpcHandle export_memory(void* memory) = 0;
-  virtual void* import_memory(const IpcHandle& handle) = 0;
-  virtual void close_imported(void* memory) = 0;
+  void* import_memory(const IpcHandle& handle);
+  void close_imported(void* memory);
   virtual IpcHandle export_event(Event event) = 0;
-  virtual Event import_event(const IpcHandle& handle) = 0;
+  Event import_event(const IpcHandle& handle);
 
-  virtual Stream create_stream(const StreamOptions& options) = 0;
-  virtual void destroy_stream(Stream stream) noexcept = 0;  ///< pending work still completes
+  Stream create_stream(const StreamOptions& options);
+  void destroy_stream(Stream stream) noexcept;  ///< pending work still completes
   /// {least urgent, most urgent}.
   virtual std::pair<int, int> priority_range() const = 0;
   /// The streams every CUDA program has: nullptr (default), legacy (1), per-thread (2). The CPU's
@@ -231,8 +235,8 @@ class Device {
   /// nor call the device.
   virtual void host_call(Stream stream, HostFunction f, void* state) = 0;
 
-  virtual Event create_event(const EventOptions& options) = 0;
-  virtual void destroy_event(Event event) noexcept = 0;
+  Event create_event(const EventOptions& options);
+  void destroy_event(Event event) noexcept;
   virtual void record(Event event, Stream stream) = 0;
   virtual bool query(Event event) = 0;  ///< true also when never recorded
   virtual void wait(Event event) = 0;
@@ -266,10 +270,44 @@ class Device {
   /// Bytes of device memory that `reduce` wants as scratch for this call, 0 for none.
   virtual std::size_t reduce_scratch(const ReduceCall& call) const = 0;
   virtual void reduce(const ReduceCall& call, void* scratch, Stream stream) = 0;
+
+ private:
+  // What makes and destroys: the public functions of these names keep the ledger.
+  virtual void do_reset() = 0;
+  virtual void* do_allocate(std::size_t bytes) = 0;
+  virtual void do_free(void* memory, std::size_t bytes) noexcept = 0;
+  virtual Pitched do_allocate_pitched(std::size_t width, std::size_t height, unsigned access) = 0;
+  virtual void* do_allocate_pooled(std::size_t bytes, Stream stream) = 0;
+  virtual void do_free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept = 0;
+  virtual void* do_allocate_host(std::size_t bytes, const HostMemoryFlags& flags) = 0;
+  virtual void do_free_host(void* memory) noexcept = 0;
+  virtual void do_register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) = 0;
+  virtual void do_unregister_host(void* memory) = 0;
+  virtual void* do_allocate_managed(std::size_t bytes, Attach attach) = 0;
+  virtual void* do_create_array(const ArrayDescriptor& descriptor) = 0;
+  virtual void do_destroy_array(void* array) noexcept = 0;
+  virtual void* do_import_memory(const IpcHandle& handle) = 0;
+  virtual void do_close_imported(void* memory) = 0;
+  virtual Event do_import_event(const IpcHandle& handle) = 0;
+  virtual Stream do_create_stream(const StreamOptions& options) = 0;
+  virtual void do_destroy_stream(Stream stream) noexcept = 0;
+  virtual Event do_create_event(const EventOptions& options) = 0;
+  virtual void do_destroy_event(Event event) noexcept = 0;
+
+  template <class Undo>
+  void* listed(Owned kind, void* handle, std::size_t bytes, Undo undo);
+
+  Ledger ledger_;
 };
 
 /// The CPU; always there.
 Device& cpu();
+
+/// Of the devices that the calling thread has used: bit 0 for the CPU, bit 1 + id for a GPU; those
+/// from 62 on share one.
+extern constinit thread_local std::uint64_t used_devices;
+constexpr std::uint64_t cpu_bit = 1;
+constexpr std::uint64_t gpu_bit(int id) { return std::uint64_t{2} << (id < 62 ? id : 62); }
 
 /// Hits and misses of compiled kernels since the program started.
 struct CacheCounters {

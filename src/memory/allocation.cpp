@@ -9,8 +9,8 @@
 #include "backend/backend.hpp"
 #include "memory/deferred.hpp"
 #include "memory/raw_address.hpp"
+#include "memory/relief.hpp"
 #include "memory/report.hpp"
-#include "memory/second_attempt.hpp"
 
 namespace quarry {
 
@@ -81,29 +81,30 @@ namespace {
 
 DeviceAllocation allocate_pitched(const Device& device, std::size_t width, std::size_t height,
                                   unsigned access_size, std::size_t& pitch) {
-  const auto got = device.backend().allocate_pitched(width, height, access_size);
-  if (!got.memory) {
+  backend::Device& backend = device.backend();
+  void* const memory = memory::with_relief(backend, width * height, [&] {
+    const auto got = backend.allocate_pitched(width, height, access_size);
+    pitch = got.pitch;
+    return got.memory;
+  });
+  if (!memory) {
     throw MemoryError(fmt::format("{} rows of {} bytes on {}", height, width, to_string(device)),
-                      memory::with_device({.requested = width * height}, device.backend()));
+                      memory::with_device({.requested = width * height}, backend));
   }
-  pitch = got.pitch;
-  const std::size_t bytes = got.pitch * height;
-  auto release = [device, bytes](void* memory) {
+  const std::size_t bytes = pitch * height;
+  auto release = [device, bytes](void* freed) {
     if (device.is_cpu()) device.synchronize();  // a GPU's driver waits by itself
-    memory::free_device_memory(device.backend(), memory, bytes);
+    memory::free_device_memory(device.backend(), freed, bytes);
   };
-  std::shared_ptr<void> owner(got.memory, release);
-  return DeviceAllocation(
-      Buffer::adopt(got.memory, bytes, default_stream(device), std::move(owner)));
+  std::shared_ptr<void> owner(memory, release);
+  return DeviceAllocation(Buffer::adopt(memory, bytes, default_stream(device), std::move(owner)));
 }
 
 }  // namespace
 
 DeviceAllocation mem_alloc(std::size_t bytes, const Device& device) {
   const Stream home = default_stream(device);
-  return memory::with_second_attempt(device, [&] {
-    return DeviceAllocation(Buffer::allocate(bytes, home, device_resource(device)));
-  });
+  return DeviceAllocation(Buffer::allocate(bytes, home, device_resource(device)));
 }
 
 PitchedAllocation mem_alloc_pitch(std::size_t width, std::size_t height, unsigned access_size,
@@ -117,8 +118,7 @@ PitchedAllocation mem_alloc_pitch(std::size_t width, std::size_t height, unsigne
     pitched.allocation = mem_alloc(0, device);
     return pitched;
   }
-  pitched.allocation = memory::with_second_attempt(
-      device, [&] { return allocate_pitched(device, width, height, access_size, pitched.pitch); });
+  pitched.allocation = allocate_pitched(device, width, height, access_size, pitched.pitch);
   return pitched;
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "memory/current_resource.hpp"
+#include "memory/granted.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/stream_lifetime.hpp"
 
@@ -39,7 +40,16 @@ Buffer::Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_
 
 std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home) {
   const CurrentResource current(*home.state().device);
-  return allocate(bytes, home, *current);
+  auto buffer = allocate(bytes, home, *current);
+  if (!current.is_standard() && bytes > 0) {
+    try {
+      buffer->owner_ = memory::note_granted(buffer->data_, *current);
+    } catch (const LogicError&) {
+      buffer->resource_.reset();  // not to be given back: somebody has it
+      throw;
+    }
+  }
+  return buffer;
 }
 
 std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home,
@@ -66,6 +76,7 @@ std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Str
 
 Buffer::~Buffer() {
   if (!resource_) return;
+  owner_.reset();  // from here on the memory may be handed out again
   if (others_.empty()) [[likely]] {
     resource_->deallocate(home_, data_, bytes_);
   } else {

@@ -5,8 +5,8 @@
 
 #include "memory/array_state.hpp"
 #include "memory/raw_address.hpp"
+#include "memory/relief.hpp"
 #include "memory/report.hpp"
-#include "memory/second_attempt.hpp"
 #include "memory/stream_order.hpp"
 
 namespace quarry {
@@ -55,14 +55,14 @@ void require_sound(const ArrayDescriptor& d) {
 
 void* create(const ArrayDescriptor& d, const Device& device) {
   require_sound(d);
-  return memory::with_second_attempt(device, [&] {
-    void* const array = device.backend().create_array(d);
-    if (!array) {
-      throw MemoryError(fmt::format("a CUDA array of {} on {}", to_string(d), to_string(device)),
-                        memory::with_device({.requested = d.bytes()}, device.backend()));
-    }
-    return array;
-  });
+  backend::Device& backend = device.backend();
+  void* const array =
+      memory::with_relief(backend, d.bytes(), [&] { return backend.create_array(d); });
+  if (!array) {
+    throw MemoryError(fmt::format("a CUDA array of {} on {}", to_string(d), to_string(device)),
+                      memory::with_device({.requested = d.bytes()}, backend));
+  }
+  return array;
 }
 
 }  // namespace

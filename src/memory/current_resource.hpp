@@ -12,10 +12,13 @@ namespace quarry {
 struct CurrentResource {
   explicit CurrentResource(backend::Device& device);
   const Resource& operator*() const { return *resource_; }
+  /// Whether nobody has chosen another one.
+  bool is_standard() const { return is_standard_; }
 
  private:
   static const Resource* guarded(backend::Device& device);
   const Resource* resource_;
+  bool is_standard_ = false;
   std::optional<Resource> copy_;
 };
 

@@ -13,6 +13,8 @@
 #include "backend/backend.hpp"
 #include "memory/deferred.hpp"
 #include "memory/manager_forwarding.hpp"
+#include "memory/relief.hpp"
+#include "memory/report.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -23,17 +25,23 @@ namespace quarry {
 MemoryPointer HostOnlyMemoryManager::memhostalloc(std::size_t bytes, bool mapped, bool portable,
                                                   bool wc) {
   backend::Device& device = device_.backend();
+  const backend::HostMemoryFlags flags{
+      .portable = portable, .mapped = mapped, .write_combined = wc};
   void* const memory =
-      device.allocate_host(bytes, {.portable = portable, .mapped = mapped, .write_combined = wc});
-  require<MemoryError>(memory != nullptr, [&] {
-    return fmt::format("no page-locked memory for {} bytes on {}", bytes, to_string(device_));
-  });
+      memory::with_relief(device, bytes, [&] { return device.allocate_host(bytes, flags); });
+  if (!memory) {
+    throw MemoryError(fmt::format("page-locked memory on {}", to_string(device_)),
+                      memory::with_device({.requested = bytes}, device));
+  }
   return {memory, bytes, [&device, memory] { memory::free_host_memory(device, memory); }};
 }
 
 MemoryPointer HostOnlyMemoryManager::mempin(void* pointer, std::size_t bytes, bool mapped) {
   backend::Device& device = device_.backend();
-  device.register_host(pointer, bytes, {.mapped = mapped});
+  memory::with_relief(device, bytes, [&] {
+    device.register_host(pointer, bytes, {.mapped = mapped});
+    return true;
+  });
   return {pointer, bytes, [&device, pointer] { device.unregister_host(pointer); }};
 }
 

@@ -33,15 +33,21 @@ Request request_of(std::size_t bytes, std::size_t alignment) {
     return fmt::format("an allocation with alignment {}, which is not a power of two up to {}",
                        alignment, most_alignment);
   });
+  const auto rounded = [&](std::size_t to, std::size_t size_class) {
+    return Request{to, alignment, static_cast<std::int16_t>(size_class),
+                   static_cast<std::uint32_t>(to - bytes)};
+  };
   if (bytes <= even_bytes) {
     const std::size_t units = std::max<std::size_t>(2, (bytes + Tlsf::unit - 1) / Tlsf::unit);
-    return {units * Tlsf::unit, alignment, static_cast<std::int16_t>(units)};
+    return rounded(units * Tlsf::unit, units);
   }
-  if (bytes > small_bytes) return {round_up(bytes, large_step), alignment, -1};
-  const int power = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
+  if (bytes > small_bytes) {
+    const std::size_t to = round_up(bytes, large_step);
+    return {to, alignment, -1, static_cast<std::uint32_t>(to - bytes)};
+  }
+  const auto power = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
   const std::size_t eighth = ((bytes - 1) >> (power - 3)) & 7;
-  return {(eighth + 9) << (power - 3), alignment,
-          static_cast<std::int16_t>(17 + (power - 12) * 8 + static_cast<int>(eighth))};
+  return rounded((eighth + 9) << (power - 3), 17 + (power - 12) * 8 + eighth);
 }
 
 // --- marks

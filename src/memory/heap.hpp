@@ -26,6 +26,7 @@ struct Request {
   std::size_t bytes;
   std::size_t alignment;
   std::int16_t size_class;  ///< of small ones, else -1
+  std::uint32_t surplus;    ///< of `bytes`, those that nobody asked for
 };
 /// Throws SizeOverflow above 2^62 bytes, LogicError for an alignment that is not a power of two up
 /// to 2 MiB.

@@ -13,7 +13,6 @@
 #include "backend/backend.hpp"
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
-#include "memory/pool_state.hpp"
 #include "memory/stream_order.hpp"
 
 namespace quarry::detail {
@@ -37,18 +36,13 @@ Resource make_host_pool(const Device& device, MemorySpace space, const HostMemor
   const bool is_mapped = space == MemorySpace::mapped;
   const Pool pool(is_mapped ? mapped_resource(device, options) : pinned_resource(device, options));
   // page-locked memory that kernels do not see belongs to the host
-  return Resource(
-      std::make_shared<memory::HostOrder>(Resource(pool), is_mapped ? device : Device::cpu()));
+  return memory::HostOrder::make(Resource(pool), is_mapped ? device : Device::cpu());
 }
 
 Resource host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options) {
   const HostPools::Key key{&device.backend(), space, options.portable, options.write_combined};
   HostPools& pools = HostPools::instance();
   const std::lock_guard lock(pools.mutex);
-  if (pools.all.empty()) {
-    static_cast<void>(Pool::of(device));  // by which close() and reset() get to know of trims
-    memory::add_trim([](backend::Device& owner) { trim_host_memory(Device(owner)); });
-  }
   const auto found = pools.all.find(key);
   if (found != pools.all.end()) return found->second;
   return pools.all.emplace(key, make_host_pool(device, space, options)).first->second;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "memory/relief.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -51,6 +52,12 @@ HostOrder::HostOrder(Resource upstream, const Device& device)
       device_(device),
       stream_(default_stream(upstream_.device())) {}
 
+Resource HostOrder::make(Resource upstream, const Device& device) {
+  auto made = std::make_shared<HostOrder>(std::move(upstream), device);
+  add_cache(made);
+  return Resource(std::move(made));
+}
+
 HostOrder::~HostOrder() {
   for (const Pending& block : pending_) {
     for (const Event& event : block.unfinished) wait_for(event);
@@ -85,13 +92,10 @@ bool HostOrder::collect(bool wait) {
 }
 
 void* HostOrder::allocate(const Stream&, std::size_t bytes, std::size_t alignment) {
-  collect(false);
-  try {
+  return with_relief(owner(), bytes, [&] {
+    collect(false);
     return upstream_.allocate(stream_, bytes, alignment);
-  } catch (const MemoryError&) {
-    if (!collect(true)) throw;
-    return upstream_.allocate(stream_, bytes, alignment);
-  }
+  });
 }
 
 void HostOrder::deallocate(const Stream& stream, std::span<const Stream> others, void* memory,

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/caches.hpp"
+
 namespace quarry::memory {
 
 /// Waits on the host for the streams that have used memory of the host. The CPU's default stream is
@@ -14,10 +16,11 @@ void wait_for_users(const Stream& home, std::span<const Stream> others) noexcept
 
 /// Memory that the host writes to without asking any stream: freed memory goes back to `upstream`
 /// only when the work of all streams that have used it is done, the home stream's too. Nothing
-/// waits but an allocation that would fail otherwise.
-class HostOrder final : public Resource::Interface {
+/// waits but what gives back the memory of caches.
+class HostOrder final : public Resource::Interface, public Cache {
  public:
   /// `device` is what the resource says it belongs to.
+  static Resource make(Resource upstream, const Device& device);
   HostOrder(Resource upstream, const Device& device);
   ~HostOrder() override;
   HostOrder(const HostOrder&) = delete;
@@ -30,6 +33,9 @@ class HostOrder final : public Resource::Interface {
   Device device() const override { return device_; }
   std::string name() const override { return upstream_.name(); }
   void trim() override;
+
+  backend::Device& owner() const noexcept override { return upstream_.device().backend(); }
+  void give_back() override { collect(true); }
 
  private:
   struct Pending {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/landing.hpp"
+#include "memory/caches.hpp"
 
 #include <quarry/base/error.hpp>
 
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "memory/crew.hpp"
-#include "memory/pool_state.hpp"
 #include "memory/transfer_thresholds.hpp"
 #include "runtime/stream_state.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/memory/memory_pool.hpp>
-#include <quarry/memory/pool.hpp>
 
 #include <fmt/format.h>
 
@@ -8,10 +7,13 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
+#include "memory/relief.hpp"
+#include "memory/report.hpp"
 
 namespace quarry {
 
@@ -39,10 +41,16 @@ std::size_t MemoryPool::alloc_size(int bin) {
 }
 
 /// Upstream calls are made without the lock.
-struct MemoryPool::State {
+struct MemoryPool::State final : memory::Cache {
   struct Block {
     void* memory;
     Stream stream;  ///< whose work on the block is the last
+  };
+  /// A block that this pool has from the upstream, held or active, by its address.
+  struct Known {
+    int bin;
+    std::size_t bytes;  ///< that were asked for
+    bool is_active;
   };
   struct Bin {
     std::size_t blocks = 0;   ///< held and active; `held` has room for all
@@ -51,17 +59,22 @@ struct MemoryPool::State {
 
   State(Resource resource, std::string called)
       : upstream(std::move(resource)), name(std::move(called)) {}
-  ~State() { free_held(); }
+  ~State() override { free_held(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   void* take(int bin, std::size_t bytes, const Stream& stream);
   void* allocate(int bin, std::size_t bytes, const Stream& stream);
   void* from_upstream(int bin, std::size_t bytes, const Stream& stream);
+  [[noreturn]] void refuse(std::size_t bytes);
   void expect_block(int bin, std::size_t bytes);
   void forget_block(int bin, std::size_t bytes) noexcept;
+  void add_known(void* memory, int bin, std::size_t bytes, const Stream& stream);
+  Known& require_active(void* memory, std::size_t bytes);
   void put(int bin, std::size_t bytes, const Block& block) noexcept;
   bool free_largest() noexcept;
+  backend::Device& owner() const noexcept override { return upstream.device().backend(); }
+  void give_back() override { free_held(); }
   void free_held() noexcept {
     while (free_largest()) {
     }
@@ -71,6 +84,7 @@ struct MemoryPool::State {
   const std::string name;
   mutable std::mutex mutex;
   std::map<int, Bin> by_bin;
+  std::unordered_map<void*, Known> known;
   std::size_t held = 0, active = 0, managed_bytes = 0, active_bytes = 0, peak = 0, fresh = 0;
   bool holding = true;
 };
@@ -86,6 +100,7 @@ void* MemoryPool::State::take(int bin, std::size_t bytes, const Stream& stream) 
   if (own != blocks.rend()) std::swap(*own, blocks.back());
   const Block block = std::move(blocks.back());
   blocks.pop_back();
+  known.find(block.memory)->second = {bin, bytes, true};
   --held;
   ++active;
   active_bytes += bytes;
@@ -113,10 +128,43 @@ void MemoryPool::State::forget_block(int bin, std::size_t bytes) noexcept {
   managed_bytes -= alloc_size(bin);
 }
 
+/// Throws LogicError for memory that the upstream had handed out already: that is not given back.
+void MemoryPool::State::add_known(void* memory, int bin, std::size_t bytes, const Stream& stream) {
+  bool is_new = false;
+  try {
+    const std::lock_guard lock(mutex);
+    is_new = known.try_emplace(memory, Known{bin, bytes, true}).second;
+  } catch (...) {
+    upstream.deallocate(stream, memory, alloc_size(bin));
+    throw;
+  }
+  require<LogicError>(is_new, [&] {
+    return fmt::format("the resource {} returned {}, which it has handed out already",
+                       upstream.name(), memory);
+  });
+}
+
+/// With the lock. A mistake of the caller cannot be an exception, because frees come from
+/// destructors: this ends the program with the text, before anything is damaged.
+MemoryPool::State::Known& MemoryPool::State::require_active(void* memory, std::size_t bytes) {
+  const auto at = known.find(memory);
+  require<LogicError>(at != known.end(), [&] {
+    return fmt::format("{}: {} was freed, which is not the start of a block", name, memory);
+  });
+  require<LogicError>(at->second.is_active,
+                      [&] { return fmt::format("{}: {} was freed twice", name, memory); });
+  require<LogicError>(at->second.bytes == bytes, [&] {
+    return fmt::format("{}: {} was freed as a block of {} bytes and has {}", name, memory, bytes,
+                       at->second.bytes);
+  });
+  return at->second;
+}
+
 void* MemoryPool::State::from_upstream(int bin, std::size_t bytes, const Stream& stream) {
   expect_block(bin, bytes);
   try {
     void* const memory = upstream.allocate(stream, alloc_size(bin));
+    add_known(memory, bin, bytes, stream);
     const std::lock_guard lock(mutex);
     ++fresh;
     peak = std::max(peak, managed_bytes);
@@ -128,28 +176,45 @@ void* MemoryPool::State::from_upstream(int bin, std::size_t bytes, const Stream&
   }
 }
 
+/// The largest blocks that are held go first, one by one, before anybody else is asked.
 void* MemoryPool::State::allocate(int bin, std::size_t bytes, const Stream& stream) {
-  for (bool trimmed = false;;) {
-    if (void* const memory = take(bin, bytes, stream)) return memory;
-    try {
-      return from_upstream(bin, bytes, stream);
-    } catch (const MemoryError&) {
-      if (free_largest()) continue;
-      if (std::exchange(trimmed, true)) throw;
-      trim_pool(upstream.device());
-    }
+  if (void* const held_block = take(bin, bytes, stream)) return held_block;
+  void* const memory = memory::with_relief(owner(), bytes, [&]() -> void* {
+    do {
+      if (void* const held_block = take(bin, bytes, stream)) return held_block;
+      try {
+        return from_upstream(bin, bytes, stream);
+      } catch (const MemoryError&) {
+      }
+    } while (free_largest());
+    return nullptr;
+  });
+  if (!memory) refuse(bytes);
+  return memory;
+}
+
+void MemoryPool::State::refuse(std::size_t bytes) {
+  MemoryReport report{.requested = bytes};
+  {
+    const std::lock_guard lock(mutex);
+    report.live = active_bytes;
   }
+  throw MemoryError(fmt::format("{} over {}", name, upstream.name()),
+                    memory::with_device(report, owner()));
 }
 
 void MemoryPool::State::put(int bin, std::size_t bytes, const Block& block) noexcept {
   std::unique_lock lock(mutex);
+  Known& freed = require_active(block.memory, bytes);
   if (holding) {
+    freed.is_active = false;
     by_bin.find(bin)->second.held.push_back(block);
     ++held;
     --active;
     active_bytes -= bytes;
     return;
   }
+  known.erase(block.memory);
   forget_block(bin, bytes);
   lock.unlock();
   upstream.deallocate(block.stream, block.memory, alloc_size(bin));
@@ -165,6 +230,7 @@ bool MemoryPool::State::free_largest() noexcept {
   const Block block = std::move(found.held.back());
   const std::size_t bytes = alloc_size(bin);
   found.held.pop_back();
+  known.erase(block.memory);
   --found.blocks;
   --held;
   managed_bytes -= bytes;
@@ -174,7 +240,9 @@ bool MemoryPool::State::free_largest() noexcept {
 }
 
 MemoryPool::MemoryPool(Resource upstream, std::string name)
-    : state_(std::make_shared<State>(std::move(upstream), std::move(name))) {}
+    : state_(std::make_shared<State>(std::move(upstream), std::move(name))) {
+  memory::add_cache(state_);
+}
 
 void* MemoryPool::allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) {
   require<LogicError>(alignment <= Resource::default_alignment, [&] {
@@ -286,8 +354,8 @@ Device device_of_memory(const MemoryPool& pool) {
 
 PageLockedMemoryPool::PageLockedMemoryPool(const PageLockedAllocator& allocator)
     : MemoryPool(allocator.resource(), "PageLockedMemoryPool"),
-      host_(std::make_shared<memory::HostOrder>(Resource(static_cast<const MemoryPool&>(*this)),
-                                                device_of_memory(*this))),
+      host_(memory::HostOrder::make(Resource(static_cast<const MemoryPool&>(*this)),
+                                    device_of_memory(*this))),
       home_(default_stream(device_of_memory(*this))) {}
 
 PooledHostAllocation PageLockedMemoryPool::allocate(std::size_t bytes) {

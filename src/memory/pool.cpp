@@ -6,87 +6,11 @@
 
 #include <algorithm>
 
-#include "memory/deferred.hpp"
+#include "memory/caches.hpp"
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
-#include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
-namespace {
-
-/// Every pool of the process. Those of Pool::of live as long as it does: arrays may be destroyed by
-/// static destructors.
-struct Pools {
-  std::mutex mutex;
-  std::map<backend::Device*, Pool::State*> standard;
-  std::vector<std::weak_ptr<Pool::State>> others;
-  std::vector<memory::Trim> trims;
-  static Pools& instance() {
-    static Pools* const pools = new Pools;
-    return *pools;
-  }
-};
-
-/// Handles of the device's pools.
-std::vector<std::shared_ptr<Pool::State>> pools_of(backend::Device& device) {
-  Pools& pools = Pools::instance();
-  std::vector<std::shared_ptr<Pool::State>> found;
-  {
-    const std::lock_guard lock(pools.mutex);
-    if (const auto at = pools.standard.find(&device); at != pools.standard.end()) {
-      found.emplace_back(std::shared_ptr<void>(), at->second);
-    }
-    for (const auto& weak : pools.others) {
-      if (auto pool = weak.lock()) found.push_back(std::move(pool));
-    }
-  }
-  std::erase_if(found, [&](const auto& pool) { return &pool->device != &device; });
-  return found;
-}
-
-/// What has been added with add_trim, and the streams that are done.
-void run_trims(backend::Device& device) {
-  detail::end_retired_streams();
-  std::vector<memory::Trim> trims;
-  {
-    const std::lock_guard lock(Pools::instance().mutex);
-    trims = Pools::instance().trims;
-  }
-  for (const memory::Trim trim : trims) trim(device);
-}
-
-std::size_t trim_device(backend::Device& device) {
-  run_trims(device);
-  std::size_t active = 0;
-  for (const auto& pool : pools_of(device)) {
-    pool->trim();
-    active += pool->statistics().active_bytes;
-  }
-  memory::free_deferred(device);  // also within scopes of defer_cleanup(): the context may go
-  return active;
-}
-
-}  // namespace
-
-namespace memory {
-
-void trim_others(backend::Device& device, const Pool::State* except) noexcept {
-  try {
-    // what has been added is memory of the host; freeing it can wait for streams that are held up
-    if (!except || except->upstream.space() != MemorySpace::device) run_trims(device);
-    for (const auto& pool : pools_of(device)) {
-      if (pool.get() != except) pool->trim();
-    }
-  } catch (const std::exception&) {  // as much as could be
-  }
-}
-
-void add_trim(Trim trim) {
-  const std::lock_guard lock(Pools::instance().mutex);
-  Pools::instance().trims.push_back(trim);
-}
-
-}  // namespace memory
 
 // --- the state
 // --------------------------------------------------------------------------------------
@@ -157,6 +81,7 @@ void* Pool::State::allocate(const Stream& stream, std::size_t bytes, std::size_t
   }
   if (!block) [[unlikely]]
     block = find(heap, stream, request);
+  block->surplus = request.surplus;
   if constexpr (memory::can_poison) {
     if (is_visible) {
       memory::unpoison(block->address, bytes);
@@ -217,19 +142,21 @@ std::string Pool::State::where() const {
 
 Pool::Pool(Resource upstream, const PoolOptions& options)
     : state_(std::make_shared<State>(std::move(upstream), options)) {
-  Pools& pools = Pools::instance();
-  const std::lock_guard lock(pools.mutex);
-  std::erase_if(pools.others, [](const auto& weak) { return weak.expired(); });
-  pools.others.push_back(state_);
+  memory::add_cache(state_);
 }
 
 Pool Pool::of(const Device& device) {
-  Pools& pools = Pools::instance();
-  const std::lock_guard lock(pools.mutex);
-  if (pools.standard.empty()) detail::set_trim_hook(trim_device);
-  State*& state = pools.standard[&device.backend()];
-  if (!state) state = new State(device_resource(device), {});
-  return Pool(std::shared_ptr<State>(std::shared_ptr<void>(), state));  // counts nothing
+  // they live as long as the process: arrays may be destroyed by static destructors
+  static std::mutex& mutex = *new std::mutex;
+  static auto& pools = *new std::map<backend::Device*, std::unique_ptr<State>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<State>& state = pools[&device.backend()];
+  if (!state) {
+    auto made = std::make_unique<State>(device_resource(device), PoolOptions{});
+    memory::add_cache(*made);
+    state = std::move(made);
+  }
+  return Pool(std::shared_ptr<State>(std::shared_ptr<void>(), state.get()));  // counts nothing
 }
 
 void* Pool::allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) {
@@ -255,9 +182,6 @@ std::shared_ptr<void> Pool::on_pressure(PressureCallback f) {
 }
 
 PoolStatistics pool_statistics(const Device& device) { return Pool::of(device).statistics(); }
-void trim_pool(const Device& device) {
-  Pool::of(device).trim();
-  run_trims(device.backend());
-}
+void trim_pool(const Device& device) { memory::give_back_all(device.backend()); }
 
 }  // namespace quarry

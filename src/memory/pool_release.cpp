@@ -33,9 +33,10 @@ void require_live(const Block* block, void* memory, const memory::Request& reque
   });
   require<LogicError>(block->state == BlockState::live,
                       [&] { return fmt::format("{}: {} was freed twice", where, memory); });
-  require<LogicError>(block->bytes == request.bytes, [&] {
+  const bool is_of_size = block->bytes == request.bytes && block->surplus == request.surplus;
+  require<LogicError>(is_of_size, [&] {
     return fmt::format("{}: {} was freed as a block of {} bytes and has {}", where, memory,
-                       request.bytes, block->bytes);
+                       request.bytes - request.surplus, block->bytes - block->surplus);
   });
 }
 
@@ -64,7 +65,9 @@ bool Pool::State::free_own(detail::StreamState& stream, std::span<const Stream> 
     const std::lock_guard lock(heap->mutex);
     block = heap->table.find(memory);
     if (!block) return false;
-    if (block->state != BlockState::live || block->bytes != request.bytes) [[unlikely]]
+    const bool is_sound = block->state == BlockState::live && block->bytes == request.bytes &&
+                          block->surplus == request.surplus;
+    if (!is_sound) [[unlikely]]
       require_live(block, memory, request, where());
     if (others.empty()) [[likely]] {
       heap->put_back(block);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
+#include "memory/relief.hpp"
 #include "memory/report.hpp"
 
 /// Where a pool finds memory that the stream's heap has not at hand.
@@ -32,8 +34,15 @@ std::size_t exact_chunk(const memory::Request& request) {
 }  // namespace
 
 Block* Pool::State::find(Heap& own, const Stream& stream, const Request& request) {
-  if (Block* const block = search(own, stream, request, false)) return block;
-  return under_pressure(own, stream, request);
+  bool is_first = true;
+  const std::size_t asked = request.bytes - request.surplus;
+  Block* const block = memory::with_relief(device, asked, [&] {
+    Block* const found =
+        std::exchange(is_first, false) ? search(own, stream, request, false) : nullptr;
+    return found ? found : take_anything(own, stream, request);
+  });
+  if (!block) refuse(asked);
+  return block;
 }
 
 Block* Pool::State::search(Heap& own, const Stream& stream, const Request& request, bool thorough) {
@@ -204,25 +213,12 @@ Block* Pool::State::grow(Heap& own, const Stream& stream, const Request& request
 // --- when there is none
 // -----------------------------------------------------------------------------
 
-Block* Pool::State::under_pressure(Heap& own, const Stream& stream, const Request& request) {
-  constexpr int most_attempts = 8;
-  const auto try_again = [&] {
-    Block* block = search(own, stream, request, true);
-    if (!block) block = take_pending(own, request);
-    if (!block) block = take_from_others(own, request, true);
-    return block;
-  };
-  if (Block* const block = try_again()) return block;
-  for (int attempt = 1; attempt <= most_attempts && call_back(request.bytes, attempt); ++attempt) {
-    if (Block* const block = try_again()) return block;
-  }
-  trim();
-  if (Block* const block = try_again()) return block;
-  memory::trim_others(device, this);
-  if (Block* const block = try_again()) return block;
-  if (!device.info().is_cpu) device.synchronize();
-  if (Block* const block = try_again()) return block;
-  refuse(request.bytes);
+/// However long it takes to find, and whatever work it must come after.
+Block* Pool::State::take_anything(Heap& own, const Stream& stream, const Request& request) {
+  Block* block = search(own, stream, request, true);
+  if (!block) block = take_pending(own, request);
+  if (!block) block = take_from_others(own, request, true);
+  return block;
 }
 
 bool Pool::State::call_back(std::size_t bytes, int attempt) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/caches.hpp"
 #include "memory/heap.hpp"
 
 namespace quarry {
@@ -15,9 +16,9 @@ namespace quarry {
 /// Locks are taken in this order: StreamState::attachments_mutex(), `mutex`, a heap's mutex. More
 /// than one heap is locked only under `mutex`. The upstream, callbacks, and waits on the host are
 /// called with none of them held.
-struct Pool::State : std::enable_shared_from_this<Pool::State> {
+struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::State> {
   State(Resource from, const PoolOptions& options);
-  ~State();
+  ~State() override;
 
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
@@ -27,6 +28,11 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   void set_limit(std::size_t bytes);
   std::shared_ptr<void> on_pressure(PressureCallback f);
   std::string where() const;
+
+  backend::Device& owner() const noexcept override { return device; }
+  void give_back() override { trim(); }
+  std::size_t bytes_in_use() override { return statistics().active_bytes; }
+  bool call_back(std::size_t bytes, int attempt) override;
 
   const Resource upstream;
   backend::Device& device;
@@ -51,8 +57,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   memory::Block* take_pending(Heap& own, const Request& request);
   memory::Block* grow(Heap& own, const Stream& stream, const Request& request);
   memory::Block* search(Heap& own, const Stream& stream, const Request& request, bool thorough);
-  memory::Block* under_pressure(Heap& own, const Stream& stream, const Request& request);
-  bool call_back(std::size_t bytes, int attempt);
+  memory::Block* take_anything(Heap& own, const Stream& stream, const Request& request);
   [[noreturn]] void refuse(std::size_t bytes);
 
   bool reserve(std::size_t bytes);
@@ -82,13 +87,4 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   std::vector<std::shared_ptr<PressureCallback>> callbacks_;
 };
 
-namespace memory {
-
-/// Gives back what other pools of the device, and what has been added with `add_trim`, cache.
-void trim_others(backend::Device& device, const Pool::State* except) noexcept;
-/// `trim` returns to the system what it keeps on `device` and is not in use.
-using Trim = void (*)(backend::Device& device);
-void add_trim(Trim trim);
-
-}  // namespace memory
 }  // namespace quarry

@@ -8,6 +8,7 @@
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
 #include "memory/locked_ranges.hpp"
+#include "memory/relief.hpp"
 
 namespace quarry {
 namespace {
@@ -25,9 +26,12 @@ class Registration {
     inside_ = HostRegistry::instance().find_block(span.data, span.bytes);
     if (inside_ || span.bytes == 0) return;
     // mapping costs nothing, and lets a later registration of the same bytes want it
-    segments_ = LockedRanges::of(device_).lock(
-        span.data, span.bytes, device_,
-        {.portable = options.portable, .mapped = true, .read_only = options.read_only});
+    const backend::HostMemoryFlags flags{
+        .portable = options.portable, .mapped = true, .read_only = options.read_only};
+    memory::with_relief(device_, span.bytes, [&] {
+      segments_ = LockedRanges::of(device_).lock(span.data, span.bytes, device_, flags);
+      return true;
+    });
   }
   ~Registration() {
     try {

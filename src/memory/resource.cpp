@@ -100,6 +100,7 @@ CurrentResource::CurrentResource(backend::Device& device) {
     const std::lock_guard lock(choice.mutex);
     if (choice.chosen) resource_ = &copy_.emplace(*choice.chosen);
   }
+  is_standard_ = !copy_;
 }
 
 Resource current_resource(const Device& device) { return *CurrentResource(device.backend()); }

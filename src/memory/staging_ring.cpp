@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/staging_ring.hpp"
+#include "memory/caches.hpp"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "memory/pool_state.hpp"
 #include "memory/transfer_thresholds.hpp"
 
 namespace quarry::memory {

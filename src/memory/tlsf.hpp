@@ -24,6 +24,7 @@ struct Block {
   Chunk* chunk = nullptr;
   BlockState state = BlockState::free;
   std::int16_t size_class = -1;  ///< of one that has been handed out (see Request)
+  std::uint32_t surplus = 0;     ///< of one that is live: bytes that nobody asked for
 
   bool is_whole_chunk() const { return !before && !after; }
 };

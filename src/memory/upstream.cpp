@@ -7,6 +7,7 @@
 #include <new>
 
 #include "memory/deferred.hpp"
+#include "memory/relief.hpp"
 #include "memory/report.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
@@ -42,10 +43,8 @@ class Upstream final : public Resource::Interface {
                          Kind::name, to_string(device()), to_string(stream.device()));
     });
     if (bytes == 0) return nullptr;
-    void* memory = kind_.allocate(stream, bytes, alignment);
-    if (!memory && memory::free_deferred(kind_.device)) {
-      memory = kind_.allocate(stream, bytes, alignment);
-    }
+    void* const memory = memory::with_relief(
+        kind_.device, bytes, [&] { return kind_.allocate(stream, bytes, alignment); });
     if (!memory) refuse(Kind::name, kind_.device, bytes);
     return memory;
   }

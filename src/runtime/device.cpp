@@ -11,16 +11,20 @@
 
 #include "backend/backend.hpp"
 #include "runtime/guard_stack.hpp"
+#include "runtime/inventory.hpp"
 #include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
 namespace {
 
-detail::TrimHook trim_hook = nullptr;
+std::atomic<detail::TrimHook> trim_hook = nullptr;
 std::atomic<decltype(detail::ManagerHooks::info)> manager_info_hook = nullptr;
 std::atomic<decltype(detail::ManagerHooks::reset)> manager_reset_hook = nullptr;
 
-std::size_t trim(backend::Device& device) { return trim_hook ? trim_hook(device) : 0; }
+std::size_t trim(backend::Device& device) {
+  const detail::TrimHook hook = trim_hook.load();
+  return hook ? hook(device) : 0;
+}
 
 std::optional<std::string> environment(const char* name) {
   const char* const value = std::getenv(name);
@@ -140,12 +144,34 @@ void Device::synchronize() const {
   detail::end_retired_streams();
 }
 
+namespace {
+
+/// Waits, and gives back all that the library keeps on the device for later.
+std::size_t settle(backend::Device& device) {
+  device.synchronize();
+  detail::drop_finished_callbacks();  // and with them their streams
+  const std::size_t in_arrays = trim(device);
+  detail::end_retired_streams();
+  return in_arrays;
+}
+
+}  // namespace
+
+backend::Inventory runtime::inventory(const Device& device) {
+  return device.backend().ledger().inventory();
+}
+
+backend::Inventory runtime::owned_inventory(const Device& device) {
+  settle(device.backend());
+  return inventory(device);
+}
+
 void Device::reset() const {
-  synchronize();
-  detail::drop_finished_callbacks();  // their streams end with the context
-  const std::size_t live = trim(*backend_);
-  require<LogicError>(live == 0, [&] {
-    return fmt::format("{} cannot be reset: arrays hold {} bytes on it", to_string(*this), live);
+  const std::size_t in_arrays = settle(*backend_);
+  require<LogicError>(in_arrays == 0, [&] {
+    return fmt::format(
+        "{} cannot be reset: arrays of pools hold {} bytes on it; alive on it are {}",
+        to_string(*this), in_arrays, to_string(runtime::inventory(*this)));
   });
   if (const auto reset_manager = manager_reset_hook.load()) reset_manager(*backend_);
   backend_->reset();
@@ -226,12 +252,41 @@ Context require_context() {
 }
 void synchronize() { get_current_device().synchronize(); }
 
+namespace {
+
+bool has_used(const backend::Device& device) {
+  const backend::DeviceInfo& info = device.info();
+  const std::uint64_t bit = info.is_cpu ? backend::cpu_bit : backend::gpu_bit(info.id);
+  return &device == current() || (backend::used_devices & bit) != 0;
+}
+
+/// Without asking for GPUs where none has been used.
+std::vector<backend::Device*> used_devices() {
+  std::vector<backend::Device*> used;
+  if (has_used(backend::cpu())) used.push_back(&backend::cpu());
+  const bool has_gpus =
+      (current() && !current()->info().is_cpu) || backend::used_devices > backend::cpu_bit;
+  if (!has_gpus) return used;
+  for (const auto& gpu : backend::cuda_devices()) {
+    if (has_used(*gpu)) used.push_back(gpu.get());
+  }
+  return used;
+}
+
+}  // namespace
+
 void close() {
-  backend::Device*& device = current();
-  if (!device) return;
-  device->synchronize();
-  trim(*device);
-  device = nullptr;
+  std::exception_ptr first;
+  for (backend::Device* const device : used_devices()) {
+    try {
+      settle(*device);
+    } catch (...) {  // the others are closed all the same
+      if (!first) first = std::current_exception();
+    }
+  }
+  current() = nullptr;
+  backend::used_devices = 0;
+  if (first) std::rethrow_exception(first);
 }
 
 void detail::set_trim_hook(TrimHook hook) { trim_hook = hook; }

@@ -31,6 +31,19 @@ TEST(Managed, KernelsWriteWhatTheHostReads) {
   }
 }
 
+/// The driver itself would grant it, and move pages to and fro.
+TEST(Managed, MoreThanTheDeviceHasIsRefused) {
+  const MemoryInfo info = Device().memory_info();
+  const auto bytes = [](double of, double part) { return static_cast<std::int64_t>(of * part); };
+  const auto total = static_cast<double>(info.total), free = static_cast<double>(info.free);
+  EXPECT_THROW(managed_array<char>({bytes(total, 4)}), MemoryError);
+  EXPECT_THROW(managed_array<char>({bytes(total, 1.01)}), MemoryError);
+  if (free < 0.7 * total) GTEST_SKIP() << "others use the device";
+  const auto first = managed_array<char>({bytes(total, 0.6)});
+  EXPECT_THROW(managed_array<char>({bytes(total, 0.6)}), MemoryError);
+  EXPECT_NO_THROW(managed_array<char>({1000}));
+}
+
 TEST(Managed, ManyBytes) {
   const auto a = managed_array<std::uint8_t>({3'000'000});
   a.fill(0xAB);

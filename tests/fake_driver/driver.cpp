@@ -81,7 +81,11 @@ CUresult retain(CUcontext* context, CUdevice device) {
   if (const CUresult result = entered_device(device)) return result;
   if (state().machine.context != CUDA_SUCCESS) return state().machine.context;
   Context& found = context_of(device);
-  if (!found.is_active) found.legacy = state().scheduler.make(device, StreamKind::legacy);
+  static unsigned long long contexts_made = 0;
+  if (!found.is_active) {
+    found.legacy = state().scheduler.make(device, StreamKind::legacy);
+    found.unique = ++contexts_made;
+  }
   found.is_active = true;
   *context = reinterpret_cast<CUcontext>(&found);
   return CUDA_SUCCESS;
@@ -108,6 +112,21 @@ CUresult reset(CUdevice device) {
   s.memory.forget(device);
   context_of(device).legacy = nullptr;
   context_of(device).is_active = false;
+  return CUDA_SUCCESS;
+}
+
+CUresult primary_state(CUdevice device, unsigned* flags, int* is_active) {
+  const Guard lock(state().mutex);
+  if (const CUresult result = entered_device(device)) return result;
+  *flags = 0;
+  *is_active = context_of(device).is_active;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_id(CUcontext context, unsigned long long* id) {
+  if (!is_live(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const Guard lock(state().mutex);
+  *id = reinterpret_cast<Context*>(context)->unique;
   return CUDA_SUCCESS;
 }
 

@@ -20,6 +20,8 @@ CUresult can_access_peer(int* can, CUdevice device, CUdevice peer);
 
 CUresult retain(CUcontext* context, CUdevice device);
 CUresult reset(CUdevice device);
+CUresult primary_state(CUdevice device, unsigned* flags, int* is_active);
+CUresult get_id(CUcontext context, unsigned long long* id);
 CUresult get_current(CUcontext* context);
 CUresult set_current(CUcontext context);
 CUresult synchronize();

@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "backend/cuda/kernel.hpp"
-#include "backend/cuda/kernel_source.hpp"
 #include "operands.hpp"
 #include "state.hpp"
 
@@ -355,14 +353,6 @@ std::optional<KernelName> parse_kernel(std::string_view expression) {
   if (name == "reduce_finish" && n == 1)
     return KernelName{{.kind = Kind::reduce_finish}, arguments[0]};
   return std::nullopt;
-}
-
-const kernels::program* find_program(const std::string& expression, const KernelName& name) {
-  for (const kernels::program* program : backend::cuda::known_programs()) {
-    if (backend::cuda::kernel_source(*program, name.variant).instantiation == expression)
-      return program;
-  }
-  return nullptr;
 }
 
 std::size_t block_words(const kernels::program& program, const Variant& variant) {

@@ -23,8 +23,6 @@ struct KernelName {
 };
 /// Of "quarry::kernels::map_flat<NAME, 4>" and the like.
 std::optional<KernelName> parse_kernel(std::string_view expression);
-/// The program that the library compiled under this name, or nullptr.
-const kernels::program* find_program(const std::string& expression, const KernelName& name);
 
 /// A launch with its parameters as they were at the call.
 struct Launch {

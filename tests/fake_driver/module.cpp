@@ -3,6 +3,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "backend/cuda/kernel.hpp"
 #include "entry.hpp"
 #include "image.hpp"
 #include "kernel.hpp"
@@ -133,7 +134,7 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
     expression = function->expression;
   }
   const std::optional<KernelName> name = parse_kernel(expression);
-  const kernels::program* const program = name ? find_program(expression, *name) : nullptr;
+  const kernels::program* const program = name ? backend::cuda::find_program(expression) : nullptr;
   if (!program || extra) return CUDA_ERROR_NOT_FOUND;
   const auto block = std::int64_t{block_x} * block_y * block_z;
   if (const CUresult result = check_configuration(*name, grid_x, grid_y, grid_z, block))

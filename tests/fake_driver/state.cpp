@@ -114,7 +114,7 @@ void set_machine(const Machine& machine) {
   s.contexts.clear();
   for (const DeviceOptions& device : machine.devices) {
     s.contexts.push_back(
-        std::make_unique<Context>(Context{static_cast<int>(capacities.size()), false, {}}));
+        std::make_unique<Context>(Context{static_cast<int>(capacities.size()), false, {}, 0}));
     capacities.push_back(device.memory);
   }
   s.machine = machine;

@@ -42,6 +42,7 @@ struct Context {
   int device;
   bool is_active = false;
   std::shared_ptr<Queue> legacy;
+  unsigned long long unique = 0;  ///< another one after each reset
 };
 
 struct State {

@@ -19,6 +19,7 @@ DriverTable make_table() {
   t.DeviceGetUuid = device_uuid, t.DeviceGetAttribute = get_attribute;
   t.DeviceCanAccessPeer = can_access_peer;
   t.DevicePrimaryCtxRetain = retain, t.DevicePrimaryCtxReset = reset;
+  t.DevicePrimaryCtxGetState = primary_state, t.CtxGetId = get_id;
   t.CtxGetCurrent = get_current, t.CtxSetCurrent = set_current, t.CtxSynchronize = synchronize;
   t.CtxGetStreamPriorityRange = priority_range;
   t.CtxEnablePeerAccess = enable_peer, t.CtxDisablePeerAccess = disable_peer;

@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+#include "fake_driver/test_device.hpp"
+
 namespace quarry {
 namespace {
 
@@ -270,6 +272,47 @@ TEST(MemoryPool, ErrorsOfTheUpstreamPassAndChangeNothing) {
   EXPECT_EQ(pool.managed_bytes(), 0u);
   EXPECT_THROW(pool.allocate(~std::size_t{0}), SizeOverflow);
   EXPECT_THROW(pool.allocate(default_stream(), 10, 4096), LogicError);
+}
+
+TEST(MemoryPool, AnUpstreamThatGivesMemoryTwiceIsFoundOut) {
+  struct Repeating : Addresses {
+    void* allocate(const Stream&, std::size_t, std::size_t) {
+      return reinterpret_cast<void*>(std::uintptr_t{1} << 20);
+    }
+    void deallocate(const Stream&, void*, std::size_t, std::size_t) noexcept {}
+  };
+  DeviceMemoryPool pool{Resource(Repeating())};
+  const auto block = pool.allocate(100);
+  EXPECT_THROW(pool.allocate(100), LogicError);
+  EXPECT_THROW(pool.allocate(5000), LogicError);
+  EXPECT_EQ(pool.active_blocks(), 1u);
+  EXPECT_EQ(pool.active_bytes(), 100u);
+}
+
+template <class P>
+void expect_misuse_ends_the_program(P pool) {
+  const Stream s = default_stream(pool.device());
+  void* const memory = pool.allocate(s, 5000, 256);
+  auto* const inside = static_cast<std::byte*>(memory) + 256;
+  int foreign = 0;
+  EXPECT_DEATH(pool.deallocate(s, inside, 5000, 256), "not the start of a block");
+  EXPECT_DEATH(pool.deallocate(s, &foreign, 5000, 256), "not the start of a block");
+  EXPECT_DEATH(pool.deallocate(s, memory, 5100, 256), "a block of 5100 bytes and has 5000");
+  EXPECT_DEATH((pool.deallocate(s, memory, 5000, 256), pool.deallocate(s, memory, 5000, 256)),
+               "freed twice");
+  EXPECT_DEATH((pool.deallocate(s, memory, 5000, 256), pool.free_held(),
+                pool.deallocate(s, memory, 5000, 256)),
+               "not the start of a block");
+  pool.deallocate(s, memory, 5000, 256);
+  EXPECT_EQ(pool.active_blocks(), 0u);
+  EXPECT_EQ(pool.held_blocks(), 1u);
+}
+
+TEST(MemoryPoolDeathTest, MistakesWithFreesEndTheProgramWithAReason) {
+  if (test::kind() != test::Kind::cpu) GTEST_SKIP() << "one kind of device is enough";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  expect_misuse_ends_the_program(DeviceMemoryPool());
+  expect_misuse_ends_the_program(PageLockedMemoryPool());
 }
 
 }  // namespace

@@ -290,6 +290,8 @@ TEST(PoolDeathTest, MistakesWithFreesEndTheProgramWithAReason) {
   void* const memory = pool.allocate(s, 5000, 256);
   auto* const inside = static_cast<std::byte*>(memory) + 256;
   EXPECT_DEATH(pool.deallocate(s, memory, 50'000, 256), "was freed as a block of");
+  EXPECT_DEATH(pool.deallocate(s, memory, 5100, 256), "a block of 5100 bytes and has 5000");
+  EXPECT_DEATH(pool.deallocate(stream(), memory, 5100, 256), "a block of 5100 bytes and has 5000");
   EXPECT_DEATH(pool.deallocate(s, inside, 5000, 256), "not the start of a block");
   EXPECT_DEATH((pool.deallocate(s, memory, 5000, 256), pool.deallocate(s, memory, 5000, 256)),
                "freed twice");

@@ -130,6 +130,37 @@ TEST(Resource, ResourcesThatMisbehaveAreFoundOut) {
   EXPECT_EQ(*angry.frees, 0);
 }
 
+/// Arrays straight on a resource of the program's.
+TEST(Resource, MemoryThatIsHandedOutTwiceIsFoundOut) {
+  const Resource source = device_resource();
+  const Stream s = default_stream();
+  void* const memory = source.allocate(s, 4096);
+  {
+    const Rogue repeating{[memory] { return memory; }};
+    const ResourceGuard guard{Resource(repeating)};
+    for (int i = 0; i < 2; ++i) {
+      const auto first = full<int>({100}, i);
+      EXPECT_THROW(full<int>({100}, 2), LogicError);
+      EXPECT_THROW(full<int>({10}, 2), LogicError);
+      std::vector<int> seen(100);
+      first.copy_to_host(seen);
+      EXPECT_EQ(seen, std::vector<int>(100, i));
+      EXPECT_EQ(*repeating.frees, i);
+    }
+    EXPECT_EQ(*repeating.frees, 2);
+  }
+  source.deallocate(s, memory, 4096);
+}
+
+/// A resource may stand on an array.
+TEST(Resource, PartsOfAnArrayMayBeHandedOut) {
+  const ResourceGuard outer(device_resource());
+  const DeviceNDArray<int> whole(Shape{1000});
+  const Rogue parts{[&] { return whole.device_pointer(); }};
+  const ResourceGuard guard{Resource(parts)};
+  EXPECT_NO_THROW(full<int>({100}, 1));
+}
+
 TEST(Resource, FreesThatKnowNoOtherStreamsAreOrderedBehindThem) {
   const Source source;  // its deallocate takes one stream
   const Stream home = stream(), other = stream();

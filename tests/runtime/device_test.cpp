@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/pool.hpp>
 #include <quarry/quarry.hpp>
 
 #include <gtest/gtest.h>
@@ -138,6 +139,31 @@ TEST(Device, CloseKeepsArraysValid) {
   } else {
     EXPECT_EQ(gpus.current(), get_current_device());
   }
+}
+
+/// Every device that the thread has used, and no other.
+TEST(Device, CloseIsOfAllDevicesThatTheThreadHasUsed) {
+  std::vector<Device> used{Device::cpu(), get_current_device()};
+  if (gpus.size() > 1) used.push_back(gpus[1]);
+  const auto held = [](const Device& device) { return pool_statistics(device).held_bytes; };
+  const auto use = [](const Device& device) {
+    with_device(device, [] { full<float>({1000}, 1); });
+  };
+  std::thread([&] {
+    for (const Device& device : used) use(device);
+    set_current_device(Device::cpu());
+    for (const Device& device : used) EXPECT_GT(held(device), 0u) << device;
+    close();
+    for (const Device& device : used) EXPECT_EQ(held(device), 0u) << device;
+  }).join();
+  if (used[0] == used.back()) return;
+  use(used.back());
+  std::thread([&] {
+    use(Device::cpu());
+    close();
+    EXPECT_EQ(held(Device::cpu()), 0u);
+    EXPECT_GT(held(used.back()), 0u);
+  }).join();
 }
 
 TEST(Device, ContextIsTheDevices) {

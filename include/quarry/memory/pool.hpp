@@ -54,8 +54,10 @@ class Pool {
   /// Throws LogicError, and keeps the old one, if more than `bytes` are handed out.
   void set_limit(std::size_t bytes);
 
-  /// Called when there is no memory, before cached memory is given back: `f(bytes, attempt)` frees
-  /// something and returns whether it is worth another attempt. Returns what removes it.
+  /// Called when an allocation on the pool's device, from this pool or by any other way, finds no
+  /// memory after all that is cached has been given back: `f(bytes, attempt)` frees something and
+  /// returns whether it is worth another attempt, of which there are 8 at most. What `f` itself
+  /// allocates is not helped so, and throws MemoryError at once. Returns what removes it.
   using PressureCallback = std::function<bool(std::size_t bytes, int attempt)>;
   [[nodiscard]] std::shared_ptr<void> on_pressure(PressureCallback f);
 

@@ -52,8 +52,10 @@ class Device {
   bool can_access_peer(const Device& other) const;
   /// Waits for all work of the process on the device.
   void synchronize() const;
-  /// Destroys the process's context on a GPU: arrays, streams and events on it must not be used any
-  /// more. Throws LogicError while arrays on it are alive.
+  /// Waits, gives back what the library itself keeps, and destroys the process's context on a GPU,
+  /// with what other libraries have in it. Throws LogicError while anything of this library is
+  /// alive on the device (arrays, memory of every kind, CUDA arrays, streams, events), with a list
+  /// of it. After a reset by somebody else every call on the device throws DeviceLost.
   void reset() const;
 
   backend::Device& backend() const { return *backend_; }
@@ -160,8 +162,9 @@ Context current_context();
 Context require_context();
 /// Waits for all work on the current device.
 void synchronize();
-/// Ends the thread's use of devices: waits for the current device, returns cached memory to it, and
-/// makes the default device current again. Arrays stay valid.
+/// Ends the thread's use of devices: waits for every device that it has used, returns cached memory
+/// to them, and makes the default device current again. Arrays stay valid. Throws the first error
+/// of a device, after all are closed.
 void close();
 
 namespace detail {

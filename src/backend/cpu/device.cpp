@@ -9,6 +9,8 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/copy.hpp"
 #include "backend/cpu/event.hpp"
+#include "backend/cpu/limits.hpp"
+#include "backend/cpu/loaded_code.hpp"
 #include "backend/cpu/loops.hpp"
 #include "backend/cpu/machine.hpp"
 #include "backend/cpu/memory.hpp"
@@ -37,59 +39,28 @@ class CpuDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
   std::map<std::string, std::int64_t> attributes() const override { return machine_attributes(); }
-  MemoryInfo memory_info() override { return machine_memory(); }
+  MemoryInfo memory_info() override { return memory_limits(); }
   bool can_access_peer(const Device& other) const override { return other.info().is_cpu; }
   void synchronize() override { streams_.synchronize(); }
-  /// There is no context to destroy: waits for the streams.
-  void reset() override { streams_.synchronize(); }
-
-  void* allocate(std::size_t bytes) override { return aligned_memory(bytes); }
-  void free(void* memory, std::size_t) noexcept override { known_.free(memory); }
-  Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) override {
-    return pitched_memory(width, height, access);
-  }
-  void* allocate_pooled(std::size_t bytes, Stream stream) override;
-  void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept override;
   DriverPoolInfo driver_pool() override;
   void trim_driver_pool(std::size_t) override {}  // it keeps nothing
 
-  void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags) override {
-    return known_.allocate_host(bytes, flags);
-  }
-  void free_host(void* memory) noexcept override { known_.free_host(memory); }
   unsigned host_flags(void* memory) override { return known_.flags(memory); }
-  void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) override {
-    known_.register_host(memory, bytes, flags);
-  }
-  void unregister_host(void* memory) override { known_.unregister_host(memory); }
   void* device_pointer(void* host) override { return known_.device_pointer(host); }
 
-  void* allocate_managed(std::size_t bytes, Attach attach) override {
-    return known_.allocate_managed(bytes, attach);
-  }
   void attach_managed(Stream, void* memory, Attach) override { known_.require_managed(memory); }
   void prefetch(void* memory, std::size_t, const Device&, Stream) override {
     require_memory(memory);
   }
   void advise(void* memory, std::size_t, Advice, const Device&) override { require_memory(memory); }
 
-  void* create_array(const ArrayDescriptor& descriptor) override {
-    return aligned_memory(descriptor.bytes());
-  }
-  void destroy_array(void* array) noexcept override { std::free(array); }
-
   PointerInfo pointer_info(const void* address) override { return known_.info(address); }
   void enable_peer_access(Device& other) override { require_cpu(other, "peer access"); }
   void disable_peer_access(Device& other) override { require_cpu(other, "peer access"); }
 
   IpcHandle export_memory(void*) override { refuse_ipc(); }
-  void* import_memory(const IpcHandle&) override { refuse_ipc(); }
-  void close_imported(void*) override { refuse_ipc(); }
   IpcHandle export_event(Event) override { refuse_ipc(); }
-  Event import_event(const IpcHandle&) override { refuse_ipc(); }
 
-  Stream create_stream(const StreamOptions& options) override { return streams_.create(options); }
-  void destroy_stream(Stream stream) noexcept override { streams_.destroy(stream); }
   std::pair<int, int> priority_range() const override { return {0, 0}; }
   Stream legacy_stream() const override { return Streams::legacy(); }
   Stream per_thread_stream() const override { return Streams::per_thread(); }
@@ -99,8 +70,6 @@ class CpuDevice final : public Device {
     streams_.run(stream, [=] { f(state); });
   }
 
-  Event create_event(const EventOptions& options) override { return new EventState(options); }
-  void destroy_event(Event event) noexcept override { delete &state(event); }
   void record(Event event, Stream stream) override;
   bool query(Event event) override;
   void wait(Event event) override;
@@ -131,6 +100,40 @@ class CpuDevice final : public Device {
   void reduce(const ReduceCall& call, void*, Stream stream) override;
 
  private:
+  /// There is no context to destroy: waits for the streams.
+  void do_reset() override { streams_.synchronize(); }
+  void* do_allocate(std::size_t bytes) override { return aligned_memory(bytes); }
+  void do_free(void* memory, std::size_t) noexcept override { known_.free(memory); }
+  Pitched do_allocate_pitched(std::size_t width, std::size_t height, unsigned access) override {
+    return pitched_memory(width, height, access);
+  }
+  void* do_allocate_pooled(std::size_t bytes, Stream stream) override;
+  void do_free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept override;
+  void* do_allocate_host(std::size_t bytes, const HostMemoryFlags& flags) override {
+    return known_.allocate_host(bytes, flags);
+  }
+  void do_free_host(void* memory) noexcept override { known_.free_host(memory); }
+  void do_register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) override {
+    known_.register_host(memory, bytes, flags);
+  }
+  void do_unregister_host(void* memory) override { known_.unregister_host(memory); }
+  void* do_allocate_managed(std::size_t bytes, Attach attach) override {
+    return known_.allocate_managed(bytes, attach);
+  }
+  void* do_create_array(const ArrayDescriptor& descriptor) override {
+    return aligned_memory(descriptor.bytes());
+  }
+  void do_destroy_array(void* array) noexcept override { release_memory(array); }
+  void* do_import_memory(const IpcHandle&) override { refuse_ipc(); }
+  void do_close_imported(void*) override { refuse_ipc(); }
+  Event do_import_event(const IpcHandle&) override { refuse_ipc(); }
+  Stream do_create_stream(const StreamOptions& options) override {
+    return streams_.create(options);
+  }
+  void do_destroy_stream(Stream stream) noexcept override { streams_.destroy(stream); }
+  Event do_create_event(const EventOptions& options) override { return new EventState(options); }
+  void do_destroy_event(Event event) noexcept override { delete &state(event); }
+
   static EventState& state(Event event) { return *static_cast<EventState*>(event); }
 
   const DeviceInfo info_ = machine_info();
@@ -139,17 +142,17 @@ class CpuDevice final : public Device {
   Streams streams_;
 };
 
-void* CpuDevice::allocate_pooled(std::size_t bytes, Stream) {
+void* CpuDevice::do_allocate_pooled(std::size_t bytes, Stream) {
   void* const memory = aligned_memory(bytes);
   if (memory) pooled_.add(bytes);
   return memory;
 }
 
 // Work that is queued may still use the memory.
-void CpuDevice::free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept {
+void CpuDevice::do_free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept {
   if (!memory) return;
   const auto release = [this, memory, bytes] {
-    std::free(memory);
+    release_memory(memory);
     pooled_.remove(bytes);
   };
   try {
@@ -212,17 +215,21 @@ void CpuDevice::copy_from_peer(void* to, const void* from, const Device& peer, s
 }
 
 void CpuDevice::map(const MapCall& call, Stream stream) {
-  if (Streams::queue(stream))
+  if (Streams::queue(stream)) {
+    keep_loaded(*call.program);
     streams_.run(stream, [call] { map_now(call); });
-  else
+  } else {
     streams_.run(stream, [&call] { map_now(call); });
+  }
 }
 
 void CpuDevice::reduce(const ReduceCall& call, void*, Stream stream) {
-  if (Streams::queue(stream))
+  if (Streams::queue(stream)) {
+    keep_loaded(*call.program);
     streams_.run(stream, [call] { reduce_now(call); });
-  else
+  } else {
     streams_.run(stream, [&call] { reduce_now(call); });
+  }
 }
 
 }  // namespace

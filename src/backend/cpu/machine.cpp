@@ -27,10 +27,6 @@ std::string value_in(const char* path, std::string_view key) {
   return {};
 }
 
-std::size_t kilobytes(std::string_view key) {
-  return std::strtoull(value_in("/proc/meminfo", key).c_str(), nullptr, 10) * 1024;
-}
-
 std::int64_t cache_bytes(int name) { return std::max<std::int64_t>(0, sysconf(name)); }
 
 }  // namespace
@@ -61,7 +57,5 @@ std::map<std::string, std::int64_t> machine_attributes() {
           {"MEMORY_POOLS_SUPPORTED", 0},
           {"STREAM_PRIORITIES_SUPPORTED", 0}};
 }
-
-MemoryInfo machine_memory() { return {kilobytes("MemAvailable"), kilobytes("MemTotal")}; }
 
 }  // namespace quarry::backend::cpu_backend

@@ -7,6 +7,5 @@ namespace quarry::backend::cpu_backend {
 
 DeviceInfo machine_info();
 std::map<std::string, std::int64_t> machine_attributes();
-MemoryInfo machine_memory();
 
 }  // namespace quarry::backend::cpu_backend

@@ -2,16 +2,18 @@
 #include "backend/cpu/memory.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cpu/machine.hpp"
+#include "backend/cpu/limits.hpp"
 
 namespace quarry::backend::cpu_backend {
 namespace {
@@ -27,6 +29,22 @@ unsigned bits(const HostMemoryFlags& flags) {
          (flags.write_combined ? write_combined : 0);
 }
 
+/// What has been granted, touched or not, and since somebody has looked what the system has.
+std::atomic<std::size_t> granted = 0, unlooked = 0;
+constexpr std::size_t looked_at = std::size_t{16} << 20;
+
+/// Linux grants more than it has, and ends the process when that is used. Small requests are looked
+/// at together.
+bool is_available(std::size_t bytes) {
+  if (bytes < looked_at && unlooked.fetch_add(bytes) + bytes < looked_at) return true;
+  unlooked = 0;
+  const MemoryInfo system = memory_limits();
+  if (system.total == 0) return true;  // it does not tell
+  const std::size_t given = granted, used = resident_bytes();
+  const std::size_t untouched = given - std::min(given, used);
+  return bytes <= system.free - std::min(system.free, untouched);
+}
+
 std::string unknown(const void* memory, const char* what) {
   return fmt::format("{} is no {}", memory, what);
 }
@@ -34,13 +52,19 @@ std::string unknown(const void* memory, const char* what) {
 }  // namespace
 
 void* aligned_memory(std::size_t bytes) {
-  static const std::size_t machine_bytes = std::max(machine_memory().total, page_bytes);
-  if (bytes > machine_bytes) return nullptr;
   const std::size_t alignment = bytes < 2 * page_bytes ? small_alignment : page_bytes;
+  if (bytes > PTRDIFF_MAX - page_bytes || !is_available(bytes)) return nullptr;
   const std::size_t size = (bytes + (bytes == 0) + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, size);
-  if (memory && alignment == page_bytes) madvise(memory, size, MADV_HUGEPAGE);
+  if (!memory) return nullptr;
+  granted += malloc_usable_size(memory);
+  if (alignment == page_bytes) madvise(memory, size, MADV_HUGEPAGE);
   return memory;
+}
+
+void release_memory(void* memory) noexcept {
+  if (memory) granted -= malloc_usable_size(memory);
+  std::free(memory);
 }
 
 Device::Pitched pitched_memory(std::size_t width, std::size_t height, unsigned access) {
@@ -57,7 +81,7 @@ Device::Pitched pitched_memory(std::size_t width, std::size_t height, unsigned a
 
 void* KnownMemory::add(void* memory, const Block& block) {
   if (!memory) return nullptr;
-  std::unique_ptr<void, decltype(&std::free)> until_known(memory, &std::free);
+  std::unique_ptr<void, decltype(&release_memory)> until_known(memory, &release_memory);
   const std::lock_guard lock(mutex_);
   blocks_.insert_or_assign(static_cast<const std::byte*>(memory), block);
   return until_known.release();
@@ -72,7 +96,7 @@ void KnownMemory::free_host(void* memory) noexcept {
     const std::lock_guard lock(mutex_);
     blocks_.erase(static_cast<const std::byte*>(memory));
   }
-  std::free(memory);
+  release_memory(memory);
 }
 
 void* KnownMemory::allocate_managed(std::size_t bytes, Attach attach) {
@@ -88,7 +112,7 @@ void KnownMemory::free(void* memory) noexcept {
     const std::lock_guard lock(mutex_);
     managed_ -= blocks_.erase(static_cast<const std::byte*>(memory));
   }
-  std::free(memory);
+  release_memory(memory);
 }
 
 void KnownMemory::register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {

@@ -9,9 +9,11 @@
 
 namespace quarry::backend::cpu_backend {
 
-/// Aligned memory for std::free, or nullptr. Linux would promise more than the machine has, and end
-/// the process when it is used: that much is refused.
+/// Aligned memory, or nullptr. Linux would promise more than it has left, and end the process when
+/// that is used: that much is refused.
 void* aligned_memory(std::size_t bytes);
+/// What aligned_memory() has given, or nullptr.
+void release_memory(void* memory) noexcept;
 
 /// Rows at a pitch of 256 bytes or a multiple. Throws LogicError unless `access` is 4, 8 or 16.
 Device::Pitched pitched_memory(std::size_t width, std::size_t height, unsigned access);

@@ -88,6 +88,7 @@ class Streams {
   /// Runs `f` in the order of `stream`; returns the task's number, 0 when it is already done.
   template <class F>
   std::uint64_t run(Stream stream, F&& f) {
+    used_devices |= cpu_bit;
     using Stored = TaskOf<std::decay_t<F>>;
     if (Queue* q = queue(stream)) return q->submit(std::make_unique<Stored>(std::forward<F>(f)));
     wait_for_blocking();

@@ -53,9 +53,9 @@ CUDA_ARRAY3D_DESCRIPTOR native(const ArrayDescriptor& d) {
 
 }  // namespace
 
-void* CudaDevice::create_array(const ArrayDescriptor& descriptor) {
+void* CudaDevice::do_create_array(const ArrayDescriptor& descriptor) {
   const CUDA_ARRAY3D_DESCRIPTOR wanted = native(descriptor);
-  context_.bind();
+  const auto current = context_.bind();
   CUarray array = nullptr;
   const CUresult result = driver().Array3DCreate(&array, &wanted);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return nullptr;
@@ -67,8 +67,10 @@ void* CudaDevice::create_array(const ArrayDescriptor& descriptor) {
   return array;
 }
 
-void CudaDevice::destroy_array(void* array) noexcept {
-  if (array && context_.try_bind()) note(driver().ArrayDestroy(static_cast<CUarray>(array)));
+void CudaDevice::do_destroy_array(void* array) noexcept {
+  if (!array) return;
+  if (const auto current = context_.try_bind())
+    note(driver().ArrayDestroy(static_cast<CUarray>(array)));
 }
 
 }  // namespace quarry::backend::cuda

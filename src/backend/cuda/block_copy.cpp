@@ -111,7 +111,7 @@ void CudaDevice::copy_block(const BlockCopy& copy, Stream stream, bool blocking)
   const bool crosses = &to != this || &from != this;
   require<LogicError>(!copy.unaligned || (is_plane(copy) && !crosses),
                       "only a 2-D copy on one device may be unaligned");
-  context_.bind();
+  const auto current = context_.bind();
   // the forms that wait run in the legacy stream
   if (copy.unaligned && !is_legacy(native(stream)))
     check(driver().StreamSynchronize(native(stream)));

@@ -9,6 +9,8 @@
 
 #include <quarry/base/error.hpp>
 
+#include "backend/backend.hpp"
+#include "backend/cuda/context.hpp"
 #include "backend/cuda/driver.hpp"
 
 namespace quarry::backend::cuda {
@@ -25,14 +27,25 @@ std::string place(const Where& where) {
   return fmt::format("{}:{}", file.substr(slash == file.npos ? 0 : slash + 1), where.line);
 }
 
+/// Why the device is lost, CUDA_SUCCESS if it is not. In a context that somebody else has destroyed
+/// calls fail with any code.
+CUresult cause_of_loss(CUresult result) noexcept {
+  if (is_fatal(result) || result == CUDA_SUCCESS) return result;
+  return is_reset_from_outside(checked_device) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+}
+
 void remember(CUresult result) noexcept {
   CUresult none = CUDA_SUCCESS;
   first_cause[static_cast<std::size_t>(checked_device)].compare_exchange_strong(none, result);
 }
 
 std::string lost_text(int device) {
-  return fmt::format("device {} is lost for the rest of the process; the first cause was {}",
-                     device, error_text(first_cause[static_cast<std::size_t>(device)]));
+  const CUresult cause = first_cause[static_cast<std::size_t>(device)];
+  return fmt::format("device {} is lost for the rest of the process; the first cause was {}{}",
+                     device, error_text(cause),
+                     cause == CUDA_ERROR_CONTEXT_IS_DESTROYED
+                         ? " (another part of the program has reset the device)"
+                         : "");
 }
 
 template <class E>
@@ -70,8 +83,8 @@ bool is_fatal(CUresult result) noexcept {
 }
 
 void detail::raise(CUresult result, const Where& where) {
-  if (is_fatal(result)) {
-    remember(result);
+  if (const CUresult cause = cause_of_loss(result); cause != CUDA_SUCCESS) {
+    remember(cause);
     throw DeviceLost(fmt::format("{}, seen at {}", lost_text(checked_device), place(where)));
   }
   switch (result) {
@@ -104,15 +117,20 @@ void detail::raise(CUresult result, const Where& where) {
 }
 
 void detail::raise_launch(CUresult result, const Where& where) {
-  if (result == CUDA_ERROR_INVALID_VALUE) raise_as<LaunchError>(result, where);
+  const bool is_refused =
+      result == CUDA_ERROR_INVALID_VALUE && cause_of_loss(result) == CUDA_SUCCESS;
+  if (is_refused) raise_as<LaunchError>(result, where);
   raise(result, where);
 }
 
 void note(CUresult result) noexcept {
-  if (is_fatal(result)) remember(result);
+  if (const CUresult cause = cause_of_loss(result); cause != CUDA_SUCCESS) remember(cause);
 }
 
-void set_checked_device(int device) noexcept { checked_device = device % max_devices; }
+void set_checked_device(int device) noexcept {
+  checked_device = device % max_devices;
+  used_devices |= gpu_bit(device);
+}
 
 bool is_lost(int device) noexcept {
   return first_cause[static_cast<std::size_t>(device)].load(std::memory_order_relaxed) !=

@@ -150,7 +150,7 @@ void enqueue_batch(std::span<const Piece> pieces, CUstream stream) {
 
 void CudaDevice::copy(const Copy& copy, Stream stream, bool blocking) {
   if (copy.bytes == 0 || copy.rows == 0 || copy.slices == 0) return;
-  context_.bind();
+  const auto current = context_.bind();
   const Copy c = joined(copy);
   if (blocking && is_legacy(native(stream)) && copy_synchronously(c)) return;
   enqueue(c, native(stream));
@@ -162,7 +162,7 @@ bool CudaDevice::has_batched_copies(Stream stream) const {
 }
 
 void CudaDevice::copy_batch(Direction direction, std::span<const Piece> pieces, Stream stream) {
-  context_.bind();
+  const auto current = context_.bind();
   if (has_batched_copies(stream)) {
     for (std::size_t at = 0; at < pieces.size(); at += largest_batch) {
       enqueue_batch(pieces.subspan(at, std::min(largest_batch, pieces.size() - at)),

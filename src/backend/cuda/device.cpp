@@ -85,24 +85,24 @@ std::map<std::string, std::int64_t> CudaDevice::attributes() const {
 }
 
 MemoryInfo CudaDevice::memory_info() {
-  context_.bind();
+  const auto current = context_.bind();
   MemoryInfo info;
   check(driver().MemGetInfo(&info.free, &info.total));
   return info;
 }
 
 void CudaDevice::synchronize() {
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().CtxSynchronize());
 }
 
-void CudaDevice::reset() {
-  if (context_.try_bind()) pool_.destroy();
+void CudaDevice::do_reset() {
+  if (const auto current = context_.try_bind()) pool_.destroy();
   context_.reset();
 }
 
-Stream CudaDevice::create_stream(const StreamOptions& options) {
-  context_.bind();
+Stream CudaDevice::do_create_stream(const StreamOptions& options) {
+  const auto current = context_.bind();
   const auto [least, most] = priority_range();
   CUstream stream = nullptr;
   check(driver().StreamCreateWithPriority(
@@ -111,34 +111,34 @@ Stream CudaDevice::create_stream(const StreamOptions& options) {
   return stream;
 }
 
-void CudaDevice::destroy_stream(Stream stream) noexcept {
-  if (context_.try_bind()) note(driver().StreamDestroy(native(stream)));
+void CudaDevice::do_destroy_stream(Stream stream) noexcept {
+  if (const auto current = context_.try_bind()) note(driver().StreamDestroy(native(stream)));
 }
 
 std::pair<int, int> CudaDevice::priority_range() const {
-  context_.bind();
+  const auto current = context_.bind();
   int least = 0, most = 0;
   check(driver().CtxGetStreamPriorityRange(&least, &most));
   return {least, most};
 }
 
 void CudaDevice::synchronize(Stream stream) {
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().StreamSynchronize(native(stream)));
 }
 
 bool CudaDevice::is_done(Stream stream) {
-  context_.bind();
+  const auto current = context_.bind();
   return is_ready(driver().StreamQuery(native(stream)));
 }
 
 void CudaDevice::host_call(Stream stream, HostFunction f, void* state) {
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().LaunchHostFunc(native(stream), f, state));
 }
 
-Event CudaDevice::create_event(const EventOptions& options) {
-  context_.bind();
+Event CudaDevice::do_create_event(const EventOptions& options) {
+  const auto current = context_.bind();
   unsigned flags = CU_EVENT_DEFAULT;
   if (options.blocking) flags |= CU_EVENT_BLOCKING_SYNC;
   if (!options.timing) flags |= CU_EVENT_DISABLE_TIMING;
@@ -148,32 +148,32 @@ Event CudaDevice::create_event(const EventOptions& options) {
   return event;
 }
 
-void CudaDevice::destroy_event(Event event) noexcept {
-  if (context_.try_bind()) note(driver().EventDestroy(native_event(event)));
+void CudaDevice::do_destroy_event(Event event) noexcept {
+  if (const auto current = context_.try_bind()) note(driver().EventDestroy(native_event(event)));
 }
 
 void CudaDevice::record(Event event, Stream stream) {
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().EventRecord(native_event(event), native(stream)));
 }
 
 bool CudaDevice::query(Event event) {
-  context_.bind();
+  const auto current = context_.bind();
   return is_ready(driver().EventQuery(native_event(event)));
 }
 
 void CudaDevice::wait(Event event) {
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().EventSynchronize(native_event(event)));
 }
 
 void CudaDevice::wait(Stream stream, Event event) {
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().StreamWaitEvent(native(stream), native_event(event), CU_EVENT_WAIT_DEFAULT));
 }
 
 float CudaDevice::elapsed_ms(Event start, Event end) {
-  context_.bind();
+  const auto current = context_.bind();
   float ms = 0;
   check(driver().EventElapsedTime(&ms, native_event(start), native_event(end)));
   return ms;

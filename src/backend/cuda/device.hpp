@@ -24,43 +24,24 @@ class CudaDevice final : public Device {
   MemoryInfo memory_info() override;
   bool can_access_peer(const Device& other) const override;
   void synchronize() override;
-  void reset() override;
 
-  void* allocate(std::size_t bytes) override;
-  void free(void* memory, std::size_t bytes) noexcept override;
-  Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access) override;
-  void* allocate_pooled(std::size_t bytes, Stream stream) override;
-  void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept override;
   DriverPoolInfo driver_pool() override;
   void trim_driver_pool(std::size_t bytes_to_keep) override;
 
-  void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags) override;
-  void free_host(void* memory) noexcept override;
   unsigned host_flags(void* memory) override;
-  void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) override;
-  void unregister_host(void* memory) override;
   void* device_pointer(void* host) override;
 
-  void* allocate_managed(std::size_t bytes, Attach attach) override;
   void attach_managed(Stream stream, void* memory, Attach attach) override;
   void prefetch(void* memory, std::size_t bytes, const Device& to, Stream stream) override;
   void advise(void* memory, std::size_t bytes, Advice advice, const Device& about) override;
-
-  void* create_array(const ArrayDescriptor& descriptor) override;
-  void destroy_array(void* array) noexcept override;
 
   PointerInfo pointer_info(const void* address) override;
   void enable_peer_access(Device& other) override;
   void disable_peer_access(Device& other) override;
 
   IpcHandle export_memory(void* memory) override;
-  void* import_memory(const IpcHandle& handle) override;
-  void close_imported(void* memory) override;
   IpcHandle export_event(Event event) override;
-  Event import_event(const IpcHandle& handle) override;
 
-  Stream create_stream(const StreamOptions& options) override;
-  void destroy_stream(Stream stream) noexcept override;
   std::pair<int, int> priority_range() const override;
   Stream legacy_stream() const override { return CU_STREAM_LEGACY; }
   Stream per_thread_stream() const override { return CU_STREAM_PER_THREAD; }
@@ -68,8 +49,6 @@ class CudaDevice final : public Device {
   bool is_done(Stream stream) override;
   void host_call(Stream stream, HostFunction f, void* state) override;
 
-  Event create_event(const EventOptions& options) override;
-  void destroy_event(Event event) noexcept override;
   void record(Event event, Stream stream) override;
   bool query(Event event) override;
   void wait(Event event) override;
@@ -92,6 +71,27 @@ class CudaDevice final : public Device {
   void reduce(const ReduceCall& call, void* scratch, Stream stream) override;
 
  private:
+  void do_reset() override;
+  void* do_allocate(std::size_t bytes) override;
+  void do_free(void* memory, std::size_t bytes) noexcept override;
+  Pitched do_allocate_pitched(std::size_t width, std::size_t height, unsigned access) override;
+  void* do_allocate_pooled(std::size_t bytes, Stream stream) override;
+  void do_free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept override;
+  void* do_allocate_host(std::size_t bytes, const HostMemoryFlags& flags) override;
+  void do_free_host(void* memory) noexcept override;
+  void do_register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) override;
+  void do_unregister_host(void* memory) override;
+  void* do_allocate_managed(std::size_t bytes, Attach attach) override;
+  void* do_create_array(const ArrayDescriptor& descriptor) override;
+  void do_destroy_array(void* array) noexcept override;
+  void* do_import_memory(const IpcHandle& handle) override;
+  void do_close_imported(void* memory) override;
+  Event do_import_event(const IpcHandle& handle) override;
+  Stream do_create_stream(const StreamOptions& options) override;
+  void do_destroy_stream(Stream stream) noexcept override;
+  Event do_create_event(const EventOptions& options) override;
+  void do_destroy_event(Event event) noexcept override;
+
   /// Throws LogicError for a device that is no GPU.
   static CudaDevice& of(const Device& device);
   static void copy_between_devices(const BlockCopy& copy, CudaDevice& to, CudaDevice& from,
@@ -99,6 +99,7 @@ class CudaDevice final : public Device {
   void map_flat(const MapCall& call, int backwards, Stream stream) const;
   void map_strided(const MapCall& call, int backwards, Stream stream) const;
   int attribute(CUdevice_attribute name) const;
+  bool holds_managed(std::size_t bytes);
   KernelTarget target() const {
     return {info_.id, context_.generation(), info_.compute_capability};
   }

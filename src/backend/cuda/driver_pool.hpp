@@ -18,6 +18,7 @@ class DriverPool {
 
   /// Made on the first call. Throws LogicError where the driver or the device has no pools.
   CUresult get(CUmemoryPool* pool);
+  bool is_made() const { return pool_.load(std::memory_order_acquire) != nullptr; }
   DriverPoolInfo info();  ///< zeros before the first `get`
   void trim(std::size_t bytes_to_keep);
   /// Blocks that are still out stay good until they are freed; the next `get` makes a new pool.

@@ -86,7 +86,7 @@ MapCall fill_call(void* to, const Lanes& pattern, std::size_t size, std::int64_t
 void CudaDevice::fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
                       Stream stream) {
   if (count <= 0) return;
-  context_.bind();
+  const auto current = context_.bind();
   Lanes lanes{};
   require<LogicError>(size <= sizeof lanes, "a fill pattern has at most 16 bytes");
   std::memcpy(lanes.data(), pattern, size);
@@ -104,7 +104,7 @@ void CudaDevice::fill_rows(void* to, std::size_t pitch, const void* pattern, std
     return fmt::format("rows are filled with patterns of 1, 2 or 4 bytes, not {}", size);
   });
   if (width == 0 || height == 0) return;
-  context_.bind();
+  const auto current = context_.bind();
   unsigned value = 0;
   std::memcpy(&value, pattern, size);
   if (height == 1) pitch = width * size;  // of one row the driver looks at it all the same

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <tuple>
 
 #include <quarry/base/error.hpp>
 
@@ -23,11 +25,12 @@ namespace {
 
 std::atomic<std::int64_t> disk_hits = 0, compiled = 0;
 
-/// One thread at a time makes a given kernel; different kernels rarely share a lock.
+/// One thread at a time makes a given kernel; different kernels rarely share a lock. Programs of
+/// the same name in two shared objects share it too.
 std::mutex& lock_of(const kernels::program& program, std::uint64_t variant, int device) {
   static auto& locks = *new std::array<std::mutex, 64>;
-  const std::size_t hash = std::hash<const void*>()(&program) / 64 + variant * 0x9e3779b97f4a7c15u +
-                           static_cast<std::size_t>(device);
+  const std::size_t hash = std::hash<std::string_view>()(program.name) +
+                           variant * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(device);
   return locks[hash * 0x9e3779b97f4a7c15u >> 58];
 }
 
@@ -114,27 +117,49 @@ void publish(const kernels::program& program, LoadedKernel* entry) {
   } while (!program.compiled.compare_exchange_weak(head, entry, std::memory_order_release));
 }
 
-struct KnownPrograms {
+/// What outlives programs, which end when the shared object that they are in is closed: nothing in
+/// it refers to one but `latest`.
+struct Known {
   std::mutex mutex;
-  std::vector<const kernels::program*> programs;
+  std::vector<std::string> names;  ///< in the order in which they were first asked for
+  std::map<std::string, const kernels::program*> latest;                     ///< by instantiation
+  std::map<std::tuple<int, std::uint32_t, std::string>, CUfunction> loaded;  ///< by content
 };
 
-KnownPrograms& known() {
-  static auto& all = *new KnownPrograms;
+Known& known() {
+  static auto& all = *new Known;
   return all;
 }
 
-void remember(const kernels::program& program) {
+void remember(const kernels::program& program, const KernelSource& source) {
   const std::lock_guard lock(known().mutex);
-  auto& programs = known().programs;
-  if (std::ranges::find(programs, &program) == programs.end()) programs.push_back(&program);
+  known().latest.insert_or_assign(source.instantiation, &program);
+  auto& names = known().names;
+  if (std::ranges::find(names, program.name) == names.end()) names.emplace_back(program.name);
+}
+
+/// The kernel of the same content that another program has loaded, or nullptr.
+CUfunction find_loaded(const KernelTarget& target, const std::string& key) {
+  const std::lock_guard lock(known().mutex);
+  const auto found = known().loaded.find({target.device, target.generation, key});
+  return found == known().loaded.end() ? nullptr : found->second;
+}
+
+CUfunction load_kernel(const KernelSource& source, const Architecture& architecture,
+                       const std::string& key, const KernelTarget& target) {
+  CUfunction function = from_disk(key);
+  if (!function) function = from_compiler(source, architecture, key);
+  const std::lock_guard lock(known().mutex);
+  known().loaded.emplace(std::tuple(target.device, target.generation, key), function);
+  return function;
 }
 
 }  // namespace
 
-std::vector<const kernels::program*> known_programs() {
+const kernels::program* find_program(const std::string& instantiation) {
   const std::lock_guard lock(known().mutex);
-  return known().programs;
+  const auto found = known().latest.find(instantiation);
+  return found == known().latest.end() ? nullptr : found->second;
 }
 
 std::atomic<std::int64_t> detail::memory_hits = 0;
@@ -146,15 +171,15 @@ CUfunction detail::make_kernel(const kernels::program& program, const Variant& v
   if (const CUfunction other_thread = find_kernel(program, variant_key, target))
     return other_thread;
 
-  remember(program);
   const KernelSource source = kernel_source(program, variant);
+  remember(program, source);
   const Architecture architecture =
       architecture_for(target.compute_capability, supported_architectures());
   const std::string key = kernel_key(source, architecture);
   auto entry = std::make_unique<LoadedKernel>(
       LoadedKernel{variant_key, target.generation, target.device, nullptr, nullptr});
-  entry->function = from_disk(key);
-  if (!entry->function) entry->function = from_compiler(source, architecture, key);
+  entry->function = find_loaded(target, key);
+  if (!entry->function) entry->function = load_kernel(source, architecture, key, target);
   const CUfunction function = entry->function;
   publish(program, entry.release());
   return function;
@@ -169,11 +194,8 @@ CacheCounters kernel_cache_counters() {
 }
 
 std::vector<std::string> kernel_names() {
-  std::vector<std::string> names;
-  for (const kernels::program* const program : cuda::known_programs()) {
-    names.emplace_back(program->name);
-  }
-  return names;
+  const std::lock_guard lock(cuda::known().mutex);
+  return cuda::known().names;
 }
 
 }  // namespace quarry::backend

@@ -4,8 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include <quarry/kernels/program.hpp>
 
@@ -60,7 +60,8 @@ inline CUfunction kernel(const kernels::program& program, const Variant& variant
   return detail::make_kernel(program, variant, target);
 }
 
-/// Every program of which a kernel has been asked for, in that order.
-std::vector<const kernels::program*> known_programs();
+/// The program that has asked last for the kernel of this name, or nullptr: for a driver that runs
+/// kernels on the host. It ends with the shared object that it is in.
+const kernels::program* find_program(const std::string& instantiation);
 
 }  // namespace quarry::backend::cuda

@@ -89,7 +89,7 @@ void finish(const ReduceCall& call, const ReduceGeometry& geometry, const Kernel
 }  // namespace
 
 void CudaDevice::map(const MapCall& call, Stream stream) {
-  context_.bind();
+  const auto current = context_.bind();
   const int backwards = static_cast<int>(maps_.fetch_add(1, std::memory_order_relaxed) % 2);
   if (call.rank == 0) {
     map_flat(call, backwards, stream);
@@ -137,7 +137,7 @@ std::size_t CudaDevice::reduce_scratch(const ReduceCall& call) const {
 }
 
 void CudaDevice::reduce(const ReduceCall& call, void* scratch, Stream stream) {
-  context_.bind();
+  const auto current = context_.bind();
   const ReducePlan plan(call, multiprocessors_);
   const ReduceGeometry& g = plan.geometry;
   const bool is_split = g.splits > 1;

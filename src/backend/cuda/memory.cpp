@@ -119,22 +119,23 @@ PointerKind kind_of(const Attributes& a) {
 
 }  // namespace
 
-void* CudaDevice::allocate(std::size_t bytes) {
-  context_.bind();
+void* CudaDevice::do_allocate(std::size_t bytes) {
+  const auto current = context_.bind();
   CUdeviceptr memory = 0;
   return is_made(driver().MemAlloc(&memory, at_least_one(bytes))) ? pointer(memory) : nullptr;
 }
 
-void CudaDevice::free(void* memory, std::size_t) noexcept {
-  if (memory && context_.try_bind()) note(driver().MemFree(address(memory)));
+void CudaDevice::do_free(void* memory, std::size_t) noexcept {
+  if (!memory) return;
+  if (const auto current = context_.try_bind()) note(driver().MemFree(address(memory)));
 }
 
-Device::Pitched CudaDevice::allocate_pitched(std::size_t width, std::size_t height,
-                                             unsigned access) {
+Device::Pitched CudaDevice::do_allocate_pitched(std::size_t width, std::size_t height,
+                                                unsigned access) {
   require<LogicError>(access == 4 || access == 8 || access == 16, [&] {
     return fmt::format("the words that read pitched memory have 4, 8 or 16 bytes, not {}", access);
   });
-  context_.bind();
+  const auto current = context_.bind();
   CUdeviceptr memory = 0;
   std::size_t pitch = 0;
   const CUresult result =
@@ -142,8 +143,8 @@ Device::Pitched CudaDevice::allocate_pitched(std::size_t width, std::size_t heig
   return is_made(result) ? Pitched{pointer(memory), pitch} : Pitched{};
 }
 
-void* CudaDevice::allocate_pooled(std::size_t bytes, Stream stream) {
-  context_.bind();
+void* CudaDevice::do_allocate_pooled(std::size_t bytes, Stream stream) {
+  const auto current = context_.bind();
   CUmemoryPool pool = nullptr;
   if (!is_made(pool_.get(&pool))) return nullptr;
   CUdeviceptr memory = 0;
@@ -152,42 +153,46 @@ void* CudaDevice::allocate_pooled(std::size_t bytes, Stream stream) {
   return is_made(result) ? pointer(memory) : nullptr;
 }
 
-void CudaDevice::free_pooled(void* memory, std::size_t, Stream stream) noexcept {
-  if (memory && context_.try_bind()) note(driver().MemFreeAsync(address(memory), native(stream)));
+void CudaDevice::do_free_pooled(void* memory, std::size_t, Stream stream) noexcept {
+  if (!memory) return;
+  if (const auto current = context_.try_bind())
+    note(driver().MemFreeAsync(address(memory), native(stream)));
 }
 
 DriverPoolInfo CudaDevice::driver_pool() {
-  context_.bind();
+  const auto current = context_.bind();
   return pool_.info();
 }
 
 void CudaDevice::trim_driver_pool(std::size_t bytes_to_keep) {
-  context_.bind();
+  if (!pool_.is_made()) return;
+  const auto current = context_.bind();
   pool_.trim(bytes_to_keep);
 }
 
-void* CudaDevice::allocate_host(std::size_t bytes, const HostMemoryFlags& flags) {
-  context_.bind();
+void* CudaDevice::do_allocate_host(std::size_t bytes, const HostMemoryFlags& flags) {
+  const auto current = context_.bind();
   void* memory = nullptr;
   const CUresult result =
       driver().MemHostAlloc(&memory, at_least_one(bytes), allocation_flags(flags));
   return is_made(result) ? memory : nullptr;
 }
 
-void CudaDevice::free_host(void* memory) noexcept {
-  if (memory && context_.try_bind()) note(driver().MemFreeHost(memory));
+void CudaDevice::do_free_host(void* memory) noexcept {
+  if (!memory) return;
+  if (const auto current = context_.try_bind()) note(driver().MemFreeHost(memory));
 }
 
 unsigned CudaDevice::host_flags(void* memory) {
-  context_.bind();
+  const auto current = context_.bind();
   unsigned flags = 0;
   check(driver().MemHostGetFlags(&flags, memory));
   return flags;
 }
 
-void CudaDevice::register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
+void CudaDevice::do_register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
   require<LogicError>(memory && bytes > 0, "there is no host memory to register in 0 bytes");
-  context_.bind();
+  const auto current = context_.bind();
   const bool has_read_only = attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED) != 0;
   const CUresult result =
       driver().MemHostRegister(memory, bytes, registration_flags(flags, has_read_only));
@@ -195,15 +200,16 @@ void CudaDevice::register_host(void* memory, std::size_t bytes, const HostMemory
     throw LogicError(fmt::format("{} is page-locked already, or overlaps memory that is",
                                  range_text(memory, bytes)));
   }
-  if (result == CUDA_ERROR_OPERATING_SYSTEM) {
-    throw MemoryError(fmt::format("the system refuses to page-lock {}: {}",
-                                  range_text(memory, bytes), error_text(result)));
+  if (result == CUDA_ERROR_OPERATING_SYSTEM || result == CUDA_ERROR_OUT_OF_MEMORY) {
+    throw MemoryError(fmt::format("page-locking {}: {}",
+                                  range_text(memory, bytes), error_text(result)),
+                      {.requested = bytes});
   }
   check(result);
 }
 
-void CudaDevice::unregister_host(void* memory) {
-  context_.bind();
+void CudaDevice::do_unregister_host(void* memory) {
+  const auto current = context_.bind();
   const CUresult result = driver().MemHostUnregister(memory);
   require<LogicError>(result != CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, [&] {
     return fmt::format("no host memory that begins at {} is registered", memory);
@@ -212,16 +218,24 @@ void CudaDevice::unregister_host(void* memory) {
 }
 
 void* CudaDevice::device_pointer(void* host) {
-  context_.bind();
+  const auto current = context_.bind();
   CUdeviceptr memory = 0;
   check(driver().MemHostGetDevicePointer(&memory, host, 0));
   return pointer(memory);
 }
 
-void* CudaDevice::allocate_managed(std::size_t bytes, Attach attach) {
+/// The driver would grant more than the device has and move pages to and fro when it is used.
+bool CudaDevice::holds_managed(std::size_t bytes) {
+  const MemoryInfo info = memory_info();
+  const std::size_t managed = ledger().inventory()[Owned::managed_memory].bytes;
+  return bytes <= info.free && bytes <= info.total - std::min(info.total, managed);
+}
+
+void* CudaDevice::do_allocate_managed(std::size_t bytes, Attach attach) {
   require<LogicError>(attach != Attach::single,
                       "managed memory is attached to one stream after it has been allocated");
-  context_.bind();
+  const auto current = context_.bind();
+  if (!holds_managed(bytes)) return nullptr;
   CUdeviceptr memory = 0;
   const CUresult result =
       driver().MemAllocManaged(&memory, at_least_one(bytes), attach_flag(attach));
@@ -229,27 +243,27 @@ void* CudaDevice::allocate_managed(std::size_t bytes, Attach attach) {
 }
 
 void CudaDevice::attach_managed(Stream stream, void* memory, Attach attach) {
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().StreamAttachMemAsync(native(stream), address(memory), 0, attach_flag(attach)));
 }
 
 void CudaDevice::prefetch(void* memory, std::size_t bytes, const Device& to, Stream stream) {
   require_migration(driver().MemPrefetchAsync, "cuMemPrefetchAsync");
   if (bytes == 0) return;
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().MemPrefetchAsync(address(memory), bytes, location(to), 0, native(stream)));
 }
 
 void CudaDevice::advise(void* memory, std::size_t bytes, Advice advice, const Device& about) {
   require_migration(driver().MemAdvise, "cuMemAdvise");
   if (bytes == 0) return;
-  context_.bind();
+  const auto current = context_.bind();
   check(driver().MemAdvise(address(memory), bytes, native_advice(advice), location(about)));
 }
 
 PointerInfo CudaDevice::pointer_info(const void* address) {
   if (!address) return {};
-  context_.bind();
+  const auto current = context_.bind();
   const Attributes a = attributes_of(address);
   const PointerKind kind = kind_of(a);
   if (kind == PointerKind::pageable) return {};

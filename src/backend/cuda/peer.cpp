@@ -29,7 +29,7 @@ void CudaDevice::enable_peer_access(Device& other) {
   CudaDevice& peer = of(other);
   if (&peer == this) return;
   const CUcontext context = peer.context_.handle();
-  context_.bind();
+  const auto current = context_.bind();
   const CUresult result = driver().CtxEnablePeerAccess(context, 0);
   if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return;
   require<LogicError>(result != CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, [&] {
@@ -42,7 +42,7 @@ void CudaDevice::disable_peer_access(Device& other) {
   CudaDevice& peer = of(other);
   if (&peer == this) return;
   const CUcontext context = peer.context_.handle();
-  context_.bind();
+  const auto current = context_.bind();
   const CUresult result = driver().CtxDisablePeerAccess(context);
   if (result != CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) check(result);
 }
@@ -51,7 +51,7 @@ void CudaDevice::copy_from_peer(void* to, const void* from, const Device& peer, 
                                 Stream stream, bool blocking) {
   if (bytes == 0) return;
   const CUcontext source = of(peer).context_.handle(), target = context_.handle();
-  context_.bind();
+  const auto current = context_.bind();
   if (blocking && is_legacy(native(stream))) {
     check(driver().MemcpyPeer(address(to), target, address(from), source, bytes));
   } else {

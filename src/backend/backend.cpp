@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <quarry/base/error.hpp>
+
+/// What is made and destroyed on a device passes here, whichever the backend, and is counted.
+namespace quarry::backend {
+
+constinit thread_local std::uint64_t used_devices = 0;
+
+/// Counts what has been made; where there is no memory to remember it, it is undone.
+template <class Undo>
+void* Device::listed(Owned kind, void* handle, std::size_t bytes, Undo undo) {
+  if (!handle) return nullptr;
+  try {
+    ledger_.add(kind, handle, bytes);
+  } catch (...) {
+    undo();
+    throw;
+  }
+  return handle;
+}
+
+void Device::reset() {
+  const Inventory alive = ledger_.inventory();
+  require<LogicError>(alive.empty(), [&] {
+    return fmt::format("{} cannot be reset: alive on it are {}",
+                       info().is_cpu ? "cpu" : fmt::format("cuda:{}", info().id), to_string(alive));
+  });
+  do_reset();
+}
+
+void* Device::allocate(std::size_t bytes) {
+  void* const memory = do_allocate(bytes);
+  return listed(Owned::device_memory, memory, bytes, [&] { do_free(memory, bytes); });
+}
+
+/// Of device memory and of managed memory.
+void Device::free(void* memory, std::size_t bytes) noexcept {
+  ledger_.remove(Owned::device_memory, memory);
+  ledger_.remove(Owned::managed_memory, memory);
+  do_free(memory, bytes);
+}
+
+Device::Pitched Device::allocate_pitched(std::size_t width, std::size_t height, unsigned access) {
+  const Pitched made = do_allocate_pitched(width, height, access);
+  const std::size_t bytes = made.pitch * height;
+  listed(Owned::device_memory, made.memory, bytes, [&] { do_free(made.memory, bytes); });
+  return made;
+}
+
+void* Device::allocate_pooled(std::size_t bytes, Stream stream) {
+  void* const memory = do_allocate_pooled(bytes, stream);
+  return listed(Owned::pooled_memory, memory, bytes,
+                [&] { do_free_pooled(memory, bytes, stream); });
+}
+
+void Device::free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept {
+  ledger_.remove(Owned::pooled_memory, memory);
+  do_free_pooled(memory, bytes, stream);
+}
+
+void* Device::allocate_host(std::size_t bytes, const HostMemoryFlags& flags) {
+  void* const memory = do_allocate_host(bytes, flags);
+  return listed(Owned::host_memory, memory, bytes, [&] { do_free_host(memory); });
+}
+
+void Device::free_host(void* memory) noexcept {
+  ledger_.remove(Owned::host_memory, memory);
+  do_free_host(memory);
+}
+
+void Device::register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
+  do_register_host(memory, bytes, flags);
+  listed(Owned::registered_memory, memory, bytes, [&] { do_unregister_host(memory); });
+}
+
+void Device::unregister_host(void* memory) {
+  ledger_.remove(Owned::registered_memory, memory);
+  do_unregister_host(memory);
+}
+
+void* Device::allocate_managed(std::size_t bytes, Attach attach) {
+  void* const memory = do_allocate_managed(bytes, attach);
+  return listed(Owned::managed_memory, memory, bytes, [&] { do_free(memory, bytes); });
+}
+
+void* Device::create_array(const ArrayDescriptor& descriptor) {
+  void* const array = do_create_array(descriptor);
+  return listed(Owned::array, array, descriptor.bytes(), [&] { do_destroy_array(array); });
+}
+
+void Device::destroy_array(void* array) noexcept {
+  ledger_.remove(Owned::array, array);
+  do_destroy_array(array);
+}
+
+void* Device::import_memory(const IpcHandle& handle) {
+  void* const memory = do_import_memory(handle);
+  return listed(Owned::imported_memory, memory, 0, [&] { do_close_imported(memory); });
+}
+
+void Device::close_imported(void* memory) {
+  ledger_.remove(Owned::imported_memory, memory);
+  do_close_imported(memory);
+}
+
+Event Device::import_event(const IpcHandle& handle) {
+  const Event event = do_import_event(handle);
+  return listed(Owned::event, event, 0, [&] { do_destroy_event(event); });
+}
+
+Stream Device::create_stream(const StreamOptions& options) {
+  const Stream stream = do_create_stream(options);
+  return listed(Owned::stream, stream, 0, [&] { do_destroy_stream(stream); });
+}
+
+void Device::destroy_stream(Stream stream) noexcept {
+  ledger_.remove(Owned::stream, stream);
+  do_destroy_stream(stream);
+}
+
+Event Device::create_event(const EventOptions& options) {
+  const Event event = do_create_event(options);
+  return listed(Owned::event, event, 0, [&] { do_destroy_event(event); });
+}
+
+void Device::destroy_event(Event event) noexcept {
+  ledger_.remove(Owned::event, event);
+  do_destroy_event(event);
+}
+
+}  // namespace quarry::backend
