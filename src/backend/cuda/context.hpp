@@ -36,8 +36,8 @@ class Context {
   /// Takes no context yet: the first `bind` does.
   Context(CUdevice device, int id);
 
-  /// Makes the context current on this thread for a scope. Throws DeviceLost after a fatal error and
-  /// at the end of the process, where the driver may be gone and nothing is left to release;
+  /// Makes the context current on this thread for a scope. Throws DeviceLost after a fatal error
+  /// and at the end of the process, where the driver may be gone and nothing is left to release;
   /// BackendUnavailable when the device gives no context.
   CurrentContext bind();
   /// The same for functions that must not throw: false when the device is lost or has no context.

@@ -201,9 +201,9 @@ void CudaDevice::do_register_host(void* memory, std::size_t bytes, const HostMem
                                  range_text(memory, bytes)));
   }
   if (result == CUDA_ERROR_OPERATING_SYSTEM || result == CUDA_ERROR_OUT_OF_MEMORY) {
-    throw MemoryError(fmt::format("page-locking {}: {}",
-                                  range_text(memory, bytes), error_text(result)),
-                      {.requested = bytes});
+    throw MemoryError(
+        fmt::format("page-locking {}: {}", range_text(memory, bytes), error_text(result)),
+        {.requested = bytes});
   }
   check(result);
 }
