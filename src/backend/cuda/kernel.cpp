@@ -145,13 +145,19 @@ CUfunction find_loaded(const KernelTarget& target, const std::string& key) {
   return found == known().loaded.end() ? nullptr : found->second;
 }
 
+/// Where the kernel of this content is kept; it stays where it is.
+CUfunction& place_of(const KernelTarget& target, const std::string& key) {
+  const std::lock_guard lock(known().mutex);
+  return known().loaded[{target.device, target.generation, key}];
+}
+
 CUfunction load_kernel(const KernelSource& source, const Architecture& architecture,
                        const std::string& key, const KernelTarget& target) {
+  CUfunction& place = place_of(target, key);  // made first: what has been loaded must not be lost
   CUfunction function = from_disk(key);
   if (!function) function = from_compiler(source, architecture, key);
   const std::lock_guard lock(known().mutex);
-  known().loaded.emplace(std::tuple(target.device, target.generation, key), function);
-  return function;
+  return place = function;
 }
 
 }  // namespace
