@@ -4,6 +4,7 @@
 #include <quarry/base/error.hpp>
 
 #include "array/format_elements.hpp"
+#include "base/float_environment.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -126,6 +127,7 @@ Shape shape_of(const std::vector<Corner>& corners) {
 
 std::string format_array(DType type, const std::byte* data, const Layout& layout,
                          const PrintOptions& options) {
+  const FloatEnvironment environment;
   if (is_empty(layout.shape)) return "[]";
   if (layout.rank() == 0) return format_scalar(type, data);
   std::vector<Corner> parts = corners(layout.shape, options);
@@ -140,6 +142,7 @@ std::string format_array(DType type, const std::byte* data, const Layout& layout
 
 std::string format_corners(DType type, const std::byte* data, const Layout& layout,
                            const Shape& full, const PrintOptions& options) {
+  const FloatEnvironment environment;
   std::vector<Corner> parts = corners(full, options);
   require<ShapeError>(layout.shape == shape_of(parts), [&] {
     return "the corners of shape " + to_string(full) + " have shape " + to_string(shape_of(parts)) +

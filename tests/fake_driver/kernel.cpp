@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/float_environment.hpp"
 #include "operands.hpp"
 #include "state.hpp"
 
@@ -363,6 +364,7 @@ std::size_t block_words(const kernels::program& program, const Variant& variant)
 }
 
 CUresult run_launch(const Launch& launch) {
+  const FloatEnvironment environment;  // a GPU has one of its own
   switch (launch.variant.kind) {
     case Kind::map_flat:
       return run_flat(launch);

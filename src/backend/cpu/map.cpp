@@ -4,6 +4,7 @@
 #include "backend/cpu/cursor.hpp"
 #include "backend/cpu/loops.hpp"
 #include "backend/cpu/threads.hpp"
+#include "base/float_environment.hpp"
 
 namespace quarry::backend::cpu_backend {
 namespace {
@@ -88,6 +89,7 @@ void map_rows(const MapCall& call, const Block& block) {
 }  // namespace
 
 void map_now(const MapCall& call) {
+  const FloatEnvironment environment;
   const Block block(call);
   if (call.rank == 0)
     map_flat(call, block);

@@ -9,6 +9,7 @@
 #include "backend/cpu/cursor.hpp"
 #include "backend/cpu/loops.hpp"
 #include "backend/cpu/threads.hpp"
+#include "base/float_environment.hpp"
 
 namespace quarry::backend::cpu_backend {
 namespace {
@@ -205,6 +206,7 @@ void Reduction::finish(const OutputBlock& to, const std::byte* accumulators) con
 }  // namespace
 
 void reduce_now(const ReduceCall& call) {
+  const FloatEnvironment environment;
   try {
     Reduction(call).run();
   } catch (const std::bad_alloc&) {

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/float_environment.hpp"
+
 namespace quarry::backend::cpu_backend {
 namespace {
 
@@ -86,6 +88,7 @@ void run_ranges(std::int64_t n, std::int64_t grain, RangeFunction f, const void*
   order.begin();
   arena().execute([&] {
     oneapi::tbb::parallel_for(Range(0, n, static_cast<std::size_t>(grain)), [&](const Range& r) {
+      const FloatEnvironment environment;  // that of the worker is any thread's of the program
       order.begin_part();
       f(state, r.begin(), r.end());
       order.end_part();
