@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -D COMPILER=<c++> -D FILE=<snippet.cpp> -D FLAGS=<flag,flag...> -P expect_error.cmake
 # Passes when the snippet does not compile and the compiler's message holds the text of each comment `// error: text`
-# in it. A snippet under the macro QUARRY_VALID has to compile: it shows that nothing else is wrong with the file.
+# in it; a comment `// flags: option` at the start of a line gives an option of its own. A snippet under the macro
+# QUARRY_VALID has to compile: it shows that nothing else is wrong with the file.
 
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" flags "${FLAGS}")
@@ -11,7 +12,10 @@ if(NOT expected)
   message(FATAL_ERROR "${FILE} has no comment `// error: text`")
 endif()
 
-set(command ${COMPILER} -std=c++20 -fsyntax-only ${flags})
+file(STRINGS ${FILE} own_flags REGEX "^// flags: ")
+string(REGEX REPLACE "// flags: *" "" own_flags "${own_flags}")
+
+set(command ${COMPILER} -std=c++20 -fsyntax-only ${flags} ${own_flags})
 execute_process(COMMAND ${command} ${FILE} RESULT_VARIABLE status ERROR_VARIABLE output)
 if(status EQUAL 0)
   message(FATAL_ERROR "${FILE} compiles, but it must not")

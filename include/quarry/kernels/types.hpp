@@ -3,6 +3,17 @@
 // The element types as a kernel sees them, and the conversions between them. One source for g++,
 // clang++, nvcc and NVRTC, where no standard header exists; so nothing is included here.
 
+// What these options assume away (NaN, infinities, signs of zero, the order of operations) is what
+// the CPU's loops, which are compiled here, have to keep.
+#if !defined(__CUDACC__) && !defined(QUARRY_ALLOW_FAST_MATH)
+#if defined(__FAST_MATH__) || __FINITE_MATH_ONLY__ || defined(__ASSOCIATIVE_MATH__) || \
+    defined(__NO_SIGNED_ZEROS__) || defined(__RECIPROCAL_MATH__)
+#error \
+    "Quarry's results need IEEE arithmetic: compile without -ffast-math, -Ofast and their parts, \
+or define QUARRY_ALLOW_FAST_MATH to go without NaNs, infinities and signed zeros"
+#endif
+#endif
+
 #ifdef __CUDACC__
 #ifdef __CUDACC_RTC__
 #define QUARRY_HD __device__ __forceinline__

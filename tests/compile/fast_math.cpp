@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// flags: -ffast-math
+#ifdef QUARRY_VALID
+#define QUARRY_ALLOW_FAST_MATH
+#endif
+#include <quarry/quarry.hpp>
+
+// error: compile without -ffast-math
+auto f(const quarry::DeviceNDArray<float>& a) { return quarry::isnan(a); }
