@@ -114,7 +114,7 @@ TEST(Loop, OfClipPromotesAllThree) {
   EXPECT_EQ((kernels::clip_op::domain::loop<TypeId::int8, TypeId::uint8, TypeId::float32>()),
             TypeId::float32);
   EXPECT_EQ((kernels::clip_op::domain::loop<TypeId::bool_, TypeId::bool_, TypeId::bool_>()),
-            TypeId::int8);
+            TypeId::bool_);
 }
 
 TEST(Loop, RefusesRecords) {

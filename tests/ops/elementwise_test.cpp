@@ -198,6 +198,17 @@ TEST(Elementwise, WhereTakesArraysScalarsAndBroadcasts) {
   EXPECT_EQ(values(where(c, column, -column)), (std::vector{1, -1, 1, 2, -2, 2}));
 }
 
+TEST(Elementwise, ClipKeepsTheType) {
+  const auto flags = to_device({true, false});
+  static_assert(std::is_same_v<decltype(clip(flags, false, true))::value_type, bool>);
+  EXPECT_EQ(values(clip(flags, false, true)), (std::vector<bool>{true, false}));
+  EXPECT_EQ(values(clip(flags, true, true)), (std::vector<bool>{true, true}));
+  EXPECT_EQ(values(clip(flags, false, false)), (std::vector<bool>{false, false}));
+  const auto bytes = to_device(std::vector<std::int8_t>{-128, 5, 127});
+  static_assert(std::is_same_v<decltype(clip(bytes, -1, 9))::value_type, std::int8_t>);
+  EXPECT_EQ(values(clip(bytes, -1, 9)), (std::vector<std::int8_t>{-1, 5, 9}));
+}
+
 TEST(Elementwise, RoundingKeepsIntegers) {
   const auto x = to_device({1, -2});
   static_assert(std::is_same_v<decltype(floor(x))::value_type, int>);
