@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <complex>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 
 #include <Eigen/Core>
 
@@ -154,6 +156,16 @@ TEST(Reduce, TypesOfResultsAreNumPys) {
   static_assert(is_same_v<decltype(argmax(zeros<float>({1})))::value_type, std::int64_t>);
   static_assert(is_same_v<decltype(any(zeros<float>({1})))::value_type, bool>);
   SUCCEED();
+}
+
+// Positions and counts beyond those of an int, without the memory of so many elements.
+TEST(Reduce, MoreElementsThanAnIntCounts) {
+  const char* const kind = std::getenv("QUARRY_TEST_DEVICE");
+  if (kind && std::string_view(kind) == "fake") GTEST_SKIP() << "minutes of its kernels";
+  const std::int64_t n = (std::int64_t{1} << 31) + 3;
+  const auto many = ones<std::int8_t>({1}).broadcast_to({n});
+  EXPECT_EQ(sum(many).item(), n);
+  EXPECT_EQ(argmax(many).item(), 0);
 }
 
 TEST(Reduce, SmallIntegersAddUpWide) {
