@@ -97,10 +97,13 @@ def apply(name, operands):
     ufunc = getattr(np, RENAMED.get(name, name))
     plain = ufunc(*operands)
     kind = plain.dtype.kind
-    if kind == "c" and name in ("power", "exp2"):  # an exponential of a rounded product, there too
+    if kind == "c" and name == "power":  # an exponential of a rounded product, there too
         return plain, 4096
-    if name in ROUNDED_UNARY + ROUNDED_BINARY and kind not in "iu":
+    unsure_at_the_ends = kind == "c" and name == "sign"  # by an absolute value that is subnormal
+    if (name in ROUNDED_UNARY + ROUNDED_BINARY or unsure_at_the_ends) and kind not in "iu":
         precise = ufunc(*(wide(a, plain.dtype) for a in operands)).astype(plain.dtype)
+        if kind == "c" and name == "exp2":
+            return precise, 4096  # the angle is rounded, though to more digits
         return precise, 16 if kind == "c" else 1 if plain.dtype.itemsize == 2 else 4
     if "c" in (a.dtype.kind for a in operands) and kind in "cf":
         return plain, 0 if name in ("real", "imag", "conj", "positive", "negative") else 4

@@ -20,8 +20,8 @@ namespace {
 using quarry::TypeId;
 namespace domains = quarry::domains;
 
-const char* const header_names[] = {"types.hpp", "math.hpp", "complex.hpp", "ops.def",
-                                    "functor.hpp"};
+const char* const header_names[] = {"types.hpp",        "math.hpp", "complex.hpp",
+                                    "complex_wide.hpp", "ops.def",  "functor.hpp"};
 
 const char* const kernel_names[] = {"bool",
                                     "i8",

@@ -52,7 +52,7 @@ def variables_read(root):
             if folder in ("src", "tests"):
                 known.update(re.findall(r'"((?:QUARRY|CUDA|XDG)_[A-Z_0-9]+)"', text))
             elif folder == "include":
-                known.update(re.findall(r"#define (QUARRY_[A-Z_]+)", text))
+                known.update(re.findall(r"(?:#define |defined\()(QUARRY_[A-Z_]+)", text))
             else:
                 known.update(VARIABLE.findall(text))
     options = (root / "CMakeLists.txt").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 // One stateless type for each row of ops.def. `add_op::apply<L>(a, b)` converts its operands to the
 // loop's type L, which the domain chose on the host, and returns the result.
 
-#include <quarry/kernels/complex.hpp>
+#include <quarry/kernels/complex_wide.hpp>
 
 namespace quarry::domains {
 struct any;
