@@ -70,9 +70,9 @@ const registered_function* find(const user_function& function) {
 
 }  // namespace
 
-registered_function::registered_function(const user_function& user, const char* its_parameters,
-                                         const char* its_body, const char* its_file)
-    : function(user), parameters(its_parameters), body(its_body), file(its_file) {
+registered_function::registered_function(const user_function& function, const char* parameters,
+                                         const char* body, const char* file)
+    : function(function), parameters(parameters), body(body), file(file) {
   const std::lock_guard lock(registry().mutex);
   registry().functions.push_back(this);
 }

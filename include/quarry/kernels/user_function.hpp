@@ -169,16 +169,13 @@ class reader {
     const bool closes = symbol == ")" || symbol == "}" || symbol == "]";
     depth_ += (opens ? 1 : 0) - (closes ? 1 : 0);
     if (symbol == ";" || depth_ < declaration_) declaration_ = nowhere;
-    if (symbol == "," && depth_ == declaration_) {
-      is_after_type_ = true;
-    } else if (closes && depth_ == closing_) {
-      closing_ = nowhere;
-      is_after_type_ = true;
-    } else if (symbol == ">" && before_.is_name && is_among(before_.text, types)) {
-      is_after_type_ = true;
-    } else if (symbol != "*" && symbol != "&") {
-      is_after_type_ = false;
-    }
+    const bool ends_type = closes && depth_ == closing_;  // of decltype(...)
+    if (ends_type) closing_ = nowhere;
+    const bool ends_template = symbol == ">" && before_.is_name && is_among(before_.text, types);
+    const bool is_next_declared = symbol == "," && depth_ == declaration_;
+    const bool belongs_to_type = symbol == "*" || symbol == "&";
+    is_after_type_ =
+        ends_type || ends_template || is_next_declared || (is_after_type_ && belongs_to_type);
   }
 
   static constexpr std::size_t most = 64;
