@@ -23,6 +23,7 @@ struct Caches {
 
 std::size_t give_back_to(backend::Device& device) {
   give_back_all(device);
+  free_deferred(device);  // also within scopes of defer_cleanup(): the context may go
   std::size_t used = 0;
   for (const auto& cache : caches_of(device)) used += cache->bytes_in_use();
   return used;
@@ -91,7 +92,6 @@ void give_back_all(backend::Device& device) {
   std::exception_ptr first;
   for (const Trim trim : trims) attempt(first, [&] { trim(device); });
   for (const auto& cache : caches_of(device)) attempt(first, [&] { cache->give_back(); });
-  free_deferred(device);  // also within scopes of defer_cleanup(): the context may go
   attempt(first, [&] { device.trim_driver_pool(0); });
   if (first) std::rethrow_exception(first);
 }

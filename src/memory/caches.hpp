@@ -32,7 +32,8 @@ void add_trim(Trim trim);
 
 /// The caches of the device, those that were made last first: they may stand on earlier ones.
 std::vector<std::shared_ptr<Cache>> caches_of(const backend::Device& device);
-/// All of them give back what they keep, and so does the driver's pool. Errors of one keep none of
+/// All of them give back what they keep, and so does the driver's pool; scopes of defer_cleanup()
+/// may put off the frees. Errors of one keep none of
 /// the others from it; the first is thrown at the end.
 void give_back_all(backend::Device& device);
 

@@ -82,6 +82,7 @@ class Pier {
     device_.record(done_, stream.state().native);
     last_ = stream.shared();
   }
+  bool is_of(const backend::Device& device) const { return &device_ == &device; }
   bool is_done() const noexcept {
     try {
       return device_.query(done_);
@@ -286,8 +287,24 @@ bool land_later(const StagedCopy& copy, const Stream& stream) {
 
 void trim_landings(backend::Device& device) {
   Piers& piers = Piers::instance();
-  const std::lock_guard lock(piers.mutex);
-  piers.idle[&device].remove_if([](const Pier& pier) { return pier.is_done(); });
+  std::list<Pier> lost;
+  {
+    const std::lock_guard lock(piers.mutex);
+    piers.idle[&device].remove_if([](const Pier& pier) { return pier.is_done(); });
+    for (auto at = piers.lost.begin(); at != piers.lost.end();) {
+      const auto next = std::next(at);
+      if (at->is_of(device)) lost.splice(lost.end(), piers.lost, at);
+      at = next;
+    }
+  }
+  if (lost.empty()) return;
+  try {
+    device.synchronize();  // then they are done
+  } catch (...) {
+    const std::lock_guard lock(piers.mutex);
+    piers.lost.splice(piers.lost.end(), lost);
+    throw;
+  }
 }
 
 }  // namespace quarry::memory

@@ -19,6 +19,7 @@ void give_back_quietly(backend::Device& device) noexcept {
     give_back_all(device);
   } catch (const std::exception&) {  // as much as could be; the next attempt meets the error
   }
+  free_deferred(device);
 }
 
 /// What streams still use is freed then. On the CPU whoever gives back has waited already.

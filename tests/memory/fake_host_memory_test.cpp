@@ -100,7 +100,8 @@ TEST_F(FakeHostMemory, AFailedRegistrationLeavesNothing) {
   for (int nth = 1; nth <= 3; ++nth) {
     shim::inject({.code = CUDA_ERROR_OUT_OF_MEMORY,
                   .function = DriverFunction::MemHostRegister,
-                  .nth = nth});
+                  .nth = nth,
+                  .persistent = true});
     EXPECT_THROW(static_cast<void>(pinned(a, b, c)), MemoryError);
     shim::clear_faults();
     EXPECT_EQ(fake::live().registrations, 0u);
@@ -113,8 +114,10 @@ TEST_F(FakeHostMemory, AFailedRegistrationLeavesNothing) {
 TEST_F(FakeHostMemory, OnePieceOfAPartialRegistrationFails) {
   std::vector<std::byte, AlignedAllocator<std::byte>> pages(5 * 4096);
   const RegisteredHostMemory middle(pages.data() + 2 * 4096, 1);
-  shim::inject(
-      {.code = CUDA_ERROR_OUT_OF_MEMORY, .function = DriverFunction::MemHostRegister, .nth = 2});
+  shim::inject({.code = CUDA_ERROR_OUT_OF_MEMORY,
+                .function = DriverFunction::MemHostRegister,
+                .nth = 2,
+                .persistent = true});
   EXPECT_THROW(RegisteredHostMemory(pages.data(), pages.size()), Error);
   shim::clear_faults();
   EXPECT_EQ(fake::live().registrations, 1u);
