@@ -243,6 +243,7 @@ IpcArrayHandle::Opened IpcArrayHandle::open_buffer(const std::optional<Device>& 
   require<LogicError>(mark_ != mark_of_this_process(),
                       "the handle of an array cannot be opened in the process that exported it; "
                       "use the array");
+  require<LogicError>(opened_ != nullptr, "the handle of an array was moved from");
   require<LogicError>(!is_open(), "the handle of an array is already opened");
   Opened buffer = IPCMemoryHandle(memory_.handle, device_for(uuid_, device)).buffer();
   require<LogicError>(buffer->bytes() >= memory_.bytes, [&] {

@@ -36,6 +36,11 @@ DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const Stre
   data_ = buffer_->data();
 }
 
+void DeviceNDArrayBase::throw_moved_from() { throw LogicError("the array was moved from"); }
+void DeviceNDArrayBase::throw_no_buffer() {
+  throw LogicError("an array without a buffer: its memory has no owner");
+}
+
 std::int64_t DeviceNDArrayBase::len() const {
   require<IndexError>(ndim() > 0, "len() of a 0-d array");
   return layout_.shape[0];
@@ -77,6 +82,13 @@ void throw_not_scalar(const Shape& shape) {
 void throw_wrong_dtype(DType want, DType have) {
   throw DTypeError(
       fmt::format("an array of {} taken for one of {}", to_string(have), to_string(want)));
+}
+
+void throw_read_only(const DeviceNDArrayBase& array) {
+  throw LogicError(
+      fmt::format("a read-only array of shape {} and {} taken for one that can be written; copy() "
+                  "makes one",
+                  to_string(array.shape()), to_string(array.dtype())));
 }
 
 void throw_out_of_range(const std::string& value, DType type) {
@@ -149,9 +161,9 @@ void print(std::ostream& out, const DeviceNDArrayBase& array) {
   const std::size_t itemsize = array.dtype().itemsize();
   const Layout layout{part, c_strides(part, itemsize)};
   std::vector<std::byte> memory(static_cast<std::size_t>(byte_count(part, itemsize)));
-  const Stream& stream = stream_for(array);
   if (!memory.empty()) {
-    download_corners({memory.data(), array.dtype(), layout}, array.ref(), all, 0, stream);
+    download_corners({memory.data(), array.dtype(), layout}, array.ref(), all, 0,
+                     stream_for(array));
   }
   out << format_corners(array.dtype(), memory.data(), layout, array.shape(), options);
 }

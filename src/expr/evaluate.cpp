@@ -57,7 +57,7 @@ bool has_fewer_axes(const DeviceNDArrayBase& out, const DeviceNDArrayBase* const
 /// Whether writing `out` element by element could change an element of `in` that is still to be
 /// read.
 bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
-  if (in.buffer() != out.buffer() || !out.buffer()->data()) return false;
+  if (!in.buffer()->shares_memory(*out.buffer()) || !out.buffer()->data()) return false;
   if (in.device_pointer() == out.device_pointer() && in.dtype() == out.dtype() &&
       in.layout() == out.layout()) {
     return false;

@@ -9,6 +9,7 @@
 
 #include "memory/current_resource.hpp"
 #include "memory/granted.hpp"
+#include "memory/raw_address.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/stream_lifetime.hpp"
 
@@ -71,6 +72,9 @@ std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home,
 std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Stream& home,
                                       std::shared_ptr<void> owner, MemorySpace space) {
   require<LogicError>(owner != nullptr, "Buffer::adopt: memory without an owner");
+  if (is_device_accessible(space) || memory == nullptr) {
+    memory::require_device_memory("Buffer::adopt", DevicePtr(memory), bytes, home.device());
+  }
   return std::make_shared<Buffer>(memory, bytes, home, std::move(owner), space);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "memory/converted_copy.hpp"
 #include "memory/cpu_transfer.hpp"
@@ -135,6 +136,33 @@ void download_bools(const HostRef& to, const DeviceRef& from, const Stream& stre
   if (few) make_bools(to);
 }
 
+/// Whether the host memory holds bytes of the array itself, which the host can see.
+bool is_own_memory(const HostRef& host, const DeviceRef& array) {
+  return array.buffer->host_data() &&
+         overlap(host.data, host.layout, host.dtype.itemsize(), array.data, array.layout,
+                 array.dtype.itemsize()) != Overlap::disjoint;
+}
+
+/// Host memory for the elements of `like`, in C order.
+class HostTemporary {
+ public:
+  explicit HostTemporary(const HostRef& like)
+      : memory_(std::make_unique_for_overwrite<std::byte[]>(bytes_of(like.layout, like.dtype))),
+        ref_{memory_.get(),
+             like.dtype,
+             {like.layout.shape, c_strides(like.layout.shape, like.dtype.itemsize())}} {}
+  const HostRef& ref() const { return ref_; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  HostRef ref_;
+};
+
+void copy_on_host(const HostRef& to, const HostRef& from) {
+  memory::copy_strided(to.data, to.layout, from.data, from.layout.strides, to.dtype.itemsize(),
+                       default_stream(Device::cpu()));
+}
+
 }  // namespace
 
 Strides detail::byte_strides(const Shape& shape, Strides in_elements, std::size_t itemsize) {
@@ -154,6 +182,11 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   const std::size_t itemsize = to.dtype.itemsize();
   require_no_aliases(to.layout, itemsize);
   require_address(from);
+  if (is_own_memory(from, to)) {
+    const HostTemporary copy(from);
+    copy_on_host(copy.ref(), from);
+    return upload(to, copy.ref(), stream, blocking, convert);
+  }
   to.buffer->used_on(stream);
   if (blocking && !convert && copy_at_once(host_to_device, to, from, stream)) return;
   if (stream.device().is_cpu()) return memory::upload_on_cpu(to, from, stream, blocking, convert);
@@ -167,6 +200,11 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   if (element_count(to.layout.shape) == 0) return;
   require_no_aliases(to.layout, to.dtype.itemsize());
   require_address(to);
+  if (is_own_memory(to, from)) {
+    const HostTemporary copy(to);
+    download(copy.ref(), from, stream, true, convert);
+    return copy_on_host(to, copy.ref());
+  }
   from.buffer->used_on(stream);
   if (to.dtype == TypeId::bool_ && !convert) {
     return download_bools(to, from, stream, blocking);
@@ -214,7 +252,7 @@ void copy_across(const DeviceRef& to, const DeviceRef& from, const Stream& strea
 
 /// Whether writing `to` could change an element of `from` that is still to be read.
 bool conflicts(const DeviceRef& to, const DeviceRef& from) {
-  return to.buffer == from.buffer &&
+  return to.buffer->shares_memory(*from.buffer) &&
          overlap(to.data, to.layout, to.dtype.itemsize(), from.data, from.layout,
                  from.dtype.itemsize()) != Overlap::disjoint;
 }

@@ -88,10 +88,10 @@ void managed() {
 }
 
 void adopt() {
-  const qy::DeviceGuard on_cpu(qy::Device::cpu());
   // example-begin adopt
   auto owner = std::make_shared<std::array<float, 6>>();
-  auto buffer = qy::Buffer::adopt(owner->data(), sizeof *owner, qy::default_stream(), owner);
+  auto home = qy::default_stream(qy::Device::cpu());
+  auto buffer = qy::Buffer::adopt(owner->data(), sizeof *owner, home, owner);
   qy::DeviceNDArray<float> a({{2, 3}, {12, 4}}, buffer->data(), buffer);  // byte strides
   a(qy::all) = 1.f;
   // example-end

@@ -19,6 +19,16 @@ struct Pair {
   Seen<int> to, from;
 };
 
+/// The same elements in a buffer that has adopted their bytes and knows of no other.
+Seen<int> adopted(const Seen<int>& seen) {
+  const DeviceNDArray<int>& a = seen.array;
+  const ByteBounds bounds = byte_bounds(a.layout(), sizeof(int));
+  std::byte* const first = a.device_pointer() + bounds.lowest;
+  const auto bytes = static_cast<std::size_t>(bounds.past - bounds.lowest);
+  const auto buffer = Buffer::adopt(first, bytes, a.stream(), a.buffer());
+  return {DeviceNDArray<int>(a.layout(), a.device_pointer(), buffer), seen.model};
+}
+
 Pair random_pair(Random& random) {
   const auto rank = static_cast<std::size_t>(random.between(1, 3));
   const std::int64_t most[] = {0, 40, 9, 6};
@@ -35,6 +45,8 @@ Pair random_pair(Random& random) {
     const bool stretch = random.between(0, 7) == 0;  // broadcasts
     pair.from = random.cut(pair.from, d, random.exactly(stretch ? 1 : count, m));
   }
+  if (random.coin()) pair.to = adopted(pair.to);
+  if (random.coin()) pair.from = adopted(pair.from);
   return pair;
 }
 
@@ -96,6 +108,16 @@ TEST_F(Overlap, InPlaceOperatorsOnRandomViewsAreAsIfThroughATemporary) {
   check(
       13, 10000, [](const auto& to, const auto& from) { to += from; },
       [](int x, int y) { return x + y; });
+}
+
+TEST_F(Overlap, CopiesByMemberAreAsIfThroughATemporary) {
+  check(
+      15, 5000,
+      [](const auto& to, const auto& from) {
+        if (to.shape() == from.shape()) return to.copy_to_device(from);
+        to(ellipsis) = from;
+      },
+      [](int, int y) { return y; });
 }
 
 TEST_F(Overlap, RandomOverlapsOfBytesOfADifferentType) {

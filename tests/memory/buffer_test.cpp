@@ -139,6 +139,31 @@ TEST(Buffer, AdoptedMemoryIsKeptByItsOwnerAndNotFreed) {
   EXPECT_THROW(Buffer::adopt(nullptr, 0, default_stream(cpu), nullptr), LogicError);
 }
 
+TEST(Buffer, WhatTheDeviceCannotUseIsNotAdopted) {
+  const Stream home = default_stream();
+  const auto owner = std::make_shared<std::vector<float>>(1000);
+  const auto adopt = [&](void* memory, std::size_t bytes, MemorySpace space) {
+    return Buffer::adopt(memory, bytes, home, owner, space);
+  };
+  for (const auto space : {MemorySpace::device, MemorySpace::mapped, MemorySpace::managed}) {
+    EXPECT_THROW(adopt(nullptr, 4, space), LogicError);
+    if (home.device().is_cpu()) continue;
+    try {
+      adopt(owner->data(), 4000, space);
+      ADD_FAILURE();
+    } catch (const LogicError& e) {
+      EXPECT_NE(std::string(e.what()).find("pageable"), std::string::npos) << e.what();
+    }
+  }
+  EXPECT_EQ(adopt(owner->data(), 4000, MemorySpace::host)->bytes(), 4000u) << "for copies";
+  const auto known = Buffer::allocate(4096, home, device_resource());
+  const auto again = Buffer::adopt(known->data(), 4096, home, known);
+  EXPECT_EQ(again->data(), known->data());
+  if (!home.device().is_cpu()) {
+    EXPECT_THROW(Buffer::adopt(known->data(), 5 << 20, home, known), LogicError) << "too large";
+  }
+}
+
 TEST(Buffer, MemoryFreedWhileAnotherStreamUsesItIsReusedOnlyAfterwards) {
   const Stream home = stream(), other = stream();
   std::vector<int> got(1000);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/failing.hpp>
+#include <quarry/memory/limit.hpp>
+#include <quarry/memory/red_zone.hpp>
+#include <quarry/memory/statistics.hpp>
+#include <quarry/memory/tracking.hpp>
 #include <quarry/quarry.hpp>
 
 #include <gtest/gtest.h>
@@ -191,6 +196,32 @@ TEST(ResourceDeathTest, TheEnvironmentChooses) {
   EXPECT_DEATH(name_with("driver_pool"), "it is driver_pool");
   EXPECT_DEATH(name_with("pool"), "it is pool\\(device\\)");
   EXPECT_DEATH(name_with("heap"), "\"heap\"; the choices are pool, driver_pool, device");
+}
+
+/// What was moved from is a handle still, as a copy is.
+template <class R>
+void expect_usable_after_move(R resource) {
+  const R taken = std::move(resource);
+  for (const R* one : {&taken, static_cast<const R*>(&resource)}) {  // NOLINT: the subject
+    const auto buffer = Buffer::allocate(1000, default_stream(), Resource(*one));
+    EXPECT_NE(buffer->data(), nullptr);
+    EXPECT_FALSE(Resource(*one).name().empty());
+  }
+  R again = taken;
+  again = std::move(resource);  // NOLINT
+  EXPECT_NE(Buffer::allocate(1000, default_stream(), Resource(resource))->data(), nullptr);
+}
+
+TEST(Resource, WhatWasMovedFromIsAHandleStill) {
+  const Resource below = device_resource();
+  expect_usable_after_move(below);
+  expect_usable_after_move(Pool(below));
+  expect_usable_after_move(Statistics(below));
+  expect_usable_after_move(Limit(below, 1 << 20));
+  expect_usable_after_move(Tracking(below));
+  expect_usable_after_move(Failing(below));
+  expect_usable_after_move(RedZone(below));
+  expect_usable_after_move(DeviceMemoryPool(below));
 }
 
 }  // namespace

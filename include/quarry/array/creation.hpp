@@ -106,13 +106,9 @@ DeviceNDArray<T> to_device(const DeviceNDArray<T>& array) {
 }
 /// The array on `device`: itself if it is there, else a copy.
 template <class T>
-DeviceNDArray<std::remove_const_t<T>> to_device(const DeviceNDArray<T>& array,
-                                                const Device& device) {
-  using V = std::remove_const_t<T>;
-  DeviceNDArray<V> result =
-      DeviceNDArray<V>(array.layout(), array.device_pointer(), array.buffer());
-  if (array.device() == device) return result;
-  result = DeviceNDArray<V>(array.shape(), {.device = device});
+DeviceNDArray<T> to_device(const DeviceNDArray<T>& array, const Device& device) {
+  if (array.device() == device) return array;
+  DeviceNDArray<std::remove_const_t<T>> result(array.shape(), {.device = device});
   result.copy_to_device(array);
   return result;
 }

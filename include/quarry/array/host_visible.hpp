@@ -5,6 +5,7 @@
 #include <quarry/memory/managed.hpp>
 
 #include <span>
+#include <utility>
 
 namespace quarry {
 
@@ -32,13 +33,19 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   /// An array whose element 0 the host sees at `host`.
   HostVisibleNDArray(const Base& array, std::byte* host) : Base(array), host_(host) {}
   HostVisibleNDArray(const HostVisibleNDArray&) = default;
-  HostVisibleNDArray(HostVisibleNDArray&&) noexcept = default;
+  HostVisibleNDArray(HostVisibleNDArray&& other) noexcept
+      : Base(std::move(other)), host_(std::exchange(other.host_, nullptr)) {}
   /// A read-only view of the same memory.
   HostVisibleNDArray(const HostVisibleNDArray<value_type, where>& other) requires(Base::read_only)
       : Base(other), host_(reinterpret_cast<std::byte*>(other.host_pointer())) {}
 
   HostVisibleNDArray& operator=(const HostVisibleNDArray&) & = default;
-  HostVisibleNDArray& operator=(HostVisibleNDArray&&) & noexcept = default;
+  HostVisibleNDArray& operator=(HostVisibleNDArray&& other) & noexcept {
+    std::byte* const host = std::exchange(other.host_, nullptr);
+    static_cast<Base&>(*this) = std::move(other);
+    host_ = host;
+    return *this;
+  }
   // Assigning elements to themselves is fine. NOLINTNEXTLINE(bugprone-unhandled-self-assignment)
   void operator=(const HostVisibleNDArray& other) && { this->assign(other); }
   // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
@@ -105,7 +112,7 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     attach(how, detail::stream_for(*this));
   }
   void attach(Attach how, const Stream& stream) const requires(where == MemorySpace::managed) {
-    detail::attach_managed(*this->buffer_, how, detail::stream_for(*this, &stream));
+    detail::attach_managed(*this->buffer(), how, detail::stream_for(*this, &stream));
   }
   /// Moves the pages of the elements to a device, or with Device::cpu() to the host, in the order
   /// of the stream.
@@ -114,12 +121,12 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   }
   void prefetch(const Device& to, const Stream& stream) const
       requires(where == MemorySpace::managed) {
-    detail::prefetch_managed(*this->buffer_, detail::bytes_of(*this), to,
+    detail::prefetch_managed(*this->buffer(), detail::bytes_of(*this), to,
                              detail::stream_for(*this, &stream));
   }
   /// How the pages of the elements will be used, by a device or with Device::cpu() by the host.
   void advise(Advice advice, const Device& about) const requires(where == MemorySpace::managed) {
-    detail::advise_managed(*this->buffer_, detail::bytes_of(*this), advice, about);
+    detail::advise_managed(*this->buffer(), detail::bytes_of(*this), advice, about);
   }
   void advise(Advice advice) const requires(where == MemorySpace::managed) {
     advise(advice, this->device());

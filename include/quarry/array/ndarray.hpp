@@ -64,21 +64,29 @@ class DeviceNDArray : public DeviceNDArrayBase {
   DeviceNDArray(const Shape& shape, const Stream& stream)
       : DeviceNDArrayBase(dtype_of<value_type>, shape, stream, Order::c) {}
   /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of
-  /// it, ShapeError for a layout that has no meaning.
+  /// it, ShapeError for a layout that has no meaning, LogicError without a buffer.
   DeviceNDArray(Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
       : DeviceNDArrayBase(dtype_of<value_type>, std::move(layout), data, std::move(buffer)) {
+    read_only_ = read_only;
     detail::require_inside(*this);
   }
   DeviceNDArray(const DeviceNDArray&) = default;
   DeviceNDArray(DeviceNDArray&&) noexcept = default;
   /// A read-only view of the same memory.
   DeviceNDArray(const DeviceNDArray<value_type>& other) requires read_only
-      : DeviceNDArrayBase(other) {}
-  /// The same memory. Throws DTypeError if `base` does not hold T.
+      : DeviceNDArrayBase(other) {
+    read_only_ = true;
+  }
+  /// An array that can be written is not made of one that cannot; copy() makes one.
+  DeviceNDArray(const DeviceNDArray<const value_type>&) requires(!read_only) = delete;
+  /// The same memory. Throws DTypeError if `base` does not hold T, LogicError if it is read-only
+  /// and T is not const.
   explicit DeviceNDArray(const DeviceNDArrayBase& base) : DeviceNDArrayBase(base) {
     if (!(base.dtype() == dtype_of<value_type>)) {
       detail::throw_wrong_dtype(dtype_of<value_type>, base.dtype());
     }
+    if (!read_only && base.is_read_only()) detail::throw_read_only(base);
+    read_only_ = read_only;
   }
   /// Evaluates in one kernel.
   template <Expression E>
@@ -155,7 +163,7 @@ class DeviceNDArray : public DeviceNDArrayBase {
   /// An array of its own with the same elements, in C order.
   DeviceNDArray<value_type> copy() const {
     DeviceNDArray<value_type> result(shape(), {.stream = detail::stream_for(*this)});
-    result.assign(DeviceNDArray<value_type>(layout_, data_, buffer_));
+    result.assign(DeviceNDArray<value_type>(layout_, data_, buffer()));
     return result;
   }
   /// The elements converted as NumPy's astype does; always an array of its own.
@@ -178,7 +186,7 @@ class DeviceNDArray : public DeviceNDArrayBase {
   /// As ravel, but always an array of its own.
   DeviceNDArray<value_type> flatten(Order order = Order::c) const {
     const auto flat = ravel(order);
-    if (flat.buffer() == buffer_) return flat.copy();
+    if (flat.buffer() == buffer()) return flat.copy();
     return DeviceNDArray<value_type>(flat.layout(), flat.device_pointer(), flat.buffer());
   }
   DeviceNDArray transpose() const { return view({quarry::transpose(layout_), 0}); }
@@ -191,7 +199,7 @@ class DeviceNDArray : public DeviceNDArrayBase {
   }
   /// A read-only view that repeats the elements; see NumPy's broadcast_to.
   DeviceNDArray<const value_type> broadcast_to(const Shape& to) const {
-    return DeviceNDArray<const value_type>(quarry::broadcast_to(layout_, to), data_, buffer_);
+    return view({quarry::broadcast_to(layout_, to), 0});
   }
   /// Views of `section` elements of a 1-d array; the last may be smaller.
   std::vector<DeviceNDArray> split(std::int64_t section) const {
@@ -202,10 +210,11 @@ class DeviceNDArray : public DeviceNDArrayBase {
     return parts;
   }
 
-  /// The same memory, bound to another stream of its device.
+  /// The same memory, bound to another stream of its device. Throws LogicError for a stream of
+  /// another device.
   DeviceNDArray bind(const Stream& stream) const {
     DeviceNDArray result = *this;
-    result.bound_ = std::make_shared<const Stream>(stream);
+    result.bound_ = std::make_shared<const Stream>(detail::stream_for(*this, &stream));
     return result;
   }
 
@@ -253,8 +262,9 @@ class DeviceNDArray : public DeviceNDArrayBase {
   }
 
  private:
+  /// Every view is made here: it is bound to the stream that the array is bound to.
   DeviceNDArray view(const View& v) const {
-    DeviceNDArray result(v.layout, data_ + v.offset, buffer_);
+    DeviceNDArray result(v.layout, data_ + v.offset, buffer());
     result.bound_ = bound_;
     return result;
   }
@@ -264,7 +274,7 @@ class DeviceNDArray : public DeviceNDArrayBase {
                                      {.stream = detail::stream_for(*this), .order = read});
     const Layout as_before{shape(), dense_strides(shape(), dtype_.itemsize(), read)};
     DeviceNDArray<value_type>(as_before, result.device_pointer(), result.buffer())
-        .assign(DeviceNDArray<value_type>(layout_, data_, buffer_));
+        .assign(DeviceNDArray<value_type>(layout_, data_, buffer()));
     return result;
   }
   /// One-dimensional host memory (a span, a vector) stands for an array of any shape in C order.

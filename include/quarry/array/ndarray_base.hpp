@@ -21,7 +21,8 @@ struct ArrayOptions {
   std::optional<Order> order = std::nullopt;
 };
 
-/// What every array has whatever its element type. A handle: copying it shares the memory.
+/// What every array has whatever its element type. A handle: copying it shares the memory. One that
+/// was moved from has shape (0,); what needs its memory, device or stream throws LogicError.
 class DeviceNDArrayBase {
  public:
   const Shape& shape() const { return layout_.shape; }
@@ -37,19 +38,53 @@ class DeviceNDArrayBase {
   /// The extent of axis 0. Throws IndexError for a 0-d array.
   std::int64_t len() const;
   bool empty() const { return size() == 0; }
-  Device device() const { return buffer_->device(); }
+  /// Whether its elements may only be read, as through DeviceNDArray<const T>.
+  bool is_read_only() const { return read_only_; }
+  Device device() const { return buffer()->device(); }
   /// The stream the array is bound to: operations that are given none go there.
-  const Stream& stream() const { return bound_ ? *bound_ : buffer_->stream(); }
+  const Stream& stream() const { return bound_ ? *bound_ : buffer()->stream(); }
   bool is_c_contiguous() const { return quarry::is_c_contiguous(layout_, dtype_.itemsize()); }
   bool is_f_contiguous() const { return quarry::is_f_contiguous(layout_, dtype_.itemsize()); }
   /// Address of element 0 on the device.
   std::byte* device_pointer() const { return data_; }
-  const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
-  DeviceRef ref() const { return {data_, dtype_, layout_, buffer_.get()}; }
+  const std::shared_ptr<Buffer>& buffer() const {
+    if (!buffer_) [[unlikely]]
+      throw_moved_from();
+    return buffer_;
+  }
+  DeviceRef ref() const { return {data_, dtype_, layout_, buffer().get()}; }
 
  protected:
+  DeviceNDArrayBase(const DeviceNDArrayBase&) = default;
+  DeviceNDArrayBase& operator=(const DeviceNDArrayBase&) = default;
+  DeviceNDArrayBase(DeviceNDArrayBase&& other) noexcept
+      : layout_(std::move(other.layout_)),
+        data_(other.data_),
+        dtype_(other.dtype_),
+        read_only_(other.read_only_),
+        buffer_(std::move(other.buffer_)),
+        bound_(std::move(other.bound_)) {
+    other.make_empty();
+  }
+  DeviceNDArrayBase& operator=(DeviceNDArrayBase&& other) noexcept {
+    if (this == &other) return *this;
+    layout_ = std::move(other.layout_);
+    data_ = other.data_;
+    dtype_ = other.dtype_;
+    read_only_ = other.read_only_;
+    buffer_ = std::move(other.buffer_);
+    bound_ = std::move(other.bound_);
+    other.make_empty();
+    return *this;
+  }
+  ~DeviceNDArrayBase() = default;
+
+  /// Throws LogicError without a buffer.
   DeviceNDArrayBase(DType dtype, Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
-      : layout_(std::move(layout)), data_(data), dtype_(dtype), buffer_(std::move(buffer)) {}
+      : layout_(std::move(layout)), data_(data), dtype_(dtype), buffer_(std::move(buffer)) {
+    if (!buffer_) [[unlikely]]
+      throw_no_buffer();
+  }
   /// Uninitialised memory.
   DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);
   DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream, Order order);
@@ -57,8 +92,18 @@ class DeviceNDArrayBase {
   Layout layout_;
   std::byte* data_;
   DType dtype_;
+  bool read_only_ = false;
   std::shared_ptr<Buffer> buffer_;
   std::shared_ptr<const Stream> bound_;
+
+ private:
+  void make_empty() noexcept {
+    layout_.shape = Shape{0};
+    layout_.strides = Strides{dtype_.itemsize()};
+    data_ = nullptr;
+  }
+  [[noreturn]] static void throw_moved_from();
+  [[noreturn]] static void throw_no_buffer();
 };
 
 namespace detail {
@@ -81,6 +126,7 @@ ReshapedLayout plan_ravel(const DeviceNDArrayBase& array, Order order);
 void print(std::ostream& out, const DeviceNDArrayBase& array);
 [[noreturn]] void throw_not_scalar(const Shape& shape);
 [[noreturn]] void throw_wrong_dtype(DType want, DType have);
+[[noreturn]] void throw_read_only(const DeviceNDArrayBase& array);
 std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section);
 void require_inside(const DeviceNDArrayBase& array);
 

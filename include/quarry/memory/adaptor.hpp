@@ -11,7 +11,8 @@ namespace quarry::detail {
 
 /// What the adaptors share: a resource under them, whose kind of memory, device and cache are
 /// theirs too. `Self` has allocate, and deallocate with the streams that have used the memory.
-/// Copies of an adaptor are handles of the same one, and may be used from any thread.
+/// Copies of an adaptor are handles of the same one, and may be used from any thread; so is what
+/// was moved from: without a move here there is none in `Self`.
 template <class Self>
 class Adaptor {
  public:
@@ -30,7 +31,9 @@ class Adaptor {
   explicit Adaptor(Resource upstream) : upstream_(std::move(upstream)) {}
   ~Adaptor() = default;
   Adaptor(const Adaptor&) = default;
+  Adaptor(Adaptor&&) = delete;
   Adaptor& operator=(const Adaptor&) = default;
+  Adaptor& operator=(Adaptor&&) = delete;
 
  private:
   Resource upstream_;

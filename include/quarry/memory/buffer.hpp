@@ -3,6 +3,7 @@
 #include <quarry/memory/resource.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,7 +21,9 @@ class Buffer {
   static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home);
   static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home,
                                           const Resource& resource);
-  /// Memory of somebody else, kept alive by `owner`.
+  /// Memory of somebody else, kept alive by `owner`. Throws LogicError for a null address, and on a
+  /// GPU for what the driver does not know as memory that the device can use, if `space` says that
+  /// it is.
   static std::shared_ptr<Buffer> adopt(void* memory, std::size_t bytes, const Stream& home,
                                        std::shared_ptr<void> owner,
                                        MemorySpace space = MemorySpace::device);
@@ -39,6 +42,13 @@ class Buffer {
   MemorySpace space() const { return space_; }
   /// Where the host sees it, nullptr for device memory of a GPU.
   std::byte* host_data() const;
+  /// Whether a byte of it, on the same device, is in the other one too: buffers may have been made
+  /// of the same memory.
+  bool shares_memory(const Buffer& other) const {
+    const auto begin = [](const Buffer& b) { return reinterpret_cast<std::uintptr_t>(b.data_); };
+    return this == &other ||
+           (begin(*this) < begin(other) + other.bytes_ && begin(other) < begin(*this) + bytes_);
+  }
 
   /// To be called before work on the buffer is queued in `stream`.
   void used_on(const Stream& stream) {

@@ -17,6 +17,9 @@ namespace quarry {
 /// MemoryResource: ResourceGuard guard(pool) makes arrays come from it.
 class MemoryPool {
  public:
+  MemoryPool(const MemoryPool&) = default;  ///< a handle of the same pool, as what was moved from
+  MemoryPool& operator=(const MemoryPool&) = default;
+
   /// The class of a request: 16 * floor(log2(bytes)) plus the four bits after the first; 0 for 0.
   static int bin_number(std::size_t bytes);
   /// The most bytes that are of class `bin`: the size of its blocks. Throws LogicError for no

@@ -28,10 +28,13 @@ struct PoolOptions {
 /// A sub-allocator on any resource. An allocation that finds memory of its own stream takes that
 /// stream's lock and calls nobody. Memory of another stream is taken when that stream is idle,
 /// before fresh memory is asked for; from a busy one only when there is no fresh memory, behind its
-/// work. A copy is a handle of the same pool. Memory that is handed out keeps the pool alive.
+/// work. A copy is a handle of the same pool, and so is what was moved from. Memory that is handed
+/// out keeps the pool alive.
 class Pool {
  public:
   explicit Pool(Resource upstream, const PoolOptions& options = {});
+  Pool(const Pool&) = default;
+  Pool& operator=(const Pool&) = default;
   /// The pool that arrays on `device` come from when nobody says otherwise; lives as long as the
   /// process.
   static Pool of(const Device& device);

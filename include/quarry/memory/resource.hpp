@@ -41,7 +41,8 @@ concept ResourceOperations = requires(R& r, const R& c, const Stream& stream, vo
 template <class R>
 concept MemoryResource = std::copy_constructible<R> && detail::ResourceOperations<R>;
 
-/// Any memory resource, as a value: copies are handles of the same one. What a resource may have
+/// Any memory resource, as a value: copies are handles of the same one, and so is what was moved
+/// from. What a resource may have
 /// besides (name(), trim(), and deallocate with the streams that used the memory) is found when the
 /// value is made.
 class Resource {
@@ -76,6 +77,8 @@ class Resource {
   }
   /// For resources of the library.
   explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {}
+  Resource(const Resource&) = default;
+  Resource& operator=(const Resource&) = default;
 
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = default_alignment) const {

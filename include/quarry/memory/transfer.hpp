@@ -99,7 +99,8 @@ struct DeviceRef {
 /// host memory at no address. With `blocking` they return when the copy is done. Without it they
 /// never wait for `stream`: pageable host memory of an upload may be reused on return, page-locked
 /// memory when the stream is there; the host memory of a download must live until then, but for
-/// arrays of this library, which may be dropped.
+/// arrays of this library, which may be dropped. Host memory that holds elements of the array
+/// itself is copied as if through a temporary, a download then waits.
 void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
             const kernels::program* convert = nullptr);
 void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking,
