@@ -273,7 +273,8 @@ TEST(Creation, ReversedHostArraysKeepTheOrderOfTheirAxes) {
 TEST(Creation, AGivenStreamComesBeforeThatOfTheScope) {
   const Stream given = stream({.non_blocking = true}), scope = stream({.non_blocking = true});
   std::optional<test::Gate> gate;
-  if (test::kind() != test::Kind::fake) gate.emplace(scope);  // that one holds nothing by itself
+  // The fake driver holds nothing by itself; a GPU loads kernels when its streams are idle.
+  if (test::kind() == test::Kind::cpu) gate.emplace(scope);
   const StreamGuard guard(scope);
   const std::vector<int> host{3, 4, 5};
   const auto seen = [&](const DeviceNDArray<int>& array) {

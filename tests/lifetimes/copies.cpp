@@ -209,7 +209,9 @@ std::vector<EntryPoint> host_entries() {
           {"DownloadedTransposed", downloaded_transposed},
           {"DownloadedAndConverted", downloaded_and_converted},
           {"DownloadedPageLocked", downloaded_page_locked},
-          {"DownloadedByTwoStreams", downloaded_by_two_streams},
+          {.name = "DownloadedByTwoStreams",
+           .queue = downloaded_by_two_streams,
+           .blocks = Blocks::on_a_gpu},
           {"DownloadedIntoDropped", downloaded_into_dropped}};
 }
 

@@ -31,7 +31,7 @@ class Lifetimes : public testing::TestWithParam<EntryPoint> {
   static unsigned seeds() { return is_fake() ? 24 : 1; }
   static bool can_hold(const EntryPoint& entry) {
     const bool blocks = entry.blocks == Blocks::everywhere ||
-                        (entry.blocks == Blocks::on_the_cpu && Device().is_cpu());
+                        entry.blocks == (Device().is_cpu() ? Blocks::on_the_cpu : Blocks::on_a_gpu);
     return !is_fake() && !blocks;
   }
   static void behave(unsigned seed) {

@@ -104,7 +104,8 @@ class Scene {
   std::vector<Pinned> pinned_refills_;
 };
 
-enum class Blocks { nowhere, on_the_cpu, everywhere };
+/// On a GPU the functions that streams call wait for each other: the gate holds them all.
+enum class Blocks { nowhere, on_the_cpu, on_a_gpu, everywhere };
 
 /// One entry point.
 struct EntryPoint {

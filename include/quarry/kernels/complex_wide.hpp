@@ -193,7 +193,7 @@ QUARRY_HD arc<T> outer_arc(T x, T y) {
   }
   if (y < T(0x1p-500)) return {quarter - sqrt(y), sqrt(y), sqrt(y)};  // x is 1
   if (x <= 1) {
-    const T a = hypot(T(1), y);
+    const T a = y > T(0x1p53) ? y : hypot(T(1), y);  // which may overflow near the maximum
     const T growth = y > T(0x1p500) ? log_two + log(y) : T(0.5) * log1p(2 * y * (y + a));
     return {x / a, quarter - x / a, growth};
   }
