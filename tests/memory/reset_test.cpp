@@ -156,6 +156,8 @@ TEST_F(AfterReset, QueuedDownloads) {
 
 TEST_F(AfterReset, ArraysFreedWhileAnotherStreamUsedThem) {
   const Stream s = stream({.non_blocking = true}), t = stream({.non_blocking = true});
+  eval(full<float>({1000}, 2) + 1);  // loads the kernels, which a gate would hold
+  synchronize();
   test::Gate gate(t);
   {
     const auto a = full<float>({1000}, 2).bind(s);
