@@ -5,6 +5,8 @@
 
 #include <quarry/base/error.hpp>
 
+#include "base/forked.hpp"
+
 /// What is made and destroyed on a device passes here, whichever the backend, and is counted.
 namespace quarry::backend {
 
@@ -39,6 +41,7 @@ void* Device::allocate(std::size_t bytes) {
 
 /// Of device memory and of managed memory.
 void Device::free(void* memory, std::size_t bytes) noexcept {
+  if (is_forked()) return;
   ledger_.remove(Owned::device_memory, memory);
   ledger_.remove(Owned::managed_memory, memory);
   do_free(memory, bytes);
@@ -58,6 +61,7 @@ void* Device::allocate_pooled(std::size_t bytes, Stream stream) {
 }
 
 void Device::free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept {
+  if (is_forked()) return;
   ledger_.remove(Owned::pooled_memory, memory);
   do_free_pooled(memory, bytes, stream);
 }
@@ -68,6 +72,7 @@ void* Device::allocate_host(std::size_t bytes, const HostMemoryFlags& flags) {
 }
 
 void Device::free_host(void* memory) noexcept {
+  if (is_forked()) return;
   ledger_.remove(Owned::host_memory, memory);
   do_free_host(memory);
 }
@@ -93,6 +98,7 @@ void* Device::create_array(const ArrayDescriptor& descriptor) {
 }
 
 void Device::destroy_array(void* array) noexcept {
+  if (is_forked()) return;
   ledger_.remove(Owned::array, array);
   do_destroy_array(array);
 }
@@ -118,6 +124,7 @@ Stream Device::create_stream(const StreamOptions& options) {
 }
 
 void Device::destroy_stream(Stream stream) noexcept {
+  if (is_forked()) return;
   ledger_.remove(Owned::stream, stream);
   do_destroy_stream(stream);
 }
@@ -128,6 +135,7 @@ Event Device::create_event(const EventOptions& options) {
 }
 
 void Device::destroy_event(Event event) noexcept {
+  if (is_forked()) return;
   ledger_.remove(Owned::event, event);
   do_destroy_event(event);
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <span>
@@ -44,6 +45,7 @@ struct StreamOptions {
 
 struct EventOptions {
   bool timing = true, blocking = false, interprocess = false;
+  bool order_only = false;  ///< for the order of memory's uses: takes no errors from queue to queue
 };
 
 enum class Direction { host_to_device, device_to_host, device_to_device };
@@ -145,6 +147,8 @@ struct ReduceCall {
 };
 
 using HostFunction = void (*)(void* state);
+/// What is called instead where the work before it has failed.
+using HostFailure = void (*)(void* state, const std::exception_ptr& error);
 
 class Device {
  public:
@@ -156,6 +160,8 @@ class Device {
   virtual MemoryInfo memory_info() = 0;
   virtual bool can_access_peer(const Device& other) const = 0;
   virtual void synchronize() = 0;
+  /// Waits as synchronize() does; errors of the work are left to those who synchronise.
+  virtual void drain() noexcept = 0;
   /// Destroys all that the process holds on this device. Throws LogicError, with what there is,
   /// unless the ledger is empty.
   void reset();
@@ -231,9 +237,11 @@ class Device {
   virtual Stream per_thread_stream() const = 0;
   virtual void synchronize(Stream stream) = 0;
   virtual bool is_done(Stream stream) = 0;
-  /// Runs `f(state)` on a thread of the backend after all work queued so far. `f` must not throw
-  /// nor call the device.
-  virtual void host_call(Stream stream, HostFunction f, void* state) = 0;
+  /// Runs `f(state)` on a thread of the backend after all work queued so far; where that has failed
+  /// `instead(state, error)`, if there is one. Neither may throw; what uses the device in `f`
+  /// throws LogicError.
+  virtual void host_call(Stream stream, HostFunction f, void* state,
+                         HostFailure instead = nullptr) = 0;
 
   Event create_event(const EventOptions& options);
   void destroy_event(Event event) noexcept;

@@ -33,12 +33,12 @@ std::string text_of(const std::string& where, const MemoryReport& r) {
 MemoryError::MemoryError(const std::string& where, const MemoryReport& report)
     : Error(text_of(where, report)), report_(report) {}
 
-CompileError::CompileError(const std::string& message, std::string stdout_text,
-                           std::string stderr_text, std::string command_line)
-    : Error(stderr_text.empty() ? message : message + "\n" + stderr_text),
+CompileError::CompileError(const std::string& message, std::string source, std::string log,
+                           std::string options)
+    : Error(log.empty() ? message : message + "\n" + log),
       message_(message),
-      stdout_(std::move(stdout_text)),
-      stderr_(std::move(stderr_text)),
-      command_line_(std::move(command_line)) {}
+      source_(std::move(source)),
+      log_(std::move(log)),
+      options_(std::move(options)) {}
 
 }  // namespace quarry

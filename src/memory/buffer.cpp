@@ -7,6 +7,7 @@
 #include <functional>
 #include <new>
 
+#include "base/forked.hpp"
 #include "memory/current_resource.hpp"
 #include "memory/granted.hpp"
 #include "memory/raw_address.hpp"
@@ -55,6 +56,7 @@ std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home) 
 
 std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home,
                                          const Resource& resource) {
+  require_not_forked();
   require<LogicError>(&resource.device().backend() == home.state().device, [&] {
     return fmt::format("the resource {} of {} cannot serve a stream of {}", resource.name(),
                        to_string(resource.device()), to_string(home.device()));
@@ -79,7 +81,7 @@ std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Str
 }
 
 Buffer::~Buffer() {
-  if (!resource_) return;
+  if (!resource_ || is_forked()) return;
   owner_.reset();  // from here on the memory may be handed out again
   if (others_.empty()) [[likely]] {
     resource_->deallocate(home_, data_, bytes_);
@@ -130,7 +132,7 @@ std::vector<Stream> Buffer::last_streams() noexcept {
   try {
     return other_streams();
   } catch (const std::bad_alloc&) {
-    for (const User& user : others_) memory::synchronize_quietly(*user->device);
+    for (const User& user : others_) user->device->drain();
     return {};
   }
 }

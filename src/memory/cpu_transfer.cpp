@@ -52,7 +52,7 @@ void upload_later(const DeviceRef& to, const HostRef& from, const Stream& stream
   try {
     stream.add_callback([memory](const Stream&) { memory->reset(); });
   } catch (...) {
-    synchronize(stream);  // what has been queued still reads the copy
+    wait_quietly(stream);  // what has been queued still reads the copy
     throw;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/forked.hpp"
 #include "memory/array_state.hpp"
 #include "memory/raw_address.hpp"
 #include "memory/relief.hpp"
@@ -73,6 +74,7 @@ detail::ArrayState::ArrayState(const ArrayDescriptor& what, const Device& device
              MemorySpace::device) {}
 
 detail::ArrayState::~ArrayState() {
+  if (is_forked()) return;
   memory::wait_quietly(buffer.stream(), buffer.other_streams());
   buffer.device().backend().destroy_array(buffer.data());
 }

@@ -62,13 +62,13 @@ backend::Event Marks::make() {
       return event;
     }
   }
-  return device_.create_event({.timing = false});
+  return device_.create_event({.timing = false, .order_only = true});
 }
 
 void Mark::wait() const noexcept {
+  if (!event) return device->drain();
   try {
-    if (event) return device->wait(event);
-    device->synchronize();
+    device->wait(event);
   } catch (const std::exception&) {  // a device that is lost does no work any more
   }
 }
@@ -97,7 +97,9 @@ void wait_behind(const detail::StreamState& stream, const std::vector<Mark>& mar
 
 Mark Marks::record(const detail::StreamState& stream, backend::Stream native) {
   backend::Device& device = *stream.device;
-  const Mark mark{&device, &device == &device_ ? make() : device.create_event({.timing = false})};
+  const Mark mark{&device, &device == &device_
+                               ? make()
+                               : device.create_event({.timing = false, .order_only = true})};
   try {
     device.record(mark.event, native);
   } catch (...) {

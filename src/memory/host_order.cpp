@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/forked.hpp"
 #include "memory/relief.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
@@ -13,28 +14,33 @@ namespace {
 /// Work in the default stream of the CPU is done when the call that queued it returns.
 bool runs_at_once(const Stream& stream) { return stream.is_default() && stream.device().is_cpu(); }
 
+using Events = std::vector<std::shared_ptr<ScopedEvent>>;
+
 /// What `stream` has not done yet, as an event in `events`.
-void add_unfinished(std::vector<Event>& events, const Stream& stream) {
+void add_unfinished(Events& events, const Stream& stream) {
   if (runs_at_once(stream)) return;
-  if (!stream.state().is_of_this_thread()) return memory::wait_for(stream);
-  if (stream.is_done()) return;
-  Event event({.timing = false, .device = stream.device()});
-  event.record(stream);
+  const detail::StreamState& state = stream.state();
+  if (!state.is_of_this_thread()) return memory::wait_for(stream);
+  if (state.device->is_done(state.native)) return;
+  auto event = std::make_shared<ScopedEvent>(*state.device);
+  event->record(stream);
   events.push_back(std::move(event));
 }
 
-bool has_happened(const Event& event) noexcept {
+bool has_happened(const std::shared_ptr<ScopedEvent>& event) noexcept {
   try {
-    return event.query();
+    return event->query();
   } catch (...) {
     return true;
   }
 }
 
-void wait_for(const Event& event) noexcept {
-  try {
-    event.synchronize();
-  } catch (...) {
+void wait_for(const Events& events) noexcept {
+  for (const auto& event : events) {
+    try {
+      event->wait();
+    } catch (...) {
+    }
   }
 }
 
@@ -59,8 +65,9 @@ Resource HostOrder::make(Resource upstream, const Device& device) {
 }
 
 HostOrder::~HostOrder() {
+  if (is_forked()) return;
   for (const Pending& block : pending_) {
-    for (const Event& event : block.unfinished) wait_for(event);
+    wait_for(block.unfinished);
     release(block);
   }
 }
@@ -83,9 +90,7 @@ std::vector<HostOrder::Pending> HostOrder::take(bool all) {
 bool HostOrder::collect(bool wait) {
   const std::vector<Pending> over = take(wait);
   for (const Pending& block : over) {
-    if (wait) {
-      for (const Event& event : block.unfinished) wait_for(event);
-    }
+    if (wait) wait_for(block.unfinished);
     release(block);
   }
   return !over.empty();
@@ -100,6 +105,7 @@ void* HostOrder::allocate(const Stream&, std::size_t bytes, std::size_t alignmen
 
 void HostOrder::deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                            std::size_t bytes, std::size_t alignment) noexcept {
+  if (is_forked()) return;
   Pending block{{}, memory, bytes, alignment};
   try {
     add_unfinished(block.unfinished, stream);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/memory/resource.hpp>
-#include <quarry/runtime/event.hpp>
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "memory/caches.hpp"
+#include "memory/stream_order.hpp"
 
 namespace quarry::memory {
 
@@ -39,7 +40,7 @@ class HostOrder final : public Resource::Interface, public Cache {
 
  private:
   struct Pending {
-    std::vector<Event> unfinished;
+    std::vector<std::shared_ptr<ScopedEvent>> unfinished;
     void* memory;
     std::size_t bytes, alignment;
   };

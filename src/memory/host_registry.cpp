@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/host_registry.hpp"
+#include "base/forked.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -32,6 +33,7 @@ void HostRegistry::add_range(const void* data, std::size_t bytes,
 }
 
 std::shared_ptr<Buffer> HostRegistry::remove_block(const void* data) noexcept {
+  if (is_forked()) return nullptr;
   const std::unique_lock lock(mutex_);
   const auto found = blocks_.find(address(data));
   if (found == blocks_.end()) return nullptr;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "backend/backend.hpp"
+#include "base/forked.hpp"
 #include "memory/manager_forwarding.hpp"
 
 namespace quarry {
@@ -53,6 +54,7 @@ class Mapping {
 
 /// Queued work may still use the memory: the device finishes first.
 Mapping::~Mapping() {
+  if (is_forked()) return;
   try {
     device_.synchronize();
   } catch (const std::exception&) {  // a lost device has no work left

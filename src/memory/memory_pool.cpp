@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/forked.hpp"
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
 #include "memory/relief.hpp"
@@ -59,7 +60,9 @@ struct MemoryPool::State final : memory::Cache {
 
   State(Resource resource, std::string called)
       : upstream(std::move(resource)), name(std::move(called)) {}
-  ~State() override { free_held(); }
+  ~State() override {
+    if (!is_forked()) free_held();
+  }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -256,7 +259,7 @@ void* MemoryPool::allocate(const Stream& stream, std::size_t bytes, std::size_t 
 
 void MemoryPool::deallocate(const Stream& stream, void* memory, std::size_t bytes,
                             std::size_t) noexcept {
-  state_->put(bin_number(bytes), bytes, {memory, stream});
+  if (!is_forked()) state_->put(bin_number(bytes), bytes, {memory, stream});
 }
 
 std::size_t MemoryPool::held_blocks() const {

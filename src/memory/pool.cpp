@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/forked.hpp"
 #include "memory/caches.hpp"
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
@@ -146,6 +147,7 @@ Pool::Pool(Resource upstream, const PoolOptions& options)
 }
 
 Pool Pool::of(const Device& device) {
+  require_not_forked();
   // they live as long as the process: arrays may be destroyed by static destructors
   static std::mutex& mutex = *new std::mutex;
   static auto& pools = *new std::map<backend::Device*, std::unique_ptr<State>>;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/forked.hpp"
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
 
@@ -44,7 +45,7 @@ void require_live(const Block* block, void* memory, const memory::Request& reque
 
 void Pool::State::deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                              std::size_t bytes, std::size_t alignment) noexcept {
-  if (!memory || bytes == 0) return;
+  if (!memory || bytes == 0 || is_forked()) return;
   const Request request = memory::request_of(bytes, alignment);
   detail::StreamState& state = stream.state();
   if constexpr (memory::can_poison) {
@@ -217,6 +218,7 @@ void Pool::State::trim() {
 
 /// Chunks with blocks that are still handed out are left to whoever has them.
 Pool::State::~State() {
+  if (is_forked()) return;
   {
     const std::lock_guard attachments(detail::StreamState::attachments_mutex());
     for (const auto& heap : heaps_) {

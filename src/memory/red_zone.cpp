@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/forked.hpp"
 #include "memory/guarded_block.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/stream_state.hpp"
@@ -56,6 +57,7 @@ struct RedZone::State {
   State(Resource up, const RedZoneOptions& o)
       : upstream(std::move(up)), options(o), by_host(memory::is_touched_by_host(upstream)) {}
   ~State() {
+    if (is_forked()) return;
     while (release_oldest(0)) {
     }
   }

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "base/forked.hpp"
 #include "memory/host_order.hpp"
 #include "memory/host_registry.hpp"
 #include "memory/locked_ranges.hpp"
@@ -34,6 +35,7 @@ class Registration {
     });
   }
   ~Registration() {
+    if (is_forked()) return;
     try {
       LockedRanges::of(device_).unlock(segments_);
     } catch (...) {  // the context is gone, and all that it had locked is unlocked

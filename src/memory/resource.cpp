@@ -10,6 +10,7 @@
 
 #include <quarry/memory/pool.hpp>
 #include <quarry/memory/upstream.hpp>
+#include "base/environment.hpp"
 #include "memory/current_resource.hpp"
 #include "runtime/guard_stack.hpp"
 #include "runtime/stream_state.hpp"
@@ -39,13 +40,10 @@ namespace {
 
 /// What QUARRY_MEMORY asks for.
 Resource make_default(const Device& device) {
-  const char* const text = std::getenv("QUARRY_MEMORY");
-  const std::string choice = text && *text ? text : "pool";
-  if (choice == "pool") return Resource::immortal(Pool::of(device));
+  const std::string choice = environment::memory();
   if (choice == "device") return device_resource(device);
   if (choice == "driver_pool") return driver_pool_resource(device);
-  throw LogicError(
-      fmt::format("QUARRY_MEMORY is \"{}\"; the choices are pool, driver_pool, device", choice));
+  return Resource::immortal(Pool::of(device));
 }
 
 /// The resources of one device; lives as long as the process.

@@ -9,25 +9,21 @@
 
 namespace quarry {
 namespace memory {
-
-void synchronize_quietly(backend::Device& device) noexcept {
-  try {
-    device.synchronize();
-  } catch (const std::exception&) {  // the device is lost, and its work has ended
-  }
-}
-
 namespace {
 
 void wait_quietly_for(const Stream& stream) noexcept {
   try {
     wait_for(stream);
   } catch (const std::exception&) {
-    synchronize_quietly(*stream.state().device);
+    stream.state().device->drain();
   }
 }
 
 }  // namespace
+
+void ScopedEvent::record(const Stream& stream) const {
+  device_.record(event_, stream.state().native);
+}
 
 void synchronize(const Stream& stream) {
   stream.state().device->synchronize(stream.state().native);
@@ -38,16 +34,16 @@ void join(const Stream& stream, const Stream& other) {
   const bool same_kind = here.device->info().is_cpu == there.device->info().is_cpu;
   if (!same_kind || !here.is_of_this_thread() || !there.is_of_this_thread()) return wait_for(other);
   const ScopedEvent event(*there.device);
-  there.device->record(event, there.native);
+  event.record(other);
   here.device->wait(here.native, event);
 }
 
 void wait_for(const Stream& stream) {
   const detail::StreamState& state = stream.state();
-  if (!state.is_of_this_thread()) return state.device->synchronize();
+  if (!state.is_of_this_thread()) return state.device->drain();
   const ScopedEvent event(*state.device);
-  state.device->record(event, state.native);
-  state.device->wait(event);
+  event.record(stream);
+  event.wait();
 }
 
 void wait_quietly(const Stream& stream, std::span<const Stream> others) noexcept {
@@ -63,7 +59,7 @@ void detail::join_streams(const Stream& stream, std::span<const Stream> others) 
     try {
       memory::join(stream, other);
     } catch (const std::exception&) {
-      memory::synchronize_quietly(*other.state().device);
+      other.state().device->drain();
     }
   }
 }

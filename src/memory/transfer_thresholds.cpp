@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/transfer_thresholds.hpp"
+#include "base/environment.hpp"
 
 #include <fmt/format.h>
 
@@ -71,11 +72,8 @@ void set_thresholds(const backend::Device& device, const TransferThresholds& thr
 
 std::size_t driver_bytes() noexcept { return least_staged_bytes.load(std::memory_order_relaxed); }
 
-bool transfers_are_logged() noexcept {
-  static const bool logged = [] {
-    const char* const text = std::getenv("QUARRY_LOG");
-    return text && std::string_view(text).find("transfer") != std::string_view::npos;
-  }();
+bool transfers_are_logged() {
+  static const bool logged = environment::logs_transfers();
   return logged;
 }
 

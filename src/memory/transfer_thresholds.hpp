@@ -18,7 +18,7 @@ std::size_t driver_bytes() noexcept;
 
 /// With QUARRY_LOG=transfer: one line to stderr for each plan, and the thresholds when they are
 /// first used.
-bool transfers_are_logged() noexcept;
+bool transfers_are_logged();
 void log_plan(const backend::Device& device, std::string_view direction, const TransferPlan& plan,
               const TransferInput& input);
 

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cstdlib>
+#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <optional>
 
 #include "backend/backend.hpp"
+#include "base/environment.hpp"
+#include "base/forked.hpp"
 #include "runtime/guard_stack.hpp"
 #include "runtime/inventory.hpp"
 #include "runtime/stream_lifetime.hpp"
@@ -26,33 +28,58 @@ std::size_t trim(backend::Device& device) {
   return hook ? hook(device) : 0;
 }
 
-std::optional<std::string> environment(const char* name) {
-  const char* const value = std::getenv(name);
-  if (!value || !*value) return std::nullopt;
-  return value;
-}
-
 /// The first word of ~/.cuda-device, as PyCUDA reads it.
 std::optional<std::string> device_file() {
-  const auto home = environment("HOME");
+  const auto home = environment::text("HOME");
   if (!home) return std::nullopt;
   std::ifstream file(*home + "/.cuda-device");
   std::string word;
   return file >> word ? std::optional(word) : std::nullopt;
 }
 
-Device parse_ordinal(const std::string& text, const char* source) {
+/// A whole number of at most nine digits.
+std::optional<int> parse_ordinal(const std::string& text) {
   int id = 0;
-  std::size_t used = 0;
-  try {
-    id = std::stoi(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  require<LogicError>(used == text.size() && used > 0, [&] {
-    return fmt::format("{}: \"{}\" is not the number of a GPU", source, text);
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, id);
+  return error == std::errc() && end == last ? std::optional(id) : std::nullopt;
+}
+
+/// "cpu", "cuda" or "cuda:1" as a number of a GPU; nothing for the CPU.
+std::optional<int> parse_name(const std::string& text) {
+  if (text == "cpu") return std::nullopt;
+  if (text == "cuda") return 0;
+  const auto id = text.starts_with("cuda:") ? parse_ordinal(text.substr(5)) : std::nullopt;
+  require<LogicError>(id.has_value(), [&] {
+    return fmt::format("\"{}\" is not a device; use cpu, cuda or cuda:N", text);
   });
-  return Device::cuda(id);
+  return id;
+}
+
+std::optional<int> parse_device_variable(const std::string& text) {
+  try {
+    return parse_name(text);
+  } catch (const LogicError& e) {
+    throw LogicError(std::string("QUARRY_DEVICE: ") + e.what());
+  }
+}
+
+/// A GPU that `source` asks for: there is no other choice when it cannot be used.
+Device asked_for(const std::string& source, const std::string& text, std::optional<int> id) {
+  const auto describe = [&](const std::string& why) {
+    return fmt::format("{} asks for \"{}\": {}", source, text, why);
+  };
+  require<LogicError>(id.has_value(), [&] { return describe("that is not the number of a GPU"); });
+  try {
+    const Device device = Device::cuda(*id);
+    device.backend().memory_info();  // a GPU that is busy gives no context
+    return device;
+  } catch (const IndexError& e) {
+    if (*id < 0) throw LogicError(describe(e.what()));
+    throw BackendUnavailable(describe(e.what()));
+  } catch (const Error& e) {
+    throw BackendUnavailable(describe(e.what()));
+  }
 }
 
 /// The first GPU that gives a context, else the CPU. A GPU for which nothing can be compiled is not
@@ -70,9 +97,17 @@ Device first_usable() {
 }
 
 Device find_default() {
-  if (const auto text = environment("QUARRY_DEVICE")) return Device::parse(*text);
-  if (const auto text = environment("CUDA_DEVICE")) return parse_ordinal(*text, "CUDA_DEVICE");
-  if (const auto text = device_file()) return parse_ordinal(*text, "~/.cuda-device");
+  environment::require_sound();
+  if (const auto text = environment::text("QUARRY_DEVICE")) {
+    const auto id = parse_device_variable(*text);
+    return id ? asked_for("QUARRY_DEVICE", *text, id) : Device::cpu();
+  }
+  if (const auto text = environment::text("CUDA_DEVICE")) {
+    return asked_for("CUDA_DEVICE", *text, parse_ordinal(*text));
+  }
+  if (const auto text = device_file()) {
+    return asked_for("~/.cuda-device", *text, parse_ordinal(*text));
+  }
   return first_usable();
 }
 
@@ -93,9 +128,13 @@ backend::Device*& current() {
 }  // namespace
 
 Device::Device() : Device(get_current_device()) {}
-Device Device::cpu() { return Device(backend::cpu()); }
+Device Device::cpu() {
+  environment::require_sound();
+  return Device(backend::cpu());
+}
 
 Device Device::cuda(int id) {
+  environment::require_sound();
   const auto& all = backend::cuda_devices();
   require<BackendUnavailable>(!all.empty(),
                               [] { return "no GPU can be used: " + backend::cuda_status().why; });
@@ -105,10 +144,8 @@ Device Device::cuda(int id) {
 }
 
 Device Device::parse(const std::string& text) {
-  if (text == "cpu") return cpu();
-  if (text == "cuda") return cuda(0);
-  if (text.starts_with("cuda:")) return parse_ordinal(text.substr(5), "device");
-  throw LogicError(fmt::format("\"{}\" is not a device; use cpu, cuda or cuda:N", text));
+  const auto id = parse_name(text);
+  return id ? cuda(*id) : cpu();
 }
 
 bool Device::is_cpu() const { return backend_->info().is_cpu; }
@@ -140,8 +177,8 @@ bool Device::can_access_peer(const Device& other) const {
   return backend_->can_access_peer(*other.backend_);
 }
 void Device::synchronize() const {
+  const detail::DropFinishedCallbacks after;
   backend_->synchronize();
-  detail::end_retired_streams();
 }
 
 namespace {
@@ -230,6 +267,7 @@ Device DeviceList::current() const {
 }
 
 Device get_current_device() {
+  require_not_forked();
   backend::Device*& device = current();
   if (!device) device = &default_device().backend();
   return Device(*device);

@@ -58,8 +58,14 @@ const Event& Event::record() const {
   return record(guarded ? *guarded : default_stream(device()));
 }
 
-bool Event::query() const { return state().device->query(state().native); }
-void Event::synchronize() const { state().device->wait(state().native); }
+bool Event::query() const {
+  const detail::DropFinishedCallbacks after;
+  return state().device->query(state().native);
+}
+void Event::synchronize() const {
+  const detail::DropFinishedCallbacks after;
+  state().device->wait(state().native);
+}
 
 void Event::wait(const Stream& stream) const {
   if (stream.device() == device()) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <unordered_map>
 
+#include "base/forked.hpp"
 #include "runtime/guard_stack.hpp"
 #include "runtime/stream_lifetime.hpp"
 
@@ -68,11 +69,16 @@ void StreamState::rethrow() {
 
 namespace {
 
-/// A callback on its way. It holds a stream, whose last handle must not be dropped on the driver's
-/// thread: finished ones are collected here and destroyed by the next caller of the library.
+/// The driver refuses every call there.
+thread_local constinit bool is_in_callback = false;
+
+/// A callback on its way, or a future, where there is no function. It holds a stream, whose last
+/// handle must not be dropped on the driver's thread: finished ones are collected here and
+/// destroyed by the next caller of the library.
 struct Callback {
   Stream stream;
   std::function<void(const Stream&)> f;
+  std::promise<Stream> done;
   std::unique_ptr<Callback> next = nullptr;  ///< of those that are finished
 };
 
@@ -100,16 +106,36 @@ struct Finished {
 
 void run_callback(void* state) {
   std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
+  is_in_callback = true;
   try {
-    callback->f(callback->stream);
+    if (callback->f)
+      callback->f(callback->stream);
+    else
+      callback->done.set_value(callback->stream);
   } catch (...) {
     callback->stream.state().keep(std::current_exception());
   }
+  is_in_callback = false;
   Finished::instance().add(std::move(callback));
+}
+
+void fail_callback(void* state, const std::exception_ptr& error) {
+  std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
+  if (!callback->f) callback->done.set_exception(error);
+  Finished::instance().add(std::move(callback));
+}
+
+/// Takes the callback, unless this throws.
+void queue_callback(std::unique_ptr<Callback>& callback) {
+  drop_finished_callbacks();
+  const StreamState& state = callback->stream.state();
+  state.device->host_call(state.native, run_callback, callback.get(), fail_callback);
+  static_cast<void>(callback.release());  // now of one of the two functions
 }
 
 /// The streams that a device has without anybody making them: one state each, never destroyed.
 Stream fixed_stream(backend::Device& device, backend::Stream native) {
+  require_not_forked();
   static std::mutex mutex;
   static auto& states = *new std::map<std::pair<backend::Device*, backend::Stream>, Stream>;
   const std::lock_guard lock(mutex);
@@ -123,7 +149,11 @@ thread_local constinit GuardStack<Stream> guards;
 
 }  // namespace
 
-void drop_finished_callbacks() noexcept { Finished::instance().collect(); }
+void drop_finished_callbacks() noexcept {
+  if (is_in_callback || is_forked()) return;
+  Finished::instance().collect();
+  end_retired_streams();
+}
 
 Stream per_thread_stream(backend::Device& device) {
   if (device.per_thread_stream() == nullptr) return fixed_stream(device, nullptr);
@@ -158,13 +188,17 @@ std::uintptr_t Stream::handle() const { return reinterpret_cast<std::uintptr_t>(
 int Stream::priority() const { return state().priority; }
 
 void Stream::synchronize() const {
-  state().device->synchronize(state().native);
-  detail::drop_finished_callbacks();
-  detail::end_retired_streams();
+  {
+    const detail::DropFinishedCallbacks after;
+    state().device->synchronize(state().native);
+  }
   state().rethrow();
 }
 
-bool Stream::is_done() const { return state().device->is_done(state().native); }
+bool Stream::is_done() const {
+  const detail::DropFinishedCallbacks after;
+  return state().device->is_done(state().native);
+}
 
 void Stream::wait_event(const Event& event) const { event.wait(*this); }
 
@@ -176,16 +210,14 @@ Event Stream::record() const {
 
 void Stream::add_callback(std::function<void(const Stream&)> f) const {
   require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
-  detail::drop_finished_callbacks();
   auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, std::move(f)});
-  state().device->host_call(state().native, detail::run_callback, callback.get());
-  static_cast<void>(callback.release());  // now run_callback's
+  detail::queue_callback(callback);
 }
 
 std::future<Stream> Stream::async_done() const {
-  auto promise = std::make_shared<std::promise<Stream>>();
-  auto future = promise->get_future();
-  add_callback([promise](const Stream& s) { promise->set_value(s); });
+  auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, nullptr});
+  auto future = callback->done.get_future();  // ends first: nobody is told of a broken promise
+  detail::queue_callback(callback);
   return future;
 }
 
@@ -198,7 +230,6 @@ Stream::AutoSynchronize Stream::auto_synchronize() const { return AutoSynchroniz
 
 Stream stream(const StreamOptions& options) {
   detail::drop_finished_callbacks();
-  detail::end_retired_streams();
   backend::Device& device = options.device.value_or(Device()).backend();
   const auto [least, most] = device.priority_range();
   const int priority = std::max(most, std::min(least, options.priority));

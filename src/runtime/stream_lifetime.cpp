@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include "base/forked.hpp"
+
 namespace quarry::detail {
 namespace {
 
@@ -41,7 +43,7 @@ backend::Stream stream_behind(const StreamState& state) {
   const backend::Stream behind = device.create_stream({.non_blocking = true});
   backend::Event event = nullptr;
   try {
-    event = device.create_event({.timing = false});
+    event = device.create_event({.timing = false, .order_only = true});
     device.record(event, state.native_for_marks());
     device.wait(behind, event);
     device.destroy_event(event);
@@ -51,14 +53,6 @@ backend::Stream stream_behind(const StreamState& state) {
     throw;
   }
   return behind;
-}
-
-void wait_quietly(const StreamState& state) noexcept {
-  try {
-    state.is_of_this_thread() ? state.device->synchronize(state.native)
-                              : state.device->synchronize();
-  } catch (const std::exception&) {  // the device is lost, and its work has ended
-  }
 }
 
 void forget_external(Streams& all, const StreamState& state) {
@@ -81,13 +75,14 @@ void keep_until_done(Streams& all, const StatePtr& state) noexcept {
     all.retired.push_back(state);
     all.retired_count.store(all.retired.size(), std::memory_order_release);
   } catch (const std::exception&) {  // no memory to remember it
-    wait_quietly(*state);
+    state->device->drain();
     state->end();
   }
 }
 
 /// The last user of a state has gone.
 void retire(const StatePtr& state) noexcept {
+  if (is_forked()) return;
   Streams& all = Streams::instance();
   {
     const std::lock_guard lock(all.mutex);

@@ -80,8 +80,16 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::atomic<bool> ended_ = false;
 };
 
-/// Drops what finished callbacks hold, their streams among it.
+/// Drops what finished callbacks hold, their streams among it, and ends streams that are done. Does
+/// nothing in a callback.
 void drop_finished_callbacks() noexcept;
+/// Does that at the end of the scope, also when a wait ends with an error.
+struct DropFinishedCallbacks {
+  DropFinishedCallbacks() = default;
+  ~DropFinishedCallbacks() { drop_finished_callbacks(); }
+  DropFinishedCallbacks(const DropFinishedCallbacks&) = delete;
+  DropFinishedCallbacks& operator=(const DropFinishedCallbacks&) = delete;
+};
 
 /// The calling thread's state of the device's per-thread default stream. It ends with the thread,
 /// or with the last array that lives on it; on the CPU it is the default stream.

@@ -181,7 +181,7 @@ TEST(CpuStream, TakesWorkFromManyThreads) {
   EXPECT_EQ(ran, 804);
 }
 
-TEST(CpuStream, KeepsAnExceptionForTheNextSynchronize) {
+TEST(CpuStream, KeepsAnExceptionAndLeavesOutWhatIsBehindItUntilItIsReported) {
   const auto queue = std::make_shared<cpu_backend::Queue>(false, 1);
   int ran = 0;
   const auto submit = [&](auto f) {
@@ -190,15 +190,20 @@ TEST(CpuStream, KeepsAnExceptionForTheNextSynchronize) {
   submit([] { throw std::runtime_error("first"); });
   submit([] { throw std::runtime_error("second"); });
   submit([&] { ++ran; });
+  std::exception_ptr told;
+  submit([&](const std::exception_ptr& failed) { told = failed; });
   queue->wait();
-  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(ran, 0);
+  EXPECT_TRUE(told);
   try {
     queue->synchronize();
     FAIL();
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "first");
   }
+  submit([&] { ++ran; });
   EXPECT_NO_THROW(queue->synchronize());
+  EXPECT_EQ(ran, 1);
   queue->close();
 }
 

@@ -325,6 +325,7 @@ int lose_the_device(Device& gpu) {
 
 TEST_F(cuda_device, a_fatal_error_is_remembered_and_destructors_stay_silent) {
   if (cuda::shim::calls() == 0) GTEST_SKIP() << "not over the shim";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a forked process cannot use the device
   EXPECT_EXIT(std::_Exit(lose_the_device(*gpu_)), ::testing::ExitedWithCode(0), "");
 }
 

@@ -123,7 +123,7 @@ TEST_F(cuda_driver, compilers_are_looked_for_by_soname_or_absolute_path) {
 }
 
 TEST_F(cuda_driver, fatal_codes_lose_the_device_and_others_do_not) {
-  for (const int code : {214, 700, 702, 710, 714, 715, 716, 717, 718, 719}) {
+  for (const int code : {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911}) {
     EXPECT_TRUE(is_fatal(static_cast<CUresult>(code))) << code;
   }
   for (const int code : {0, 1, 2, 100, 201, 400, 600, 701, 709, 801, 999}) {
@@ -147,12 +147,42 @@ TEST_F(cuda_driver, codes_become_typed_exceptions_with_their_place) {
   if (!driver_status().available) GTEST_SKIP() << "no driver on this device";
   EXPECT_NO_THROW(check(CUDA_SUCCESS));
   expect_raises<MemoryError>(CUDA_ERROR_OUT_OF_MEMORY);
-  expect_raises<LogicError>(CUDA_ERROR_INVALID_VALUE);
-  expect_raises<LogicError>(CUDA_ERROR_INVALID_HANDLE);
-  expect_raises<LaunchError>(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  for (const int code : {1, 101, 200, 201, 300, 400, 500, 704, 705, 709, 712, 713, 800, 801}) {
+    expect_raises<LogicError>(static_cast<CUresult>(code));
+  }
+  for (const int code : {701, 703, 720, 912}) {
+    expect_raises<LaunchError>(static_cast<CUresult>(code));
+  }
   expect_raises<BackendUnavailable>(CUDA_ERROR_DEVICE_UNAVAILABLE);
-  expect_raises<RuntimeError>(CUDA_ERROR_UNKNOWN);
+  for (const int code : {209, 222, 301, 304, 600, 999}) {
+    expect_raises<RuntimeError>(static_cast<CUresult>(code));
+  }
   EXPECT_THROW(check_launch(CUDA_ERROR_INVALID_VALUE), LaunchError);
+}
+
+TEST_F(cuda_driver, a_kernel_that_fails_while_it_runs_is_a_launch_error_that_loses_the_device) {
+  if (!driver_status().available) GTEST_SKIP() << "no driver on this device";
+  int device = 230;  // of no other test
+  for (const int code : {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721}) {
+    const bool is_kernel = code >= 700;
+    set_checked_device(++device);
+    for (int time = 0; time < 2; ++time) {  // seen in a call, and by every later one
+      try {
+        time ? require_alive(device) : check(static_cast<CUresult>(code));
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const LaunchError& e) {
+        EXPECT_TRUE(is_kernel) << code;
+        EXPECT_TRUE(dynamic_cast<const DeviceLost*>(&e)) << code;
+        EXPECT_NE(std::string(e.what()).find("(" + std::to_string(code)), std::string::npos);
+      } catch (const DeviceLost&) {
+        EXPECT_FALSE(is_kernel) << code;
+      }
+    }
+    EXPECT_THROW(require_alive(device), Error) << code;
+    EXPECT_THROW(require_alive(device), RuntimeError) << code;
+    EXPECT_THROW(require_alive(device), std::exception) << code;
+  }
+  set_checked_device(0);
 }
 
 TEST_F(cuda_driver, the_first_fatal_code_of_a_device_stays) {

@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include <quarry/base/error.hpp>
+
 #include "backend/cuda/kernel_file.hpp"
 
 namespace quarry::backend::cuda {
@@ -319,7 +321,7 @@ TEST(cuda_kernel_cache_options, the_first_place_that_is_set_is_taken) {
   EXPECT_TRUE(KernelCache::options_from_environment().why.empty());
 }
 
-TEST(cuda_kernel_cache_options, a_size_that_is_no_number_is_ignored) {
+TEST(cuda_kernel_cache_options, nonsense_is_refused) {
   Environment environment;
   const auto capacity = [] { return KernelCache::options_from_environment().capacity; };
   EXPECT_EQ(capacity(), std::int64_t{256} << 20);
@@ -327,7 +329,12 @@ TEST(cuda_kernel_cache_options, a_size_that_is_no_number_is_ignored) {
   EXPECT_EQ(capacity(), 1000);
   for (const char* nonsense : {"-1", "many", "10x", "99999999999999999999"}) {
     environment.set("QUARRY_CACHE_SIZE", nonsense);
-    EXPECT_EQ(capacity(), std::int64_t{256} << 20) << nonsense;
+    EXPECT_THROW(capacity(), LogicError) << nonsense;
+  }
+  environment.set("QUARRY_CACHE_SIZE", "");
+  for (const char* nonsense : {"yes", "2", "true", " 1"}) {
+    environment.set("QUARRY_DISABLE_CACHE", nonsense);
+    EXPECT_THROW(capacity(), LogicError) << nonsense;
   }
 }
 

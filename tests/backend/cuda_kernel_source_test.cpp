@@ -148,9 +148,9 @@ TEST_F(cuda_jit, an_error_carries_log_source_and_options) {
     compile_kernel(kernel_source(program_with<broken>(), flat), {"sm_90"});
     FAIL() << "it compiled";
   } catch (const CompileError& e) {
-    EXPECT_NE(e.stderr_text().find("nonsense"), std::string::npos);
-    EXPECT_NE(e.stdout_text().find("return nonsense"), std::string::npos);
-    EXPECT_NE(e.command_line().find("sm_90"), std::string::npos);
+    EXPECT_NE(e.log().find("nonsense"), std::string::npos);
+    EXPECT_NE(e.source().find("return nonsense"), std::string::npos);
+    EXPECT_NE(e.options().find("sm_90"), std::string::npos);
   }
 }
 

@@ -251,7 +251,7 @@ TEST_F(FakeKernels, AFailedCompilationHasItsLogAndMayBeTriedAgain) {
     gpu().map(call, nullptr);
     ADD_FAILURE() << "compiled";
   } catch (const CompileError& e) {
-    EXPECT_NE(e.stderr_text().find("k.cu(3): error: told to"), std::string::npos);
+    EXPECT_NE(e.log().find("k.cu(3): error: told to"), std::string::npos);
   }
   EXPECT_EQ(out.values(), (std::vector<int>{9, 9, 9, 9}));
   fake::set_compiler({});

@@ -19,6 +19,8 @@ static_assert(is_a<IndexError, LogicError>);
 static_assert(is_a<AliasError, LogicError> && is_a<SizeOverflow, ShapeError>);
 static_assert(is_a<FormatError, RuntimeError> && is_a<IoError, RuntimeError>);
 static_assert(is_a<BackendUnavailable, RuntimeError> && is_a<DeviceLost, RuntimeError>);
+static_assert(is_a<KernelFault, LaunchError> && is_a<KernelFault, DeviceLost>);
+static_assert(is_a<KernelFault, Error> && !is_a<DeviceLost, LaunchError>);
 static_assert(!is_a<CompileError, RuntimeError> && !is_a<MemoryError, RuntimeError>);
 static_assert(std::is_nothrow_copy_constructible_v<ShapeError>);
 
@@ -41,12 +43,12 @@ TEST(error, require_builds_its_message_only_on_failure) {
 }
 
 TEST(error, compile_error_carries_what_the_compiler_said) {
-  const CompileError error("no kernel", "out", "line 1: no", "nvrtc -x");
+  const CompileError error("no kernel", "int f();", "line 1: no", "-x -y");
   EXPECT_STREQ(error.what(), "no kernel\nline 1: no");
   EXPECT_EQ(error.message(), "no kernel");
-  EXPECT_EQ(error.stdout_text(), "out");
-  EXPECT_EQ(error.stderr_text(), "line 1: no");
-  EXPECT_EQ(error.command_line(), "nvrtc -x");
+  EXPECT_EQ(error.source(), "int f();");
+  EXPECT_EQ(error.log(), "line 1: no");
+  EXPECT_EQ(error.options(), "-x -y");
   EXPECT_STREQ(CompileError("no kernel", "", "", "").what(), "no kernel");
 }
 

@@ -24,7 +24,8 @@ struct DeviceOptions {
   std::size_t memory = std::size_t{1} << 30;
 };
 
-/// What is there when the driver is loaded; QUARRY_FAKE_DEVICES sets the number of devices.
+/// What is there when the driver is loaded; QUARRY_FAKE_DEVICES sets the number of devices,
+/// QUARRY_FAKE_CONTEXT the code of `context`.
 struct Machine {
   std::vector<DeviceOptions> devices{2};
   CUresult init = CUDA_SUCCESS;

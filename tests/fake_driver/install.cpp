@@ -26,6 +26,9 @@ Machine machine_from_environment(Machine machine) {
   if (const char* const devices = std::getenv("QUARRY_FAKE_DEVICES")) {
     machine.devices.resize(static_cast<std::size_t>(std::atoi(devices)));
   }
+  if (const char* const context = std::getenv("QUARRY_FAKE_CONTEXT")) {
+    machine.context = static_cast<CUresult>(std::atoi(context));
+  }
   return machine;
 }
 

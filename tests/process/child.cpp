@@ -125,7 +125,10 @@ std::string to_string(const Ending& ending) {
 
 std::vector<Program> all_programs() {
   std::vector<Program> all = exit_programs();
-  for (const Program& program : fork_programs()) all.push_back(program);
+  for (const auto& more : {environment_programs(), fork_programs(), fork_use_programs(),
+                           lost_programs(), thread_programs()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
   return all;
 }
 

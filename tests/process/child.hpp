@@ -26,8 +26,12 @@ struct Program {
 };
 
 /// Each file of programs has its list.
+std::vector<Program> environment_programs();
 std::vector<Program> exit_programs();
 std::vector<Program> fork_programs();
+std::vector<Program> fork_use_programs();
+std::vector<Program> lost_programs();
+std::vector<Program> thread_programs();
 std::vector<Program> all_programs();
 
 struct Outcome {

@@ -141,6 +141,60 @@ TEST(Stream, TheLastHandleMayBeDroppedInACallback) {
   stream().synchronize();  // the library drops what the callback held
 }
 
+/// What a callback does with the device.
+struct Use {
+  const char* name;
+  void (*run)(const Stream& stream, const DeviceNDArray<int>& array);
+};
+const std::vector<Use> uses = {
+    {"computes",
+     [](const Stream&, const DeviceNDArray<int>& a) { const DeviceNDArray<int> b = a + 1; }},
+    {"reads", [](const Stream&, const DeviceNDArray<int>& a) { a(0).item(); }},
+    {"fills", [](const Stream&, const DeviceNDArray<int>& a) { a.fill(3); }},
+    {"synchronises", [](const Stream& s, const DeviceNDArray<int>&) { s.synchronize(); }},
+    {"waits for all", [](const Stream&, const DeviceNDArray<int>&) { synchronize(); }},
+    {"records", [](const Stream& s, const DeviceNDArray<int>&) { s.record(); }},
+    {"calls back",
+     [](const Stream& s, const DeviceNDArray<int>&) { s.add_callback([](auto&) {}); }},
+    {"asks for a future", [](const Stream& s, const DeviceNDArray<int>&) { s.async_done(); }},
+    {"makes a stream", [](const Stream&, const DeviceNDArray<int>&) { stream(); }},
+};
+
+TEST(Stream, ACallbackThatUsesTheDeviceThrowsALogicError) {
+  const auto of_default = full<int>({10}, 1);
+  for (const Stream& s : {stream(), stream({.non_blocking = true}), default_stream()}) {
+    const auto of_the_stream = full<int>({10}, 1, {.stream = s});
+    for (const Use& use : uses) {
+      for (const DeviceNDArray<int>& a : {of_default, of_the_stream}) {
+        s.add_callback([&](const Stream& mine) { use.run(mine, a); });
+        EXPECT_THROW(s.synchronize(), LogicError) << use.name;
+        EXPECT_NO_THROW(s.synchronize()) << use.name;
+      }
+    }
+    EXPECT_EQ(values_sum_on(s), 499500);
+  }
+}
+
+TEST(Stream, IsDoneAsSoonAsItsLastEventHasHappened) {
+  const int rounds = Device().is_cpu() ? 20000 : 200;
+  for (const bool non_blocking : {false, true}) {
+    const Stream s = stream({.non_blocking = non_blocking});
+    int not_done = 0, not_happened = 0;
+    for (int i = 0; i < rounds; ++i) {
+      const Event event = s.record();
+      if (i % 2) {
+        event.synchronize();
+        not_done += !s.is_done() || !default_stream().is_done();
+      } else {
+        non_blocking ? s.synchronize() : default_stream().synchronize();
+        not_happened += !event.query();
+      }
+    }
+    EXPECT_EQ(not_done, 0);
+    EXPECT_EQ(not_happened, 0);
+  }
+}
+
 TEST(Stream, AsyncDoneIsReadyAfterTheWork) {
   const Stream s = stream();
   Gate gate(s);

@@ -45,34 +45,34 @@ class LogicError : public Error {
   using Error::Error;
 };
 
-/// A kernel could not be launched, or failed while it ran.
-class LaunchError : public Error {
+/// A kernel could not be launched, or failed while it ran (see KernelFault).
+class LaunchError : public virtual Error {
  public:
-  using Error::Error;
+  explicit LaunchError(const std::string& text) : Error(text) {}
 };
 
 /// Something outside the program failed: a device, a driver, a file.
-class RuntimeError : public Error {
+class RuntimeError : public virtual Error {
  public:
-  using Error::Error;
+  explicit RuntimeError(const std::string& text) : Error(text) {}
 };
 
-/// A kernel's source did not compile. `what()` is the message and the compiler's error output.
+/// A kernel's source did not compile. `what()` is the message and the compiler's log.
 class CompileError : public Error {
  public:
-  CompileError(const std::string& message, std::string stdout_text, std::string stderr_text,
-               std::string command_line);
+  CompileError(const std::string& message, std::string source, std::string log,
+               std::string options);
 
   const std::string& message() const noexcept { return message_; }
-  const std::string& stdout_text() const noexcept { return stdout_; }
-  const std::string& stderr_text() const noexcept { return stderr_; }
-  const std::string& command_line() const noexcept { return command_line_; }
+  const std::string& source() const noexcept { return source_; }    ///< that was compiled
+  const std::string& log() const noexcept { return log_; }          ///< what the compiler wrote
+  const std::string& options() const noexcept { return options_; }  ///< with spaces between them
 
  private:
   std::string message_;
-  std::string stdout_;
-  std::string stderr_;
-  std::string command_line_;
+  std::string source_;
+  std::string log_;
+  std::string options_;
 };
 
 /// Extents, strides or axes that do not fit together.
@@ -108,25 +108,34 @@ class AliasError : public LogicError {
 /// A file or a buffer that is not what its format says.
 class FormatError : public RuntimeError {
  public:
-  using RuntimeError::RuntimeError;
+  explicit FormatError(const std::string& text) : Error(text), RuntimeError(text) {}
 };
 
 /// Reading or writing a file failed.
 class IoError : public RuntimeError {
  public:
-  using RuntimeError::RuntimeError;
+  explicit IoError(const std::string& text) : Error(text), RuntimeError(text) {}
 };
 
 /// The backend asked for cannot be used here: no driver, no device, not built in.
 class BackendUnavailable : public RuntimeError {
  public:
-  using RuntimeError::RuntimeError;
+  explicit BackendUnavailable(const std::string& text) : Error(text), RuntimeError(text) {}
 };
 
-/// A sticky device error: the device's context is lost for the rest of the process.
+/// A sticky device error: the device's context is lost for the rest of the process. Every later
+/// call on the device throws this with the first cause.
 class DeviceLost : public RuntimeError {
  public:
-  using RuntimeError::RuntimeError;
+  explicit DeviceLost(const std::string& text) : Error(text), RuntimeError(text) {}
+};
+
+/// The first cause was a kernel that failed while it ran: an illegal or misaligned address, an
+/// assert, a timeout. It comes out of whichever call sees it first, and of every later one.
+class KernelFault : public LaunchError, public DeviceLost {
+ public:
+  explicit KernelFault(const std::string& text)
+      : Error(text), LaunchError(text), DeviceLost(text) {}
 };
 
 /// Throws `E` unless `condition` holds. `message` is a string, or a callable that returns one and

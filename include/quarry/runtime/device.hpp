@@ -113,9 +113,9 @@ class DeviceList {
 inline constexpr DeviceList gpus{};
 inline DeviceList list_devices() { return gpus; }
 
-/// The device of operations that name none, per thread. At first the one that QUARRY_DEVICE, then
-/// CUDA_DEVICE, then the file ~/.cuda-device names, else the first GPU that gives a context, else
-/// the CPU. Throws BackendUnavailable if a variable names a device that cannot be used.
+/// The thread's current device. First what QUARRY_DEVICE, CUDA_DEVICE or ~/.cuda-device names, else
+/// the first GPU that gives a context, else the CPU. Throws BackendUnavailable for one that is not
+/// there, is busy or cannot be used, LogicError where the words name no device at all.
 Device get_current_device();
 /// Makes GPU `id` current for the thread and returns it.
 Device select_device(int id);

@@ -37,7 +37,10 @@ class Stream {
   std::uintptr_t handle() const;
   int priority() const;
 
-  /// Waits for the work queued so far. Throws what a callback threw, and errors of the work itself.
+  /// Waits for the work queued so far. Throws errors of the work itself, once, and what a callback
+  /// threw. On the CPU work that is queued behind work that failed is left out until the error has
+  /// been thrown: here, by a copy to the host, by an event's synchronize() or the device's, or in a
+  /// default stream, which waits for this one.
   void synchronize() const;
   bool is_done() const;
   /// Work queued from now on starts after `event` has happened. Does not wait on the host.
@@ -45,10 +48,12 @@ class Stream {
   /// A new event that happens when the work queued so far is done.
   Event record() const;
   /// Calls `f` on a thread of the library or of the driver after the work queued so far; the stream
-  /// goes on when it returns. `f` must not use the device. What it throws comes out of the next
-  /// synchronize().
+  /// goes on when it returns. `f` may not use the device: what does throws LogicError. What `f`
+  /// throws comes out of the next synchronize(). Where the work before it has failed `f` is not
+  /// called, and destroyed by a later call of the library.
   void add_callback(std::function<void(const Stream&)> f) const;
-  /// Becomes ready, with this stream, when the work queued so far is done.
+  /// Becomes ready, with this stream, when the work queued so far is done; with its error, where
+  /// that failed.
   std::future<Stream> async_done() const;
   /// Synchronises when the scope ends, unless an exception leaves it:  auto guard =
   /// s.auto_synchronize();

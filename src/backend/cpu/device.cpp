@@ -15,6 +15,7 @@
 #include "backend/cpu/machine.hpp"
 #include "backend/cpu/memory.hpp"
 #include "backend/cpu/stream.hpp"
+#include "base/forked.hpp"
 
 namespace quarry::backend {
 namespace cpu_backend {
@@ -42,6 +43,7 @@ class CpuDevice final : public Device {
   MemoryInfo memory_info() override { return memory_limits(); }
   bool can_access_peer(const Device& other) const override { return other.info().is_cpu; }
   void synchronize() override { streams_.synchronize(); }
+  void drain() noexcept override { streams_.drain(); }
   DriverPoolInfo driver_pool() override;
   void trim_driver_pool(std::size_t) override {}  // it keeps nothing
 
@@ -66,14 +68,14 @@ class CpuDevice final : public Device {
   Stream per_thread_stream() const override { return Streams::per_thread(); }
   void synchronize(Stream stream) override { streams_.synchronize(stream); }
   bool is_done(Stream stream) override { return streams_.is_done(stream); }
-  void host_call(Stream stream, HostFunction f, void* state) override {
-    streams_.run(stream, [=] { f(state); });
+  void host_call(Stream stream, HostFunction f, void* state, HostFailure instead) override {
+    streams_.host_call(stream, f, state, instead);
   }
 
-  void record(Event event, Stream stream) override;
+  void record(Event event, Stream stream) override { streams_.mark(stream, state(event)); }
   bool query(Event event) override;
   void wait(Event event) override;
-  void wait(Stream stream, Event event) override;
+  void wait(Stream stream, Event event) override { streams_.wait(stream, state(event)); }
   float elapsed_ms(Event start, Event end) override {
     return cpu_backend::elapsed_ms(state(start), state(end));
   }
@@ -151,38 +153,33 @@ void* CpuDevice::do_allocate_pooled(std::size_t bytes, Stream) {
 // Work that is queued may still use the memory.
 void CpuDevice::do_free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept {
   if (!memory) return;
-  const auto release = [this, memory, bytes] {
+  const auto release = [this, memory, bytes](const std::exception_ptr&) {
     release_memory(memory);
     pooled_.remove(bytes);
   };
   try {
-    streams_.run(stream, release);
+    streams_.run_always(stream, release);
   } catch (...) {  // no memory to queue it
     if (Queue* queue = Streams::queue(stream)) queue->wait();
-    release();
+    release(nullptr);
   }
 }
 
 DriverPoolInfo CpuDevice::driver_pool() { return pooled_.info(); }
 
-void CpuDevice::record(Event event, Stream stream) {
-  auto mark = std::make_shared<Mark>();
-  streams_.run(stream, [mark] { mark->complete(); });
-  state(event).set(std::move(mark));
-}
-
 bool CpuDevice::query(Event event) {
+  require_not_forked();
   const auto mark = state(event).mark();
   return !mark || mark->is_done();
 }
 
 void CpuDevice::wait(Event event) {
-  if (const auto mark = state(event).mark()) mark->wait();
-}
-
-void CpuDevice::wait(Stream stream, Event event) {
+  require_not_forked();
+  if (state(event).carries_errors()) require_usable();
   const auto mark = state(event).mark();
-  if (mark && !mark->is_done()) streams_.run(stream, [mark] { mark->wait(); });
+  if (!mark) return;
+  mark->wait();
+  mark->report();
 }
 
 void CpuDevice::fill(void* to, const void* pattern, std::size_t size, std::int64_t count,
@@ -236,7 +233,10 @@ void CpuDevice::reduce(const ReduceCall& call, void*, Stream stream) {
 }  // namespace cpu_backend
 
 Device& cpu() {
-  static auto& device = *new cpu_backend::CpuDevice;
+  static auto& device = *[] {
+    watch_forks();
+    return new cpu_backend::CpuDevice;
+  }();
   return device;
 }
 

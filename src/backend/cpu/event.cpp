@@ -5,10 +5,13 @@
 
 #include <utility>
 
+#include "backend/cpu/stream.hpp"
+
 namespace quarry::backend::cpu_backend {
 
-void Mark::complete() {
+void Mark::complete(std::uint64_t failure) {
   const std::lock_guard lock(mutex_);
+  failure_ = failure;
   time_ = Clock::now();
   done_ = true;
   completed_.notify_all();
@@ -24,12 +27,19 @@ void Mark::wait() {
   completed_.wait(lock, [this] { return done_; });
 }
 
+std::exception_ptr Mark::error() { return queue_ ? queue_->error(failure_) : nullptr; }
+
+void Mark::report() {
+  if (queue_) queue_->report(failure_);
+}
+
 Mark::Clock::time_point Mark::time() {
   const std::lock_guard lock(mutex_);
   return time_;
 }
 
-EventState::EventState(const EventOptions& options) : timing_(options.timing) {
+EventState::EventState(const EventOptions& options)
+    : timing_(options.timing), carries_errors_(!options.order_only) {
   require<LogicError>(!options.interprocess,
                       "an event of the CPU cannot be shared with other processes");
 }

@@ -2,12 +2,17 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "backend/backend.hpp"
 
 namespace quarry::backend::cpu_backend {
+
+class Queue;
 
 /// One recording of an event. Waits hold the recording they were given, so recording the event anew
 /// in another stream does not let them go early.
@@ -15,15 +20,26 @@ class Mark {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void complete();
+  Mark() = default;
+  /// Carries the errors of `queue`, unless that is nullptr.
+  explicit Mark(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
+
+  /// `failure` is the number of the failure that the queue has not reported, 0 for none.
+  void complete(std::uint64_t failure = 0);
   bool is_done();
   void wait();
+  /// The error that it carries while its queue has not reported it, else nullptr; it must be done.
+  std::exception_ptr error();
+  /// Reports that error: throws it, once.
+  void report();
   /// When it was completed; it must be done.
   Clock::time_point time();
 
  private:
   std::mutex mutex_;
   std::condition_variable completed_;
+  const std::shared_ptr<Queue> queue_ = nullptr;
+  std::uint64_t failure_ = 0;
   bool done_ = false;
   Clock::time_point time_;
 };
@@ -34,12 +50,13 @@ class EventState {
   explicit EventState(const EventOptions& options);
 
   bool timing() const { return timing_; }
+  bool carries_errors() const { return carries_errors_; }
   /// nullptr when never recorded.
   std::shared_ptr<Mark> mark();
   void set(std::shared_ptr<Mark> mark);
 
  private:
-  const bool timing_;
+  const bool timing_, carries_errors_;
   std::mutex mutex_;
   std::shared_ptr<Mark> mark_;
 };

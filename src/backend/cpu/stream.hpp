@@ -12,38 +12,69 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "backend/cpu/event.hpp"
 
 namespace quarry::backend::cpu_backend {
 
 class Task {
  public:
   virtual ~Task() = default;
-  virtual void run() = 0;
+  /// `failed` is the error that the queue has not reported yet, nullptr when there is none.
+  virtual void run(const std::exception_ptr& failed) = 0;
+  /// What is complete as soon as the task is counted; it outlives the task.
+  virtual std::shared_ptr<Mark> mark() const { return nullptr; }
 };
 
+/// Work, which is left out behind work that has failed; an `F` that takes the error runs always.
 template <class F>
 class TaskOf : public Task {
  public:
   explicit TaskOf(F f) : f_(std::move(f)) {}
-  void run() override { f_(); }
+  void run(const std::exception_ptr& failed) override {
+    if constexpr (std::is_invocable_v<F&, const std::exception_ptr&>)
+      f_(failed);
+    else if (!failed)
+      f_();
+  }
 
  private:
   F f_;
 };
 
+class MarkTask : public Task {
+ public:
+  explicit MarkTask(std::shared_ptr<Mark> mark) : mark_(std::move(mark)) {}
+  void run(const std::exception_ptr&) override {}
+  std::shared_ptr<Mark> mark() const override { return mark_; }
+
+ private:
+  std::shared_ptr<Mark> mark_;
+};
+
 /// A created stream: tasks run in order on a thread of its own, which starts with the first task
 /// and ends when there was none for a while. Where no thread can be started they run on the
-/// submitting thread.
+/// submitting thread. The first error of its tasks is kept until somebody reports it; what is
+/// behind it is left out until then.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
   Queue(bool blocking, std::uint64_t number) : blocking_(blocking), number_(number) {}
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
 
-  /// The task's number; numbers count from 1. What the task throws is kept for `synchronize`.
+  /// The task's number; numbers count from 1.
   std::uint64_t submit(std::unique_ptr<Task> task);
+  /// These wait and leave errors alone.
   void wait(std::uint64_t number);
   void wait();
-  /// Waits, then throws the first exception since the last `synchronize`.
+  /// Waits, then reports.
   void synchronize();
+  /// Throws the error that was not reported yet, if there is one; with a number, that one alone.
+  void report();
+  void report(std::uint64_t failure);
+  /// That error, or nullptr.
+  std::exception_ptr error(std::uint64_t failure);
+  bool has_failed();
   bool is_done();
   /// Lets the thread end as soon as nothing is pending.
   void close() noexcept;
@@ -51,13 +82,16 @@ class Queue : public std::enable_shared_from_this<Queue> {
   /// Does the default stream wait for this one?
   bool blocking() const { return blocking_; }
   std::uint64_t number() const { return number_; }  ///< later streams have larger ones
-  /// Tasks pending in all blocking streams of the process.
-  static std::int64_t blocking_tasks() { return blocking_tasks_.load(std::memory_order_acquire); }
+  /// Tasks that are pending and errors that are not reported in all blocking streams.
+  static std::int64_t unsettled() { return unsettled_.load(std::memory_order_acquire); }
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
   void start();
   void work() noexcept;
-  void run_next(std::unique_lock<std::mutex>& lock) noexcept;
+  void run_next(Lock& lock) noexcept;
+  void fail(std::exception_ptr error) noexcept;
+  std::exception_ptr take_error() noexcept;
 
   const bool blocking_;
   const std::uint64_t number_;
@@ -65,10 +99,15 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::condition_variable ready_, finished_;
   std::deque<std::unique_ptr<Task>> tasks_;
   std::uint64_t submitted_ = 0, completed_ = 0;
-  std::exception_ptr error_;
+  std::exception_ptr error_;    ///< not reported yet
+  std::uint64_t failures_ = 0;  ///< so far; the number of the latest
   bool working_ = false, closed_ = false;
-  static inline std::atomic<std::int64_t> blocking_tasks_ = 0;
+  static inline std::atomic<std::int64_t> unsettled_ = 0;
 };
+
+/// Throws LogicError in a function that a stream calls on the host, as the driver refuses every
+/// call there.
+void require_usable();
 
 /// All streams of the device. Work of the default streams (nullptr, 1 and 2 are one) runs at once
 /// on the calling thread, after what the blocking streams hold; calls from several threads run side
@@ -85,38 +124,83 @@ class Streams {
     return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? nullptr : static_cast<Queue*>(stream);
   }
 
-  /// Runs `f` in the order of `stream`; returns the task's number, 0 when it is already done.
+  /// Runs `f` in the order of `stream`. In a default stream it is done on return; what the blocking
+  /// streams have not reported is thrown instead.
   template <class F>
-  std::uint64_t run(Stream stream, F&& f) {
-    used_devices |= cpu_bit;
-    using Stored = TaskOf<std::decay_t<F>>;
-    if (Queue* q = queue(stream)) return q->submit(std::make_unique<Stored>(std::forward<F>(f)));
-    wait_for_blocking();
-    f();
-    return 0;
+  void run(Stream stream, F&& f) {
+    require_usable();
+    if (Queue* q = queue(stream)) {
+      q->submit(task(std::forward<F>(f)));
+    } else {
+      settle_blocking();
+      f();
+    }
   }
-  /// The same, and waits for it.
+  /// The same, and waits for it; throws what `f` threw, or why it was left out.
   template <class F>
-  void run_and_wait(Stream stream, F&& f) {
-    const std::uint64_t number = run(stream, std::forward<F>(f));
-    if (Queue* q = queue(stream)) q->wait(number);
+  void run_and_wait(Stream stream, const F& f) {
+    Queue* const q = queue(stream);
+    if (!q) return run(stream, f);
+    require_usable();
+    std::exception_ptr why;
+    q->wait(q->submit(task([&](const std::exception_ptr& failed) {
+      why = failed;
+      if (failed) return;
+      try {
+        f();
+      } catch (...) {
+        why = std::current_exception();
+        throw;
+      }
+    })));
+    q->report();
+    if (why) std::rethrow_exception(why);  // somebody else has reported it
   }
+  /// Runs `f(error)` in the order of `stream` for those who release memory: it runs whatever has
+  /// failed, and nothing is reported.
+  template <class F>
+  void run_always(Stream stream, F&& f) {
+    if (Queue* q = queue(stream)) {
+      q->submit(task(std::forward<F>(f)));
+    } else {
+      wait_for_blocking();
+      f(nullptr);
+    }
+  }
+  /// `mark` is complete when what was queued so far is done.
+  void mark(Stream stream, EventState& event);
+  /// What is queued from now on comes after the event, and takes over the error that it carries.
+  void wait(Stream stream, EventState& event);
 
+  void host_call(Stream stream, HostFunction f, void* state, HostFailure instead);
   void synchronize(Stream stream);
   bool is_done(Stream stream);
-  /// Waits for every stream, destroyed ones too, then throws what one of them kept.
+  /// Waits for every stream, destroyed ones too, then reports what one of them kept.
   void synchronize();
+  void drain() noexcept;
 
  private:
+  template <class F>
+  static std::unique_ptr<Task> task(F&& f) {
+    return std::make_unique<TaskOf<std::decay_t<F>>>(std::forward<F>(f));
+  }
   void wait_for_blocking() {
-    if (Queue::blocking_tasks() != 0) wait_for_each_blocking();
+    if (Queue::unsettled() != 0) [[unlikely]]
+      wait_for_each_blocking();
+  }
+  /// Waits for the blocking streams and reports what one of them kept.
+  void settle_blocking() {
+    if (Queue::unsettled() != 0) [[unlikely]]
+      settle_each_blocking();
   }
   void wait_for_each_blocking();
+  void settle_each_blocking();
   // Waiting takes no memory: those who free some have to wait, and cannot fail.
   template <class F>
   void for_each_queue(F f);
   std::uint64_t created();
   std::shared_ptr<Queue> queue_after(std::uint64_t number);  ///< the next one, or nullptr
+  void drop_closed();
 
   std::mutex mutex_;
   std::uint64_t created_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cpu/threads.hpp"
 
+#include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -13,6 +14,9 @@
 #include <system_error>
 #include <thread>
 
+#include <quarry/base/error.hpp>
+
+#include "base/environment.hpp"
 #include "base/float_environment.hpp"
 
 namespace quarry::backend::cpu_backend {
@@ -29,10 +33,7 @@ bool can_start_threads() {
 
 int usable_threads() {
   int count = oneapi::tbb::info::default_concurrency();
-  if (const char* text = std::getenv("QUARRY_NUM_THREADS")) {
-    const long limit = std::strtol(text, nullptr, 10);
-    if (limit >= 1) count = static_cast<int>(std::min<long>(count, limit));
-  }
+  if (const auto limit = environment::threads()) count = std::min(count, *limit);
   return count > 1 && can_start_threads() ? count : 1;
 }
 
@@ -82,19 +83,53 @@ int thread_count() {
   return count;
 }
 
-void run_ranges(std::int64_t n, std::int64_t grain, RangeFunction f, const void* state) {
+namespace {
+
+/// A loop and how far it has come, for the case that TBB itself fails.
+struct Loop {
+  RangeFunction f;
+  const void* state;
+  Order order = {};
+  std::atomic<bool> has_begun = false, has_failed = false;
+
+  void part(std::int64_t begin, std::int64_t end) {
+    if (!has_begun.load(std::memory_order_relaxed)) has_begun = true;
+    const FloatEnvironment environment;  // that of the worker is any thread's of the program
+    order.begin_part();
+    try {
+      f(state, begin, end);
+    } catch (...) {
+      has_failed = true;
+      throw;
+    }
+    order.end_part();
+  }
+};
+
+/// False, with nothing done, where TBB cannot start the threads that it wants.
+bool run_on_threads(Loop& loop, std::int64_t n, std::int64_t grain) {
   using Range = oneapi::tbb::blocked_range<std::int64_t>;
-  Order order;
-  order.begin();
-  arena().execute([&] {
-    oneapi::tbb::parallel_for(Range(0, n, static_cast<std::size_t>(grain)), [&](const Range& r) {
-      const FloatEnvironment environment;  // that of the worker is any thread's of the program
-      order.begin_part();
-      f(state, r.begin(), r.end());
-      order.end_part();
+  try {
+    arena().execute([&] {
+      oneapi::tbb::parallel_for(Range(0, n, static_cast<std::size_t>(grain)),
+                                [&](const Range& r) { loop.part(r.begin(), r.end()); });
     });
-  });
-  order.end();
+  } catch (const std::exception& e) {
+    if (loop.has_failed) throw;
+    if (!loop.has_begun) return false;
+    throw RuntimeError(
+        fmt::format("the threads of the CPU device could not be started: {}", e.what()));
+  }
+  return true;
+}
+
+}  // namespace
+
+void run_ranges(std::int64_t n, std::int64_t grain, RangeFunction f, const void* state) {
+  Loop loop{f, state};
+  loop.order.begin();
+  if (!run_on_threads(loop, n, grain)) loop.part(0, n);
+  loop.order.end();
 }
 
 }  // namespace quarry::backend::cpu_backend

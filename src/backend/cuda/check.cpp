@@ -12,11 +12,14 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/context.hpp"
 #include "backend/cuda/driver.hpp"
+#include "backend/cuda/host_call.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
 
 constexpr int max_devices = 256;
+// codes that CUDA 12.0 does not name yet
+constexpr int contained = 226, tensor_memory_leak = 721, invalid_cluster_size = 912;
 /// The first fatal code of each device.
 std::array<std::atomic<CUresult>, max_devices> first_cause{};
 thread_local int checked_device = 0;
@@ -37,6 +40,31 @@ CUresult cause_of_loss(CUresult result) noexcept {
 void remember(CUresult result) noexcept {
   CUresult none = CUDA_SUCCESS;
   first_cause[static_cast<std::size_t>(checked_device)].compare_exchange_strong(none, result);
+  fail_host_calls_of_lost_devices();
+}
+
+/// Whether the code says that a kernel failed while it ran.
+bool is_kernel_fault(CUresult result) noexcept {
+  switch (static_cast<int>(result)) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case tensor_memory_leak:
+      return true;
+    default:
+      return false;
+  }
+}
+
+[[noreturn]] void raise_lost(int device, const std::string& text) {
+  if (is_kernel_fault(first_cause[static_cast<std::size_t>(device)])) throw KernelFault(text);
+  throw DeviceLost(text);
 }
 
 std::string lost_text(int device) {
@@ -64,30 +92,24 @@ std::string error_text(CUresult result) {
 }
 
 bool is_fatal(CUresult result) noexcept {
-  switch (result) {
+  switch (static_cast<int>(result)) {
     case CUDA_ERROR_ECC_UNCORRECTABLE:
     case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+    case contained:
       return true;
     default:
-      return false;
+      return is_kernel_fault(result);
   }
 }
 
 void detail::raise(CUresult result, const Where& where) {
   if (const CUresult cause = cause_of_loss(result); cause != CUDA_SUCCESS) {
     remember(cause);
-    throw DeviceLost(fmt::format("{}, seen at {}", lost_text(checked_device), place(where)));
+    raise_lost(checked_device,
+               fmt::format("{}, seen at {}", lost_text(checked_device), place(where)));
   }
-  switch (result) {
+  switch (static_cast<int>(result)) {
     case CUDA_ERROR_OUT_OF_MEMORY:
       raise_as<MemoryError>(result, where);
     case CUDA_ERROR_NOT_INITIALIZED:
@@ -101,13 +123,22 @@ void detail::raise(CUresult result, const Where& where) {
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
     case CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING:
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+    case invalid_cluster_size:
       raise_as<LaunchError>(result, where);
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_INVALID_DEVICE:
+    case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_INVALID_SOURCE:
     case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_ILLEGAL_STATE:
     case CUDA_ERROR_NOT_FOUND:
-    case CUDA_ERROR_NOT_READY:
+    case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
+    case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED:
+    case CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
+    case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED:
     case CUDA_ERROR_NOT_SUPPORTED:
     case CUDA_ERROR_NOT_PERMITTED:
       raise_as<LogicError>(result, where);
@@ -146,7 +177,7 @@ void lose_all_devices() noexcept {
 
 void require_alive(int device) {
   if (is_lost(device)) [[unlikely]]
-    throw DeviceLost(lost_text(device));
+    raise_lost(device, lost_text(device));
 }
 
 }  // namespace quarry::backend::cuda

@@ -6,6 +6,7 @@
 
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/driver.hpp"
+#include "base/forked.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -64,6 +65,7 @@ CUcontext Context::retained() {
 }
 
 CurrentContext Context::bind() {
+  require_not_forked();
   require_alive(id_);
   set_checked_device(id_);
   const CUcontext before = current_context();
@@ -76,7 +78,7 @@ CurrentContext Context::bind() {
 
 CurrentContext Context::try_bind() noexcept {
   const CUcontext handle = handle_.load(std::memory_order_acquire);
-  if (is_lost(id_) || !handle) return {};
+  if (is_forked() || is_lost(id_) || !handle) return {};
   set_checked_device(id_);
   const CUcontext before = current_context();
   if (before == handle) return CurrentContext(nullptr);
@@ -87,12 +89,14 @@ CurrentContext Context::try_bind() noexcept {
 }
 
 CUcontext Context::handle() {
+  require_not_forked();
   require_alive(id_);
   const CUcontext handle = handle_.load(std::memory_order_acquire);
   return handle ? handle : retained();
 }
 
 void Context::reset() {
+  require_not_forked();
   require_alive(id_);
   set_checked_device(id_);
   const std::lock_guard lock(mutex_);

@@ -10,6 +10,7 @@
 
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/driver.hpp"
+#include "backend/cuda/host_call.hpp"
 #include "backend/cuda/native.hpp"
 
 namespace quarry::backend::cuda {
@@ -96,6 +97,10 @@ void CudaDevice::synchronize() {
   check(driver().CtxSynchronize());
 }
 
+void CudaDevice::drain() noexcept {
+  if (const auto current = context_.try_bind()) note(driver().CtxSynchronize());
+}
+
 void CudaDevice::do_reset() {
   if (const auto current = context_.try_bind()) pool_.destroy();
   context_.reset();
@@ -132,9 +137,24 @@ bool CudaDevice::is_done(Stream stream) {
   return is_ready(driver().StreamQuery(native(stream)));
 }
 
-void CudaDevice::host_call(Stream stream, HostFunction f, void* state) {
+void CudaDevice::host_call(Stream stream, HostFunction f, void* state, HostFailure instead) {
   const auto current = context_.bind();
-  check(driver().LaunchHostFunc(native(stream), f, state));
+  PendingHostCall call({this, f, state, instead});
+  const CUresult result = driver().LaunchHostFunc(native(stream), PendingHostCall::run, call.key());
+  if (result != CUDA_SUCCESS && call.withdraw()) check(result);
+}
+
+// An event, since only work that is under way makes the driver look for what has failed elsewhere.
+void CudaDevice::probe() {
+  const auto current = context_.bind();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (driver().ThreadExchangeStreamCaptureMode) driver().ThreadExchangeStreamCaptureMode(&mode);
+  CUevent event = nullptr;
+  check(driver().EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  CUresult result = driver().EventRecord(event, CU_STREAM_PER_THREAD);
+  if (result == CUDA_SUCCESS) result = driver().EventQuery(event);
+  note(driver().EventDestroy(event));
+  is_ready(result);
 }
 
 Event CudaDevice::do_create_event(const EventOptions& options) {
@@ -175,7 +195,10 @@ void CudaDevice::wait(Stream stream, Event event) {
 float CudaDevice::elapsed_ms(Event start, Event end) {
   const auto current = context_.bind();
   float ms = 0;
-  check(driver().EventElapsedTime(&ms, native_event(start), native_event(end)));
+  const CUresult result = driver().EventElapsedTime(&ms, native_event(start), native_event(end));
+  require<LogicError>(result != CUDA_ERROR_NOT_READY,
+                      "an event is not done: wait for it before reading its time");
+  check(result);
   return ms;
 }
 

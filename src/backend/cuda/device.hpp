@@ -24,6 +24,7 @@ class CudaDevice final : public Device {
   MemoryInfo memory_info() override;
   bool can_access_peer(const Device& other) const override;
   void synchronize() override;
+  void drain() noexcept override;
 
   DriverPoolInfo driver_pool() override;
   void trim_driver_pool(std::size_t bytes_to_keep) override;
@@ -47,7 +48,7 @@ class CudaDevice final : public Device {
   Stream per_thread_stream() const override { return CU_STREAM_PER_THREAD; }
   void synchronize(Stream stream) override;
   bool is_done(Stream stream) override;
-  void host_call(Stream stream, HostFunction f, void* state) override;
+  void host_call(Stream stream, HostFunction f, void* state, HostFailure instead) override;
 
   void record(Event event, Stream stream) override;
   bool query(Event event) override;
@@ -65,6 +66,10 @@ class CudaDevice final : public Device {
             Stream stream) override;
   void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
                  std::size_t width, std::size_t height, Stream stream) override;
+
+  /// Asks the driver whether the work on the device goes well. Throws what has gone wrong; neither
+  /// waits nor disturbs a capture.
+  void probe();
 
   void map(const MapCall& call, Stream stream) override;
   std::size_t reduce_scratch(const ReduceCall& call) const override;

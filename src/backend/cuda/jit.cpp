@@ -92,7 +92,7 @@ class Program {
   const auto end = log.find_last_not_of(std::string("\0\n", 2));
   log.resize(end == log.npos ? 0 : end + 1);
   throw CompileError(fmt::format("the kernel {} did not compile: {}", source.instantiation, reason),
-                     source.text, std::move(log), fmt::format("nvrtc {}", fmt::join(options, " ")));
+                     source.text, std::move(log), fmt::format("{}", fmt::join(options, " ")));
 }
 
 std::string headers_digest() {

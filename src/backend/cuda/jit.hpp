@@ -37,8 +37,8 @@ struct Binary {
   bool operator==(const Binary&) const = default;
 };
 
-/// Throws CompileError with NVRTC's log as stderr_text, the source as stdout_text and the options
-/// as command_line; BackendUnavailable without a working NVRTC.
+/// Throws CompileError with the source, NVRTC's log and the options; BackendUnavailable without a
+/// working NVRTC.
 Binary compile_kernel(const KernelSource& source, const Architecture& architecture);
 
 /// Everything that the binary depends on, as text: the key of the cache on disk.

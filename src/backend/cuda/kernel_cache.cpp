@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/kernel_cache.hpp"
+#include "base/environment.hpp"
 
 #include <fmt/format.h>
 
@@ -22,18 +23,13 @@ std::string name_of(const std::string& key) {
   return Digest().add(key).hex() + std::string(suffix);
 }
 
-std::string variable(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value ? value : "";
-}
-
 /// The first that is set decides; a relative path is no place for a cache.
 std::string directory_from_environment() {
-  if (std::string own = variable("QUARRY_CACHE_DIR"); !own.empty()) return own;
-  const std::string cache = variable("XDG_CACHE_HOME");
-  if (cache.starts_with('/')) return cache + "/quarry";
-  const std::string home = variable("HOME");
-  return home.starts_with('/') ? home + "/.cache/quarry" : "";
+  if (const auto own = environment::text("QUARRY_CACHE_DIR")) return *own;
+  const auto cache = environment::text("XDG_CACHE_HOME");
+  if (cache && cache->starts_with('/')) return *cache + "/quarry";
+  const auto home = environment::text("HOME");
+  return home && home->starts_with('/') ? *home + "/.cache/quarry" : "";
 }
 
 bool is_older(const CacheDirectory::File& a, const CacheDirectory::File& b) {
@@ -56,13 +52,8 @@ std::int64_t total(const std::vector<CacheDirectory::File>& files) {
 
 KernelCache::Options KernelCache::options_from_environment() {
   Options options;
-  const std::string size = variable("QUARRY_CACHE_SIZE");
-  std::int64_t capacity = 0;
-  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), capacity);
-  if (!size.empty() && error == std::errc() && end == size.data() + size.size() && capacity >= 0) {
-    options.capacity = capacity;
-  }
-  if (variable("QUARRY_DISABLE_CACHE") == "1") return options;
+  options.capacity = environment::cache_bytes().value_or(options.capacity);
+  if (!environment::has_disk_cache()) return options;
   options.directory = directory_from_environment();
   if (options.directory.empty())
     options.why = "no directory is known: HOME is not an absolute path";

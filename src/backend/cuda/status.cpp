@@ -9,6 +9,7 @@
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/kernel_cache.hpp"
 #include "backend/cuda/nvrtc.hpp"
+#include "base/forked.hpp"
 
 namespace quarry::backend {
 namespace cuda {
@@ -70,7 +71,10 @@ DriverStatus probe(const DriverTable& table) {
 }
 
 const DriverStatus& driver_status() {
-  static const auto& status = *new const DriverStatus(probe_installed());
+  static const auto& status = *[] {
+    watch_forks();  // a process that is forked after cuInit cannot use CUDA
+    return new const DriverStatus(probe_installed());
+  }();
   return status;
 }
 

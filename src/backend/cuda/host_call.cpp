@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/host_call.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "backend/cuda/check.hpp"
+#include "backend/cuda/device.hpp"
+#include "base/forked.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr auto patience = milliseconds(50);  ///< between two looks at a device
+
+/// Looks at devices with pending calls, on a thread that never ends.
+class Watcher {
+ public:
+  /// With the lock of the calls: one was added.
+  void wake() noexcept;
+  /// The driver is about to end: no look at a device is under way any more.
+  void stop() noexcept;
+
+ private:
+  void watch() noexcept;
+  void look(CudaDevice& device) noexcept;
+
+  bool is_started_ = false, is_idle_ = false;
+  std::condition_variable added_;
+  std::timed_mutex looking_;
+};
+
+/// All that are pending.
+struct Calls {
+  std::mutex mutex;
+  std::map<std::uintptr_t, HostCall> pending;  ///< in the order in which they were added
+  std::uintptr_t last = 0;
+  Watcher watcher;
+
+  static Calls& instance() {
+    static auto* const calls = new Calls;  // outlives every thread that may still call back
+    return *calls;
+  }
+  std::optional<HostCall> take(std::uintptr_t number) noexcept {
+    const std::lock_guard lock(mutex);
+    const auto found = pending.find(number);
+    if (found == pending.end()) return std::nullopt;
+    const HostCall call = found->second;
+    pending.erase(found);
+    return call;
+  }
+  /// One whose device is lost.
+  std::optional<HostCall> take_lost() noexcept {
+    const std::lock_guard lock(mutex);
+    for (auto at = pending.begin(); at != pending.end(); ++at) {
+      if (!is_lost(at->second.device->info().id)) continue;
+      const HostCall call = at->second;
+      pending.erase(at);
+      return call;
+    }
+    return std::nullopt;
+  }
+  /// Devices on which there is something older than `number`.
+  std::set<CudaDevice*> devices(std::uintptr_t number) const {
+    std::set<CudaDevice*> all;
+    for (const auto& [added, call] : pending) {
+      if (added <= number) all.insert(call.device);
+    }
+    return all;
+  }
+};
+
+void stop_watching() { Calls::instance().watcher.stop(); }
+
+void Watcher::wake() noexcept {
+  if (std::exchange(is_idle_, false)) added_.notify_one();
+  if (std::exchange(is_started_, true)) return;
+  try {
+    [[maybe_unused]] static const int registered = std::atexit(stop_watching);
+    std::thread([this] { watch(); }).detach();
+  } catch (const std::exception&) {  // without it a failure is seen by the next call of the driver
+    is_started_ = false;
+  }
+}
+
+void Watcher::stop() noexcept {
+  if (is_forked()) return;
+  lose_all_devices();
+  if (looking_.try_lock_for(milliseconds(200))) looking_.unlock();
+}
+
+void Watcher::watch() noexcept {
+  Calls& calls = Calls::instance();
+  std::unique_lock lock(calls.mutex);
+  while (true) {
+    is_idle_ = calls.pending.empty();
+    if (is_idle_) added_.wait(lock, [this] { return !is_idle_; });
+    const std::uintptr_t before = calls.last;
+    lock.unlock();
+    std::this_thread::sleep_for(patience);
+    lock.lock();
+    try {
+      const std::set<CudaDevice*> devices = calls.devices(before);
+      lock.unlock();
+      for (CudaDevice* const device : devices) look(*device);
+    } catch (const std::exception&) {  // no memory: the next time
+    }
+    if (!lock.owns_lock()) lock.lock();
+  }
+}
+
+void Watcher::look(CudaDevice& device) noexcept {
+  const std::lock_guard lock(looking_);
+  try {
+    if (is_lost(device.info().id)) return fail_host_calls_of_lost_devices();
+    device.probe();
+  } catch (const std::exception&) {  // of a fatal error all that is pending knows now
+  }
+}
+
+/// Why the device is lost.
+std::exception_ptr loss(int device) noexcept {
+  try {
+    require_alive(device);
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PendingHostCall::PendingHostCall(const HostCall& call) {
+  Calls& calls = Calls::instance();
+  const std::lock_guard lock(calls.mutex);
+  number_ = calls.last + 1;
+  calls.pending.emplace(number_, call);
+  calls.last = number_;
+  calls.watcher.wake();
+}
+
+bool PendingHostCall::withdraw() noexcept { return Calls::instance().take(number_).has_value(); }
+
+void PendingHostCall::run(void* key) {
+  const auto call = Calls::instance().take(reinterpret_cast<std::uintptr_t>(key));
+  if (call) call->f(call->state);
+}
+
+void fail_host_calls_of_lost_devices() noexcept {
+  while (const auto call = Calls::instance().take_lost()) {
+    if (call->instead) call->instead(call->state, loss(call->device->info().id));
+  }
+}
+
+}  // namespace quarry::backend::cuda

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <atomic>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <quarry/quarry.hpp>
+
+#include "backend/backend.hpp"
+#include "backend/chosen_device.hpp"
+#include "process/child.hpp"
+#include "runtime/stream_state.hpp"
+
+/// A kernel fails while it runs and takes its device along. What streams were to call on the host
+/// then ends with the error, whoever sees it first.
+namespace quarry::test {
+namespace {
+
+/// What a program returns that finds something else than it should.
+enum Wrong { no_error = 3, future_without_error, was_called, not_destroyed, cpu_is_broken };
+
+/// Queues a kernel that reads and writes at an address where there is no memory.
+void break_device_in(const Stream& s) {
+  using namespace kernels;
+  using plus_one = map_of<op<add_op, float, in<float, 0>, val<float, 0>>, float, 1, float>;
+  backend::Words words(5);
+  words[0] = 64;
+  words[1] = words[2] = 0x1000;
+  s.state().device->map({&program_for<plus_one>::value, 0, 64, 256, words}, s.state().native);
+}
+
+bool has_failed(std::future<Stream>& future) {
+  try {
+    future.get();
+    return false;
+  } catch (const LaunchError& e) {
+    return dynamic_cast<const DeviceLost*>(&e) != nullptr;
+  }
+}
+
+struct Discovery {
+  const char* name;
+  void (*run)(const Stream& stream, const Event& end, std::future<Stream>& future);
+};
+constexpr std::array discoveries = {
+    Discovery{"LostSeenBySynchronize",
+              [](const Stream& s, const Event&, auto&) { s.synchronize(); }},
+    Discovery{"LostSeenByTheDevice", [](const Stream&, const Event&, auto&) { synchronize(); }},
+    Discovery{"LostSeenByAPoll",
+              [](const Stream& s, const Event&, auto&) {
+                while (!s.is_done()) {
+                }
+              }},
+    Discovery{"LostSeenByAnEvent", [](const Stream&, const Event& e, auto&) { e.synchronize(); }},
+    Discovery{"LostSeenByAPollOfAnEvent",
+              [](const Stream&, const Event& e, auto&) {
+                while (!e.query()) {
+                }
+              }},
+    Discovery{"LostSeenByANewCallback",
+              [](const Stream&, const Event&, auto&) {
+                for (;;) stream().add_callback([](const Stream&) {});
+              }},
+    Discovery{"LostSeenByItem",
+              [](const Stream&, const Event&, auto&) { zeros<float>({3})(0).item(); }},
+    Discovery{"LostSeenByNobody",
+              [](const Stream&, const Event&, std::future<Stream>& future) {
+                future.wait();
+                throw LaunchError("the future has it");
+              }},
+};
+
+int end_pending_calls(const Discovery& discovery) {
+  if (backend::test::is_on_cpu()) return 0;
+  const Stream s = stream(), t = stream({.non_blocking = true});
+  const auto held = std::make_shared<int>();
+  std::atomic<int> calls = 0;
+  std::promise<void> open;
+  s.add_callback([gate = open.get_future().share()](const Stream&) { gate.wait(); });
+  break_device_in(s);
+  const Event end = s.record();
+  t.wait_event(end);
+  std::vector<std::future<Stream>> futures;
+  for (const Stream& each : {s, t}) {
+    each.add_callback([held, &calls](const Stream&) { ++calls; });
+    futures.push_back(each.async_done());
+  }
+  open.set_value();
+  try {
+    discovery.run(s, end, futures[1]);
+    return no_error;
+  } catch (const LaunchError&) {
+  }
+  for (auto& future : futures) {
+    if (!has_failed(future)) return future_without_error;
+  }
+  try {
+    s.synchronize();
+    return no_error;
+  } catch (const DeviceLost&) {  // every later call says so
+  }
+  if (calls != 0) return was_called;
+  if (held.use_count() != 1) return not_destroyed;
+  const DeviceGuard cpu(Device::cpu());
+  return sum(ones<float>({1000})).item() == 1000 ? 0 : cpu_is_broken;
+}
+
+template <std::size_t k>
+int run_discovery() {
+  return end_pending_calls(discoveries[k]);
+}
+
+template <std::size_t... k>
+std::vector<Program> programs(std::index_sequence<k...>) {
+  return {Program{discoveries[k].name, run_discovery<k>, {}, k + 1 == discoveries.size()}...};
+}
+
+}  // namespace
+
+std::vector<Program> lost_programs() {
+  return programs(std::make_index_sequence<discoveries.size()>());
+}
+
+}  // namespace quarry::test
