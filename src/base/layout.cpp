@@ -205,6 +205,9 @@ Shape infer_shape(const Shape& shape, std::int64_t count) {
   Shape result = shape;
   std::int64_t* const unknown = std::find(result.begin(), result.end(), -1);
   if (unknown != result.end()) {
+    require<ShapeError>(std::find(unknown + 1, result.end(), -1) == result.end(), [&] {
+      return fmt::format("only one extent may be -1, but the shape is {}", to_string(shape));
+    });
     *unknown = 1;
     const std::int64_t others = element_count(result);
     require<ShapeError>(others != 0 && count % others == 0, fail);

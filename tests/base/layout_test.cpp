@@ -220,7 +220,12 @@ TEST(layout, one_extent_may_be_inferred) {
   EXPECT_EQ(infer_shape({}, 1), Shape());
   EXPECT_EQ(infer_shape({2, 3}, 6), (Shape{2, 3}));
   EXPECT_THROW(infer_shape({2, 3}, 7), ShapeError);
-  EXPECT_THROW(infer_shape({-1, -1}, 4), ShapeError);
+  try {
+    infer_shape({-1, -1}, 4);
+    ADD_FAILURE() << "two unknown extents";
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "only one extent may be -1, but the shape is (-1, -1)");
+  }
   EXPECT_THROW(infer_shape({-1, 0}, 0), ShapeError);
   EXPECT_THROW(infer_shape({-1, 4}, 6), ShapeError);
   EXPECT_THROW(infer_shape({-2, 3}, 6), ShapeError);

@@ -16,11 +16,8 @@ struct Unbounded {};
 inline constexpr Unbounded _{};
 
 struct All {};
-inline constexpr All all{};
 struct NewAxis {};
-inline constexpr NewAxis newaxis{};
 struct Ellipsis {};
-inline constexpr Ellipsis ellipsis{};
 
 /// One bound of a range.
 struct Bound {
@@ -50,6 +47,10 @@ struct Index {
   Kind kind;
   Range range;
 };
+// After Index: -Wshadow takes its enumerators of the same names for hiding these.
+inline constexpr All all{};
+inline constexpr NewAxis newaxis{};
+inline constexpr Ellipsis ellipsis{};
 
 /// A layout and how far its element 0 lies from that of the array it was taken from.
 struct View {

@@ -5,8 +5,14 @@
 /// What one iteration of a loop of the CPU device reads.
 #ifdef __clang__
 #define QUARRY_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+// Some loops no compiler turns into vector instructions; clang would say so in the user's build.
+#define QUARRY_LOOPS_BEGIN \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
+#define QUARRY_LOOPS_END _Pragma("clang diagnostic pop")
 #else
 #define QUARRY_IVDEP _Pragma("GCC ivdep")
+#define QUARRY_LOOPS_BEGIN
+#define QUARRY_LOOPS_END
 #endif
 namespace quarry::kernels {
 

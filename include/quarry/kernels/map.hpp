@@ -209,6 +209,7 @@ using map_loop = void (*)(i64 n, char* const* pointer, const i64* stride, const 
 template <class M>
 struct cpu_map;
 
+QUARRY_LOOPS_BEGIN
 template <class E, class Out, int S, class... In>
 struct cpu_map<map_of<E, Out, S, In...>> {
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
@@ -229,6 +230,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
     }
   }
 };
+QUARRY_LOOPS_END
 
 }  // namespace quarry::kernels
 #endif

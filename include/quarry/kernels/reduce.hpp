@@ -251,6 +251,7 @@ struct reduce_loops {
 template <class M>
 struct cpu_reduce;
 
+QUARRY_LOOPS_BEGIN
 template <class E, class Op, class Acc, class Out, int S, class... In>
 struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
   /// Reads element i of the run, which is at `position` among the reduced.
@@ -346,6 +347,7 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
   }
   static constexpr reduce_loops loops{begin, run, columns, merge, finish};
 };
+QUARRY_LOOPS_END
 
 }  // namespace quarry::kernels
 #endif

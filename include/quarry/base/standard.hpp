@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+// The first thing that every public header comes to.
+
+#if __cplusplus < 202002L
+#error "Quarry needs C++20: compile with -std=c++20 or later"
+// There is no such file: the compiler ends here, and not after hundreds of further errors.
+#include <quarry/needs_cxx20>
+#endif
