@@ -23,7 +23,9 @@
 #include <quarry/memory/resource.hpp>
 #include <quarry/memory/transfer.hpp>
 #include <quarry/memory/upstream.hpp>
+#include <quarry/ops/closeness.hpp>
 #include <quarry/ops/elementwise.hpp>
+#include <quarry/ops/methods.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/runtime/compile.hpp>
 #include <quarry/runtime/device.hpp>

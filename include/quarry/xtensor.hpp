@@ -18,12 +18,12 @@ struct HostArrayOf<T, void> {
   }
 };
 
+/// xtensor's expressions are evaluated on the host.
 template <class E>
-requires(!HostArray<E>) auto to_device(const xt::xexpression<E>& expression,
-                                       const ArrayOptions& options = {}) {
-  const xt::xarray<typename E::value_type> values = expression.derived_cast();
-  return to_device(values, options);
-}
+requires std::is_base_of_v<xt::xexpression<E>, E>
+struct HostValuesOf<E> {
+  static xt::xarray<typename E::value_type> make(const E& expression) { return expression; }
+};
 
 /// An xtensor adaptor over the elements of an array on the CPU device: the same memory, no copy.
 /// The array must outlive it, and work queued on it must be done. Throws LogicError for an array on

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "expr/aligned.hpp"
+#include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -143,6 +144,7 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   }
   out.buffer()->used_on(stream);
   for (int k = 0; k < program.inputs; ++k) arrays[k]->buffer()->used_on(stream);
+  memory::note_write(out.device_pointer(), out.layout(), out.dtype().itemsize());
   const AlignedInputs inputs(arrays, program.inputs, stream);
   if (through_temporary) {
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);

@@ -7,6 +7,7 @@
 
 #include "memory/array_state.hpp"
 #include "memory/raw_address.hpp"
+#include "memory/write_log.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -173,6 +174,16 @@ void require_same_elements(const BoxSide& to, const BoxSide& from) {
   });
 }
 
+/// For the checked mode: where the box lies in memory that arrays may have.
+void note_write(const BoxSide& to, const Box& box) {
+  if (to.array) return;
+  const Place& p = to.place;
+  const std::size_t plane = size_product(p.pitch, p.height);
+  const std::size_t before = p.x + p.y * p.pitch + p.z * plane;
+  const Layout layout{{box.depth, box.height, box.width}, {plane, p.pitch, 1}};
+  memory::note_write(static_cast<const std::byte*>(address_of(to)) + before, layout, 1);
+}
+
 }  // namespace
 
 void copy_box(BoxSide to, BoxSide from, const Box& box, const Stream* stream, bool unaligned) {
@@ -193,6 +204,7 @@ void copy_box(BoxSide to, BoxSide from, const Box& box, const Stream* stream, bo
   require_same_elements(to, from);
   used_on(to, in);
   used_on(from, in);
+  note_write(to, box);
   in.device().backend().copy_block({.to = side_of(to),
                                     .from = side_of(from),
                                     .width_in_bytes = box.width,

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "memory/strided_copy.hpp"
+#include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -41,6 +42,7 @@ void fill_elements(const DeviceRef& to, const void* value, const Stream& stream)
   const std::size_t itemsize = to.dtype.itemsize();
   require_no_aliases(to.layout, itemsize);
   to.buffer->used_on(stream);
+  memory::note_write(to.data, to.layout, itemsize);
   const bool word = std::has_single_bit(itemsize) && itemsize <= 16;
   const bool aligned = reinterpret_cast<std::uintptr_t>(to.data) % itemsize == 0;
   if (word && aligned && memory::same_block(to.layout, to.layout, itemsize)) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "memory/raw_address.hpp"
+#include "memory/write_log.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -39,6 +40,7 @@ void copy_on_device(const char* call, const DevicePtr& to, const DevicePtr& from
   memory::require_device_memory(call, to, bytes, stream.device());
   memory::require_device_memory(call, from, bytes, stream.device());
   if (bytes == 0) return;
+  memory::note_write(to.get(), bytes);
   memory::used_on(to, stream);
   memory::used_on(from, stream);
   queue_copy(backend::Direction::device_to_device, to.get(), from.get(), bytes, stream, false);
@@ -49,6 +51,7 @@ void copy_from_peer(const char* call, const DevicePtr& to, const DevicePtr& from
   memory::require_device_memory(call, to, bytes, stream.device());
   memory::require_device_memory(call, from, bytes, source);
   if (bytes == 0) return;
+  memory::note_write(to.get(), bytes);
   memory::used_on(to, stream);
   memory::used_on(from, stream);
   stream.device().backend().copy_from_peer(to.get(), from.get(), source.backend(), bytes,
@@ -62,6 +65,7 @@ void detail::copy_htod(const DevicePtr& to, std::span<const std::byte> from, con
   memory::require_device_memory("memcpy_htod", to, from.size(), in.device());
   memory::require_host_memory("memcpy_htod", from, in.device());
   if (from.empty()) return;
+  memory::note_write(to.get(), from.size());
   if (stream) {
     memory::used_on(to, in);
     memory::used_on(from, in);
@@ -74,6 +78,7 @@ void detail::copy_dtoh(std::span<std::byte> to, const DevicePtr& from, const Str
   memory::require_device_memory("memcpy_dtoh", from, to.size(), in.device());
   memory::require_host_memory("memcpy_dtoh", to, in.device());
   if (to.empty()) return;
+  memory::note_write(to.data(), to.size());
   if (stream) {
     memory::used_on(from, in);
     memory::used_on(to, in);

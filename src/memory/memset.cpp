@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "memory/raw_address.hpp"
+#include "memory/write_log.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -22,6 +23,7 @@ void fill(const char* call, const DevicePtr& to, T value, std::size_t count, con
   memory::require_device_memory(call, to, memory::size_product(count, sizeof value),
                                 stream.device());
   if (count == 0) return;
+  memory::note_write(to.get(), count * sizeof value);
   memory::used_on(to, stream);
   stream.device().backend().fill(to.get(), &value, sizeof value, static_cast<std::int64_t>(count),
                                  stream.state().native);
@@ -41,6 +43,7 @@ void fill_rows(const char* call, const DevicePtr& to, std::size_t pitch, T value
   if (width == 0 || height == 0) return;
   const std::size_t bytes = memory::size_sum(memory::size_product(height - 1, pitch), row);
   memory::require_device_memory(call, to, bytes, stream.device());
+  memory::note_write(static_cast<const std::byte*>(to.get()), {{height, row}, {pitch, 1}}, 1);
   memory::used_on(to, stream);
   stream.device().backend().fill_rows(to.get(), pitch, &value, sizeof value, width, height,
                                       stream.state().native);

@@ -16,6 +16,7 @@
 #include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
+#include "memory/write_log.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -188,6 +189,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
     return upload(to, copy.ref(), stream, blocking, convert);
   }
   to.buffer->used_on(stream);
+  memory::note_write(to.data, to.layout, itemsize);
   if (blocking && !convert && copy_at_once(host_to_device, to, from, stream)) return;
   if (stream.device().is_cpu()) return memory::upload_on_cpu(to, from, stream, blocking, convert);
   if (convert) return upload_converted(to, from, stream, blocking, *convert);
@@ -206,6 +208,7 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
     return copy_on_host(to, copy.ref());
   }
   from.buffer->used_on(stream);
+  memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (to.dtype == TypeId::bool_ && !convert) {
     return download_bools(to, from, stream, blocking);
   }
@@ -295,6 +298,7 @@ void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& str
   require_like(to.layout.shape, to.dtype, source.layout.shape, from.dtype, convert);
   if (element_count(to.layout.shape) == 0) return;
   require_no_aliases(to.layout, to.dtype.itemsize());
+  memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (!(to.buffer->device() == from.buffer->device())) {
     return copy_across(to, source, stream, convert);
   }

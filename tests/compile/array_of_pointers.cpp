@@ -5,5 +5,5 @@
 #ifdef QUARRY_VALID
 quarry::DeviceNDArray<int> a;
 #else
-quarry::DeviceNDArray<std::string> a;  // error: not a type that an array can hold
+quarry::DeviceNDArray<std::string> a;  // one error: not a type that an array can hold
 #endif

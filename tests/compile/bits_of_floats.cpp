@@ -7,5 +7,5 @@ using Value = int;
 using Value = float;
 #endif
 auto f(const quarry::DeviceNDArray<Value>& a) {
-  return a & a;  // error: the operation does not exist for these element types
+  return a & a;  // one error: the operation does not exist for these element types
 }

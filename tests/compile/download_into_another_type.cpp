@@ -9,5 +9,5 @@ using Value = std::complex<double>;  // converted on its way
 using Value = int;
 #endif
 void f(const quarry::DeviceNDArray<float>& a, std::vector<Value>& host) {
-  a.copy_to_host(host);  // error: this copy can lose the kind of the values
+  a.copy_to_host(host);  // one error: this copy can lose the kind of the values
 }

@@ -5,6 +5,6 @@ void f(const quarry::DeviceNDArray<float>& a, const quarry::DeviceNDArray<float>
 #ifdef QUARRY_VALID
   a += b;
 #else
-  (a * 2.f) += b;  // error: +=
+  (a * 2.f) += b;  // one error: an expression has no elements to write into
 #endif
 }

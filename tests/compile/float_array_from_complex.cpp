@@ -6,6 +6,6 @@ void f(const quarry::DeviceNDArray<std::complex<float>>& z) {
 #ifdef QUARRY_VALID
   const quarry::DeviceNDArray<float> x = quarry::real(z * 2.f);
 #else
-  const quarry::DeviceNDArray<float> x = z * 2.f;  // error: use astype
+  const quarry::DeviceNDArray<float> x = z * 2.f;  // one error: use astype
 #endif
 }

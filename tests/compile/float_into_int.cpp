@@ -6,6 +6,6 @@ void f(const quarry::DeviceNDArray<int>& n, const quarry::DeviceNDArray<float>& 
 #ifdef QUARRY_VALID
   n(all) = quarry::astype<int>(x * 2.f);
 #else
-  n(all) = x * 2.f;  // error: use astype
+  n(all) = x * 2.f;  // one error: use astype
 #endif
 }

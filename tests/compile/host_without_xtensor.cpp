@@ -5,5 +5,5 @@
 #endif
 
 auto f(const quarry::DeviceNDArray<float>& a) {
-  return a.copy_to_host();  // error: needs #include <quarry/xtensor.hpp>
+  return a.copy_to_host();  // one error: needs #include <quarry/xtensor.hpp>
 }

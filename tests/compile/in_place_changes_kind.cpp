@@ -5,6 +5,6 @@ void f(const quarry::DeviceNDArray<int>& n) {
 #ifdef QUARRY_VALID
   n *= 2;
 #else
-  n /= 2;  // error: use astype
+  n /= 2;  // one error: use astype
 #endif
 }

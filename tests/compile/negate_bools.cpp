@@ -5,6 +5,6 @@ auto f(const quarry::DeviceNDArray<bool>& a) {
 #ifdef QUARRY_VALID
   return !a;
 #else
-  return -a;  // error: the operation does not exist for these element types
+  return -a;  // one error: bools have no minus, as in NumPy: ~a negates, a ^ b is the difference
 #endif
 }

@@ -8,5 +8,5 @@ using Value = double;
 using Value = std::complex<double>;
 #endif
 auto f(const quarry::DeviceNDArray<Value>& a) {
-  return a % a;  // error: the operation does not exist for these element types
+  return a % a;  // one error: the operation does not exist for these element types
 }

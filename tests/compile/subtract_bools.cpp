@@ -5,6 +5,6 @@ auto f(const quarry::DeviceNDArray<bool>& a, const quarry::DeviceNDArray<bool>& 
 #ifdef QUARRY_VALID
   return a ^ b;
 #else
-  return a - b;  // error: the operation does not exist for these element types
+  return a - b;  // one error: bools have no minus, as in NumPy: ~a negates, a ^ b is the difference
 #endif
 }

@@ -8,5 +8,5 @@ using Value = short;  // converted on its way
 using Value = double;
 #endif
 void f(const quarry::DeviceNDArray<int>& a, const std::vector<Value>& host) {
-  a.copy_to_device(host);  // error: this copy can lose the kind of the values
+  a.copy_to_device(host);  // one error: this copy can lose the kind of the values
 }

@@ -35,6 +35,21 @@ TEST(Xtensor, ArraysGoAndComeBack) {
   EXPECT_EQ(to_device(back).copy_to_host(stream()), a);
 }
 
+TEST(Xtensor, AreWrittenThroughAViewAndBroadcast) {
+  const xt::xarray<double> a = sample(), row = xt::view(a, 0, 0);
+  const auto d = zeros<double>({4, 5, 6});
+  d(all) = a;
+  EXPECT_EQ(d.copy_to_host(), a);
+  d(all) = a * 2. + 1.;
+  EXPECT_EQ(d.copy_to_host(), xt::xarray<double>(a * 2. + 1.));
+  d(range(_, _, -1), all, range(1, _)) = xt::view(a, xt::all(), xt::all(), xt::range(1, 6));
+  EXPECT_EQ(d(range(_, _, -1), all, range(1, _)).copy_to_host(),
+            xt::xarray<double>(xt::view(a, xt::all(), xt::all(), xt::range(1, 6))));
+  d(all) = row;
+  EXPECT_EQ(d.copy_to_host(), xt::xarray<double>(xt::broadcast(row, {4, 5, 6})));
+  EXPECT_THROW(d(all) = xt::xarray<double>(xt::view(a, 0, xt::all(), 0)), ShapeError);
+}
+
 TEST(Xtensor, TensorsAndColumnMajorContainers) {
   const xt::xtensor<float, 2> a{{1, 2, 3}, {4, 5, 6}};
   EXPECT_EQ(to_device(a).copy_to_host(), a);

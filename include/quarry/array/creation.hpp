@@ -91,6 +91,12 @@ template <HostArray H>
 DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions& options = {}) {
   return to_device<host_value_t<const H>, H>(host, options);
 }
+/// Of an xtensor expression; <quarry/xtensor.hpp> makes host memory of it.
+template <class X>
+requires(!HostArray<X> && !detail::OnDevice<X>) auto to_device(const X& x,
+                                                               const ArrayOptions& options = {}) {
+  return to_device(HostValuesOf<X>::make(x), options);
+}
 template <HostArray H>
 auto to_device(const H& host, const Stream& stream) {
   return to_device(host, ArrayOptions{.stream = stream});

@@ -47,12 +47,19 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     return *this;
   }
   // Assigning elements to themselves is fine. NOLINTNEXTLINE(bugprone-unhandled-self-assignment)
-  void operator=(const HostVisibleNDArray& other) && { this->assign(other); }
+  const HostVisibleNDArray& operator=(const HostVisibleNDArray& other) && {
+    this->assign(other);
+    return *this;
+  }
   // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
-  void operator=(HostVisibleNDArray&& other) && { this->assign(other); }
+  const HostVisibleNDArray& operator=(HostVisibleNDArray&& other) && {
+    this->assign(other);
+    return *this;
+  }
   template <detail::OtherThan<HostVisibleNDArray> X>
-  void operator=(const X& x) && {
+  const HostVisibleNDArray& operator=(const X& x) && {
     static_cast<Base&&>(*this) = x;
+    return *this;
   }
   template <detail::OtherThan<HostVisibleNDArray> X>
   HostVisibleNDArray& operator=(const X&) & = delete;
@@ -78,6 +85,9 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   HostVisibleNDArray operator()(const I&... entries) const {
     return seen(Base::operator()(entries...));
   }
+  HostVisibleNDArray operator()(std::span<const Index> entries) const {
+    return seen(Base::operator()(entries));
+  }
   HostVisibleNDArray operator[](const Index& entry) const { return (*this)(entry); }
   /// A view. Throws ShapeError where only a copy could have the shape.
   HostVisibleNDArray reshape(const Shape& to, Order order = Order::c) const {
@@ -91,13 +101,9 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     return seen(Base::ravel(read));
   }
   HostVisibleNDArray transpose() const { return seen(Base::transpose()); }
-  HostVisibleNDArray transpose(std::initializer_list<std::int64_t> axes) const {
-    return seen(Base::transpose(axes));
-  }
+  HostVisibleNDArray transpose(const Axes& axes) const { return seen(Base::transpose(axes)); }
   HostVisibleNDArray squeeze() const { return seen(Base::squeeze()); }
-  HostVisibleNDArray squeeze(std::initializer_list<std::int64_t> axes) const {
-    return seen(Base::squeeze(axes));
-  }
+  HostVisibleNDArray squeeze(const Axes& axes) const { return seen(Base::squeeze(axes)); }
   /// Views of `section` elements of a 1-d array; the last may be smaller.
   std::vector<HostVisibleNDArray> split(std::int64_t section) const {
     std::vector<HostVisibleNDArray> parts;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/array/casting.hpp>
+#include <quarry/array/methods.hpp>
 #include <quarry/array/ndarray_base.hpp>
 
 #include <initializer_list>
@@ -22,12 +23,27 @@ concept Expression = requires {
   typename std::remove_cvref_t<E>::quarry_expression;
 };
 
+#define QUARRY_NO_INDEX_ARRAYS \
+  "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element"
+
 /// What copy_to_host() makes; <quarry/xtensor.hpp> specialises it for xtensor.
 template <class T, class = void>
 struct HostArrayOf {
   static std::vector<T> make(const Shape&) {
     static_assert(sizeof(T) == 0,
                   "copy_to_host() without a destination needs #include <quarry/xtensor.hpp>");
+    return {};
+  }
+};
+
+/// Makes host memory of what has none of its own; <quarry/xtensor.hpp> specialises it for xtensor's
+/// expressions.
+template <class X>
+struct HostValuesOf {
+  static std::vector<float> make(const X&) {
+    static_assert(detail::never<X>,
+                  "this is no memory of the host: xtensor's containers, std::vector and std::span "
+                  "are; xtensor's expressions need #include <quarry/xtensor.hpp>");
     return {};
   }
 };
@@ -41,6 +57,8 @@ concept ElementValue =
     ((Number<T> && keeps_kind<S, T>) || (!Number<T> && std::is_convertible_v<S, T>));
 template <class U, class T>
 concept OtherThan = !std::is_same_v<U, T>;
+template <class X>
+concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
 
 }  // namespace detail
 
@@ -48,7 +66,7 @@ concept OtherThan = !std::is_same_v<U, T>;
 /// writes through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream
 /// order and do not wait, but for copies to and from the host that are given no stream.
 template <class T>
-class DeviceNDArray : public DeviceNDArrayBase {
+class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArray<T>> {
   static_assert(Element<std::remove_const_t<T>>, "not a type that an array can hold");
 
  public:
@@ -88,6 +106,13 @@ class DeviceNDArray : public DeviceNDArrayBase {
     if (!read_only && base.is_read_only()) detail::throw_read_only(base);
     read_only_ = read_only;
   }
+  template <class U>
+  requires(!std::is_same_v<std::remove_const_t<U>, value_type>)
+      DeviceNDArray(const DeviceNDArray<U>& other)
+      : DeviceNDArrayBase(other) {
+    static_assert(detail::never<U>,
+                  "an array does not change its element type by itself: use a.astype<T>()");
+  }
   /// Evaluates in one kernel.
   template <Expression E>
   DeviceNDArray(const E& e) requires(!read_only)
@@ -101,22 +126,44 @@ class DeviceNDArray : public DeviceNDArrayBase {
     static_assert(!read_only, "an array of const elements cannot be computed into");
     return *this = e.template evaluate<value_type>();
   }
+  template <class X>
+  requires(!detail::OnDevice<X>) DeviceNDArray& operator=(const X&) & {
+    static_assert(detail::never<X>,
+                  "a name is rebound to an array or an expression: a.fill(x) and a(all) = x write "
+                  "into the elements, a = to_device(h) brings host memory");
+    return *this;
+  }
   // ... and a view is written through.
-  void operator=(const DeviceNDArray& other) && { assign(other); }
+  const DeviceNDArray& operator=(const DeviceNDArray& other) && { return written(other); }
   // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
-  void operator=(DeviceNDArray&& other) && { assign(other); }
+  const DeviceNDArray& operator=(DeviceNDArray&& other) && { return written(other); }
   template <detail::OtherThan<T> U>
-  void operator=(const DeviceNDArray<U>& other) && {
-    assign(other);
+  const DeviceNDArray& operator=(const DeviceNDArray<U>& other) && {
+    return written(other);
   }
   template <Expression E>
-  void operator=(const E& e) && {
-    assign(e);
+  const DeviceNDArray& operator=(const E& e) && {
+    return written(e);
+  }
+  /// Host memory whose shape broadcasts; waits for the copy.
+  template <class H>
+  requires(!detail::OnDevice<H> && !detail::ElementValue<H, value_type>) const DeviceNDArray&
+  operator=(const H& host) && {
+    if constexpr (HostArray<H>) {
+      write_host(host);
+    } else if constexpr (Number<H>) {
+      static_assert(detail::never<H>,
+                    "this number would lose its kind in these elements: convert it first");
+    } else {
+      write_host(HostValuesOf<H>::make(host));
+    }
+    return *this;
   }
   /// As fill().
   template <detail::ElementValue<value_type> S>
-  void operator=(const S& value) && {
+  const DeviceNDArray& operator=(const S& value) && {
     fill(value);
+    return *this;
   }
 
   /// Writes an array (which broadcasts), or an expression, into the elements of this one; converts
@@ -147,6 +194,15 @@ class DeviceNDArray : public DeviceNDArrayBase {
   DeviceNDArray operator()(const I&... entries) const {
     const Index list[sizeof...(I) + 1] = {Index(entries)..., Index(newaxis)};
     return view(index(layout_, {list, sizeof...(I)}));
+  }
+  /// The same with entries that are known at run time only.
+  DeviceNDArray operator()(std::span<const Index> entries) const {
+    return view(index(layout_, entries));
+  }
+  template <class... I>
+  requires(detail::OnDevice<I> || ...) DeviceNDArray operator()(const I&...) const {
+    static_assert(detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);
+    return *this;
   }
   DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }
 
@@ -190,12 +246,12 @@ class DeviceNDArray : public DeviceNDArrayBase {
     return DeviceNDArray<value_type>(flat.layout(), flat.device_pointer(), flat.buffer());
   }
   DeviceNDArray transpose() const { return view({quarry::transpose(layout_), 0}); }
-  DeviceNDArray transpose(std::initializer_list<std::int64_t> axes) const {
-    return view({quarry::transpose(layout_, {axes.begin(), axes.size()}), 0});
+  DeviceNDArray transpose(const Axes& axes) const {
+    return view({quarry::transpose(layout_, axes), 0});
   }
   DeviceNDArray squeeze() const { return view({quarry::squeeze(layout_), 0}); }
-  DeviceNDArray squeeze(std::initializer_list<std::int64_t> axes) const {
-    return view({quarry::squeeze(layout_, {axes.begin(), axes.size()}), 0});
+  DeviceNDArray squeeze(const Axes& axes) const {
+    return view({quarry::squeeze(layout_, axes), 0});
   }
   /// A read-only view that repeats the elements; see NumPy's broadcast_to.
   DeviceNDArray<const value_type> broadcast_to(const Shape& to) const {
@@ -276,6 +332,19 @@ class DeviceNDArray : public DeviceNDArrayBase {
     DeviceNDArray<value_type>(as_before, result.device_pointer(), result.buffer())
         .assign(DeviceNDArray<value_type>(layout_, data_, buffer()));
     return result;
+  }
+  template <class X>
+  const DeviceNDArray& written(const X& x) const {
+    assign(x);
+    return *this;
+  }
+  template <class H>
+  void write_host(const H& host) const {
+    const Shape shape = host_ref(host).layout.shape;
+    if (shape == this->shape()) return copy_to_device(host);
+    DeviceNDArray<host_value_t<const H>> values(shape, detail::stream_for(*this));
+    values.copy_to_device(host);
+    assign(values);
   }
   /// One-dimensional host memory (a span, a vector) stands for an array of any shape in C order.
   template <class H>

@@ -40,6 +40,14 @@ struct Extent {
   std::int64_t value;
 };
 
+/// std::vector<int>, std::span, std::array, ...: extents or axes that are known at run time only.
+template <class R>
+concept IntegerRange = requires(const R& r) {
+  { *r.begin() + 0 } -> Integer;
+  { r.begin() != r.end() } -> std::convertible_to<bool>;
+}
+&&!requires(const R& r) { r.device(); };
+
 /// Up to 32 integers, of which 8 need no heap: extents, byte strides or axes. A longer one throws
 /// ShapeError.
 class Dims {
@@ -52,6 +60,12 @@ class Dims {
     std::int64_t* out = data();
     for (const Extent e : values) *out++ = e.value;
   }
+  /// One extent: Shape(3) is (3,).
+  template <Integer I>
+  Dims(I extent) : Dims({Extent(extent)}) {}
+  template <class R>
+  requires(!std::same_as<R, Dims> && IntegerRange<R>) Dims(const R& values)
+      : Dims(values.begin(), values.end()) {}
   explicit Dims(std::span<const std::int64_t> values) {
     allocate(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) data()[i] = values[i];

@@ -9,11 +9,11 @@ namespace expr {
 using quarry::detail::same_kind;
 
 template <class X>
-inline constexpr bool has_position = false;
+struct HasPosition : std::false_type {};
 template <class K>
-inline constexpr bool has_position<Position<K>> = true;
+struct HasPosition<Position<K>> : std::true_type {};
 template <class Op, class... A>
-inline constexpr bool has_position<Node<Op, A...>> = (has_position<A> || ...);
+struct HasPosition<Node<Op, A...>> : std::disjunction<HasPosition<A>...> {};
 
 /// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. Overlap of `out`
 /// with an array that is not the same element for element is as if through a temporary. Queued in
@@ -38,7 +38,7 @@ void run(const DeviceNDArrayBase& out, const Arguments<X>& arguments) {
   using L = Lowered<X>;
   using Program =
       MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>;
-  evaluate_into(Program::value(), out, arguments.array, arguments.scalar, has_position<X>);
+  evaluate_into(Program::value(), out, arguments.array, arguments.scalar, HasPosition<X>::value);
 }
 
 template <class T, class X>
@@ -89,6 +89,12 @@ auto eval(const E& e) {
 template <class T>
 DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
   return array;
+}
+
+/// Prints the values of an expression, which is computed for it.
+template <Expression E>
+std::ostream& operator<<(std::ostream& out, const E& e) {
+  return out << eval(e);
 }
 
 /// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is no number.
@@ -159,6 +165,41 @@ requires std::is_floating_point_v<T> DeviceNDArray<T> linspace(
   const auto result = generate<T>(count, Narrow(points), options.array);
   if (options.endpoint && count > 1) result(-1) = stop;  // exact, whatever the step was rounded to
   return result;
+}
+
+namespace expr {
+/// The common type of plain numbers beside each other, and that of points between them.
+template <class... N>
+using CommonNumber = std::remove_cv_t<decltype((N() + ...))>;
+template <class... N>
+using CommonPoint =
+    std::conditional_t<std::is_integral_v<CommonNumber<N...>>, double, CommonNumber<N...>>;
+}  // namespace expr
+
+// Numbers of several types: the element type is their common one, and points between integers are
+// double. A type that is named (arange<float>(0, 5)) goes to the functions above.
+template <class Named = void, class A, class B>
+requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> &&
+         !std::is_same_v<A, B>) auto arange(A start, B stop, const ArrayOptions& options = {}) {
+  using T = expr::CommonNumber<A, B>;
+  return arange<T>(T(start), T(stop), T(1), options);
+}
+template <class Named = void, class A, class B, class C>
+requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>&&
+             std::is_arithmetic_v<C> &&
+         !(std::is_same_v<A, B> &&
+           std::is_same_v<B, C>)) auto arange(A start, B stop, C step,
+                                              const ArrayOptions& options = {}) {
+  using T = expr::CommonNumber<A, B, C>;
+  return arange<T>(T(start), T(stop), T(step), options);
+}
+template <class Named = void, class A, class B>
+requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> &&
+         !(std::is_same_v<A, B> &&
+           std::is_floating_point_v<A>)) auto linspace(A start, B stop, std::int64_t count = 50,
+                                                       const LinspaceOptions& options = {}) {
+  using T = expr::CommonPoint<A, B>;
+  return linspace<T>(T(start), T(stop), count, options);
 }
 
 }  // namespace quarry

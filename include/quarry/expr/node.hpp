@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/array/ndarray.hpp>
 #include <quarry/expr/domain.hpp>
+#include <quarry/expr/staleness.hpp>
 #include <quarry/kernels/program.hpp>
 
 #include <tuple>
@@ -15,6 +16,7 @@ template <class T>
 struct Leaf {
   using kernel_type = kernel_type_t<std::remove_const_t<T>>;
   DeviceNDArray<T> array;
+  std::uint64_t made = quarry::detail::write_count();  ///< for the checked mode
   const Shape& shape() const { return array.shape(); }
 };
 
@@ -169,6 +171,9 @@ class Arguments {
   template <class T>
   void collect(const Leaf<T>& leaf) {
     array[array_count_++] = &leaf.array;
+    if (leaf.made != quarry::detail::write_count()) [[unlikely]] {
+      require_unwritten(leaf.array, leaf.made, array_count_);
+    }
   }
   template <class K>
   void collect(const Constant<K>& constant) {
@@ -193,7 +198,8 @@ template <class T>
 Leaf<T> indexed(const Leaf<T>& leaf, const Shape& whole, std::span<const Index> entries) {
   const View v = index(quarry::broadcast_to(leaf.array.layout(), whole), entries);
   return {DeviceNDArray<T>(v.layout, leaf.array.device_pointer() + v.offset, leaf.array.buffer())
-              .bind(leaf.array.stream())};
+              .bind(leaf.array.stream()),
+          leaf.made};
 }
 template <class K>
 Constant<K> indexed(const Constant<K>& constant, const Shape&, std::span<const Index>) {
@@ -213,7 +219,7 @@ DeviceNDArray<T> evaluate_as(const X& tree);
 /// An operation on its arguments; nothing has run. Throws ShapeError where they do not broadcast
 /// together.
 template <class Op, class... A>
-class Node : LazyExpression {
+class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
  public:
   using quarry_expression = void;
   using kernel_type = typename Op::template result<typename A::kernel_type...>;
@@ -223,6 +229,19 @@ class Node : LazyExpression {
       : arguments_(std::move(arguments)...),
         shape_(std::apply([](const A&... a) { return detail::broadcast(a.shape()...); },
                           arguments_)) {}
+
+  Node(const Node&) = default;
+  Node(Node&&) noexcept = default;
+  /// A named expression becomes another one of its type; nothing is written.
+  Node& operator=(const Node&) & = default;
+  Node& operator=(Node&&) & noexcept = default;
+  template <class X>
+  const Node& operator=(const X&) const {
+    static_assert(quarry::detail::never<X>,
+                  "an expression has no elements to write into: assign to an array or to its view "
+                  "a(...)");
+    return *this;
+  }
 
   const Shape& shape() const { return shape_; }
   std::size_t ndim() const { return shape_.size(); }
@@ -237,6 +256,30 @@ class Node : LazyExpression {
     const Index list[sizeof...(I) + 1] = {Index(entries)..., Index(newaxis)};
     return indexed(*this, shape_, std::span<const Index>(list, sizeof...(I)));
   }
+
+  /// The same with entries that are known at run time only.
+  Node operator()(std::span<const Index> entries) const { return indexed(*this, shape_, entries); }
+  template <class... I>
+  requires(quarry::detail::OnDevice<I> || ...) Node operator()(const I&...) const {
+    static_assert(quarry::detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);
+    return *this;
+  }
+
+  /// The elements converted as NumPy's astype does; still lazy.
+  template <Number U>
+  auto astype() const {
+    return Node<Convert<kernel_type_t<U>>, Node>(*this);
+  }
+  // These compute the expression; see DeviceNDArray.
+  auto reshape(const Shape& to, Order order = Order::c) const {
+    return evaluate<value_type>().reshape(to, order);
+  }
+  auto ravel(Order order = Order::c) const { return evaluate<value_type>().ravel(order); }
+  auto flatten(Order order = Order::c) const { return ravel(order); }
+  auto transpose() const { return evaluate<value_type>().transpose(); }
+  auto transpose(const Axes& axes) const { return evaluate<value_type>().transpose(axes); }
+  auto squeeze() const { return evaluate<value_type>().squeeze(); }
+  auto squeeze(const Axes& axes) const { return evaluate<value_type>().squeeze(axes); }
 
   template <class T>
   DeviceNDArray<T> evaluate() const {

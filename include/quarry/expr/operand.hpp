@@ -104,33 +104,83 @@ consteval TypeId loop_of() {
   return Domain::template loop<quarry::detail::row_of<host_of_t<K>>...>();
 }
 
+/// What an operation that does not exist gives, so that its sentence is the only error.
+template <class T>
+DeviceNDArray<T> no_result();
+
+template <class F, class... K>
+inline constexpr bool is_minus_of_bools =
+    (std::same_as<F, kernels::negative_op> ||
+     std::same_as<F, kernels::subtract_op>)&&(std::same_as<K, bool>&&...);
+
 /// The node of table row F over `arguments`, which are trees.
-template <class F, class... A>
-auto make_node(A... arguments) {
-  constexpr TypeId loop = loop_of<typename F::domain, typename A::kernel_type...>();
-  static_assert(loop != domains::no_loop, "the operation does not exist for these element types");
-  using L = kernel_type_t<host_type_t<loop>>;
-  return Node<Apply<F, L>, A...>(std::move(arguments)...);
+template <class F, class X, class... A>
+auto make_node(X first, A... arguments) {
+  using K = typename X::kernel_type;
+  constexpr TypeId loop = loop_of<typename F::domain, K, typename A::kernel_type...>();
+  if constexpr (loop == domains::no_loop) {
+    constexpr bool minus = is_minus_of_bools<F, K, typename A::kernel_type...>;
+    static_assert(!minus, "bools have no minus, as in NumPy: ~a negates, a ^ b is the difference");
+    static_assert(minus, "the operation does not exist for these element types");
+    return no_result<host_of_t<K>>();
+  } else {
+    using L = kernel_type_t<host_type_t<loop>>;
+    return Node<Apply<F, L>, X, A...>(std::move(first), std::move(arguments)...);
+  }
+}
+
+/// Whether an operand is a number or has elements that are.
+template <class X>
+consteval bool is_numeric() {
+  if constexpr (Scalar<X>) {
+    return true;
+  } else if constexpr (Operand<X>) {
+    return Number<typename X::value_type>;
+  } else {
+    return false;
+  }
+}
+template <class X, class... Rest>
+struct ValueOfOperand : ValueOfOperand<Rest...> {};
+template <Operand X, class... Rest>
+struct ValueOfOperand<X, Rest...> {
+  using type = typename X::value_type;
+};
+/// Says why there is no node.
+template <class... X>
+auto refuse() {
+  constexpr bool host = (HostArray<X> || ...);
+  static_assert(!host, "host memory is no operand: bring it to the device with to_device(h) first");
+  static_assert(host, "records have no arithmetic: keep their members in arrays of their own");
+  return no_result<typename ValueOfOperand<X...>::type>();
 }
 
 /// The node of table row F over what the user wrote.
 template <class F, class... X>
 auto apply(const X&... x) {
-  using Domain = typename F::domain;
-  constexpr TypeId common = promote_arrays({type_of<X>()...});
-  constexpr TypeId loop = loop_beside<Domain, X...>();
-  return make_node<F>(argument_t<argument_type<Domain, X>(common, loop), X>(
-      as_argument<argument_type<Domain, X>(common, loop)>(x))...);
+  if constexpr (!(is_numeric<X>() && ...)) {
+    return refuse<X...>();
+  } else {
+    using Domain = typename F::domain;
+    constexpr TypeId common = promote_arrays({type_of<X>()...});
+    constexpr TypeId loop = loop_beside<Domain, X...>();
+    return make_node<F>(argument_t<argument_type<Domain, X>(common, loop), X>(
+        as_argument<argument_type<Domain, X>(common, loop)>(x))...);
+  }
 }
 /// The same where the first operand is a condition, which has no say in the type.
 template <class F, class C, class... X>
 auto apply_selected(const C& condition, const X&... x) {
-  using Domain = domains::any;
-  constexpr TypeId common = promote_arrays({type_of<X>()...});
-  constexpr TypeId loop = loop_beside<Domain, X...>();
-  return make_node<F>(as_tree(condition),
-                      argument_t<argument_type<Domain, X>(common, loop), X>(
-                          as_argument<argument_type<Domain, X>(common, loop)>(x))...);
+  if constexpr (!(is_numeric<C>() && ... && is_numeric<X>())) {
+    return refuse<C, X...>();
+  } else {
+    using Domain = domains::any;
+    constexpr TypeId common = promote_arrays({type_of<X>()...});
+    constexpr TypeId loop = loop_beside<Domain, X...>();
+    return make_node<F>(as_tree(condition),
+                        argument_t<argument_type<Domain, X>(common, loop), X>(
+                            as_argument<argument_type<Domain, X>(common, loop)>(x))...);
+  }
 }
 
 /// The node of user function F; its own C++ rules decide the type, scalars keep theirs.

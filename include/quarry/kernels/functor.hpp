@@ -92,4 +92,14 @@ struct ternary {
 #undef QUARRY_TERNARY
 #undef QUARRY_OPERATION_NAME
 
+/// isclose, for operands of one type: b is what a is measured by, and infinities are close to
+/// themselves only.
+struct within {
+  template <class T, class R>
+  QUARRY_HD bool operator()(T a, T b, R rtol, R atol, bool equal_nan) const {
+    if (math::isfinite(b)) return math::abs(math::subtract(a, b)) <= atol + rtol * math::abs(b);
+    return a == b || (equal_nan && math::isnan(a) && math::isnan(b));
+  }
+};
+
 }  // namespace quarry::kernels

@@ -6,6 +6,7 @@
 #include <quarry/memory/upstream.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace quarry {
 
@@ -140,8 +141,14 @@ struct PageLockedAllocator {
 };
 
 /// What PageLockedMemoryPool::allocate<T>(shape) makes; <quarry/pooled.hpp> defines it for xtensor.
+class PageLockedMemoryPool;
 template <class T, class Enable>
-struct PooledArrayOf;
+struct PooledArrayOf {
+  static std::vector<T> make(const PageLockedMemoryPool&, const Shape&, Order) {
+    static_assert(sizeof(T) == 0, "allocate<T>(shape) needs #include <quarry/pooled.hpp>");
+    return {};
+  }
+};
 
 /// Of page-locked host memory. Freed memory is used again when the copies that run in and out of it
 /// are done; until then its block counts as active.

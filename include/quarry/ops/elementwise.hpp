@@ -10,7 +10,7 @@ namespace quarry {
 
 namespace expr {
 template <class X>
-concept Value = Operand<X> || Scalar<X>;
+concept Value = Operand<X> || Scalar<X> || HostArray<X>;  // the last ones to be told of to_device
 /// Operands of a binary function: at least one array or expression, which is asked first, since the
 /// concept Scalar itself compares values of an enumeration.
 template <class A, class B>
@@ -136,6 +136,10 @@ QUARRY_OPERATOR(~, invert)
     expr::require_in_place(result.shape(), a.shape());                                             \
     a.assign(result);                                                                              \
     return a;                                                                                      \
+  }                                                                                                \
+  template <Expression A, expr::Value B>                                                           \
+  void operator symbol(const A& a, const B& b) {                                                   \
+    a = b;                                                                                         \
   }
 QUARRY_OPERATOR(+=, add)
 QUARRY_OPERATOR(-=, subtract)

@@ -2,36 +2,10 @@
 #pragma once
 #include <quarry/expr/evaluate.hpp>
 
-#include <initializer_list>
-
 /// Reductions over all axes or any of them, of an array or of a whole expression, which is then
 /// computed in the same kernel and never stored. They run at once, in the stream of their input,
 /// and give an array.
 namespace quarry {
-
-/// The axes of a reduction: all of them, one, or a list. Negative ones count from the end. Of Axes
-/// that are empty none is reduced, as with NumPy's axis=(): every element is a result of its own.
-class ReduceAxes {
- public:
-  ReduceAxes() = default;
-  /// A 0-d array has the axes 0 and -1, too.
-  template <Integer I>
-  ReduceAxes(I axis) : axes_{axis}, one_(true), all_(false) {}
-  ReduceAxes(std::initializer_list<Extent> axes) : axes_(axes), all_(axes.size() == 0) {}
-  ReduceAxes(const Axes& axes) : axes_(axes), all_(false) {}
-  bool all() const { return all_; }
-  /// Whether it is given as a number, not as a list.
-  bool one() const { return one_; }
-  const Axes& list() const { return axes_; }
-
- private:
-  Axes axes_;
-  bool one_ = false, all_ = true;
-};
-
-struct ReduceOptions {
-  bool keepdims = false;  ///< reduced axes stay, with extent 1
-};
 
 namespace expr {
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/casting.hpp>
+#include <quarry/base/shape.hpp>
+
+#include <concepts>
+#include <initializer_list>
+
+/// NumPy's methods, of arrays and of expressions alike.
+namespace quarry {
+
+/// The axes of a reduction: all of them, one, or a list. Negative ones count from the end. Of Axes
+/// that are empty none is reduced, as with NumPy's axis=(): every element is a result of its own.
+class ReduceAxes {
+ public:
+  ReduceAxes() = default;
+  /// A 0-d array has the axes 0 and -1, too.
+  template <Integer I>
+  ReduceAxes(I axis) : axes_{axis}, one_(true), all_(false) {}
+  ReduceAxes(std::initializer_list<Extent> axes) : axes_(axes), all_(axes.size() == 0) {}
+  ReduceAxes(const Axes& axes) : axes_(axes), all_(false) {}
+  /// Axes that are known at run time only, as Axes.
+  template <IntegerRange R>
+  ReduceAxes(const R& axes) : axes_(axes), all_(false) {}
+  bool all() const { return all_; }
+  /// Whether it is given as a number, not as a list.
+  bool one() const { return one_; }
+  const Axes& list() const { return axes_; }
+
+ private:
+  Axes axes_;
+  bool one_ = false, all_ = true;
+};
+
+struct ReduceOptions {
+  bool keepdims = false;  ///< reduced axes stay, with extent 1
+};
+
+namespace detail {
+template <class...>
+inline constexpr bool never = false;
+}
+
+/// Each method is the function of the same name (ops/reduce.hpp, ops/elementwise.hpp) of the whole
+/// array or expression `A`, which derives from this; `all` is all_of.
+template <class A>
+class ArrayMethods {
+ public:
+#define QUARRY_REDUCTION(name, function)                                           \
+  auto name(const ReduceAxes& axes = {}, const ReduceOptions& options = {}) const; \
+  template <std::same_as<ReduceOptions> O = ReduceOptions>                         \
+  auto name(const O& options) const {                                              \
+    return name(ReduceAxes(), options);                                            \
+  }
+#include <quarry/array/reductions.def>
+#undef QUARRY_REDUCTION
+  auto real() const;
+  auto imag() const;
+  auto conj() const;
+  template <class L, class H>
+  auto clip(const L& low, const H& high) const;
+
+  /// An array is no number, even if it has one element only.
+  template <Number S>
+  operator S() const {
+    static_assert(detail::never<S>, "an array is not a number: item() gives its only element");
+    return {};
+  }
+  explicit operator bool() const {
+    static_assert(detail::never<A>,
+                  "many elements have no single truth value: use all_of(e).item(), "
+                  "any(e).item() or array_equal(a, b)");
+    return false;
+  }
+};
+
+}  // namespace quarry

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/write_log.hpp"
+
+#include <quarry/base/error.hpp>
+#include <quarry/base/overlap.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <string_view>
+
+namespace quarry {
+
+std::atomic<std::uint64_t> detail::writes_logged = 0;
+
+namespace memory {
+namespace {
+
+/// The latest writes; the last one has the number writes_logged.
+struct Log {
+  static constexpr std::size_t capacity = std::size_t{1} << 16;
+  std::mutex mutex;
+  std::deque<Elements> latest;
+};
+Log& log() {
+  static auto* const log = new Log;  // streams write until the very end of the process
+  return *log;
+}
+
+bool read_environment() {
+  const char* const text = std::getenv("QUARRY_CHECK");
+  const std::string_view value = text ? text : "";
+  require<LogicError>(value.empty() || value == "0" || value == "1",
+                      [&] { return fmt::format("QUARRY_CHECK is \"{}\"; it is 0 or 1", value); });
+  return value == "1";
+}
+
+}  // namespace
+
+bool checked_mode() {
+  static const bool checked = read_environment();
+  return checked;
+}
+
+void log_write(Elements written) {
+  const std::lock_guard lock(log().mutex);
+  if (log().latest.size() == Log::capacity) log().latest.pop_front();
+  log().latest.push_back(std::move(written));
+  detail::writes_logged.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool written_since(std::uint64_t count, const Elements& read) {
+  const std::lock_guard lock(log().mutex);
+  std::uint64_t number = detail::write_count();
+  for (auto w = log().latest.rbegin(); w != log().latest.rend() && number > count; ++w, --number) {
+    if (overlap(w->data, w->layout, w->itemsize, read.data, read.layout, read.itemsize) !=
+        Overlap::disjoint) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace memory
+}  // namespace quarry
