@@ -32,6 +32,7 @@ class ReduceAxes {
   bool one_ = false, all_ = true;
 };
 
+/// Of a reduction, besides its axes.
 struct ReduceOptions {
   bool keepdims = false;  ///< reduced axes stay, with extent 1
 };
@@ -54,9 +55,13 @@ class ArrayMethods {
   }
 #include <quarry/array/reductions.def>
 #undef QUARRY_REDUCTION
+  /// Lazy: the real part.
   auto real() const;
+  /// Lazy: the imaginary part.
   auto imag() const;
+  /// Lazy: the complex conjugate.
   auto conj() const;
+  /// Lazy: cut off at both ends.
   template <class L, class H>
   auto clip(const L& low, const H& high) const;
 

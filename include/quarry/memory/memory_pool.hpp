@@ -140,8 +140,8 @@ struct PageLockedAllocator {
   Resource resource() const;
 };
 
-/// What PageLockedMemoryPool::allocate<T>(shape) makes; <quarry/pooled.hpp> defines it for xtensor.
 class PageLockedMemoryPool;
+/// What PageLockedMemoryPool::allocate<T>(shape) makes; <quarry/pooled.hpp> defines it for xtensor.
 template <class T, class Enable>
 struct PooledArrayOf {
   static std::vector<T> make(const PageLockedMemoryPool&, const Shape&, Order) {

@@ -6,11 +6,13 @@
 /// NumPy's isclose, allclose and array_equal.
 namespace quarry {
 
+/// How close is close, as NumPy's arguments say it.
 struct ClosenessOptions {
   double rtol = 1e-5;      ///< of |b|
   double atol = 1e-8;      ///< absolute
   bool equal_nan = false;  ///< NaN is close to NaN
 };
+/// Of array_equal.
 struct EqualityOptions {
   bool equal_nan = false;  ///< NaN equals NaN
 };

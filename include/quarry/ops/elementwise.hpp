@@ -137,6 +137,7 @@ QUARRY_OPERATOR(~, invert)
     a.assign(result);                                                                              \
     return a;                                                                                      \
   }                                                                                                \
+  /** Does not compile: an expression has no elements. */                                          \
   template <Expression A, expr::Value B>                                                           \
   void operator symbol(const A& a, const B& b) {                                                   \
     a = b;                                                                                         \

@@ -37,12 +37,13 @@ auto ArrayMethods<A>::clip(const L& low, const H& high) const {
   return quarry::clip(static_cast<const A&>(*this), low, high);
 }
 
-// The larger of two arrays has another name than the largest element of one.
+/// Does not compile: the larger of two is maximum(a, b).
 template <expr::Operand A, class B>
 requires(expr::Operand<B> || std::floating_point<B>) auto max(const A& a, const B&) {
   static_assert(detail::never<B>, "max(a, axes) reduces: the larger of two is maximum(a, b)");
   return a;
 }
+/// Does not compile: the smaller of two is minimum(a, b).
 template <expr::Operand A, class B>
 requires(expr::Operand<B> || std::floating_point<B>) auto min(const A& a, const B&) {
   static_assert(detail::never<B>, "min(a, axes) reduces: the smaller of two is minimum(a, b)");
