@@ -78,7 +78,7 @@ thread_local constinit bool is_in_callback = false;
 struct Callback {
   Stream stream;
   std::function<void(const Stream&)> f;
-  std::promise<Stream> done;
+  std::promise<Stream> done = {};
   std::unique_ptr<Callback> next = nullptr;  ///< of those that are finished
 };
 
