@@ -71,7 +71,9 @@ TEST_P(Lifetimes, OperandsMayBeDroppedAndTheirMemoryUsedAgain) {
       behave(seed);
       // First without the gate: a GPU loads kernels and page-locks memory when its streams are
       // idle.
-      if (kind() == Kind::cuda) ASSERT_NO_FATAL_FAILURE(run(results, false));
+      if (kind() == Kind::cuda) {
+        ASSERT_NO_FATAL_FAILURE(run(results, false));
+      }
       ASSERT_NO_FATAL_FAILURE(run(results, can_hold(GetParam())));
       ASSERT_FALSE(HasFailure());
     }
