@@ -54,6 +54,7 @@ bool logs_transfers() { return choice("QUARRY_LOG", {"transfer"}).has_value(); }
 
 std::optional<std::int64_t> cache_bytes() { return number("QUARRY_CACHE_SIZE", 0); }
 
+bool is_checked() { return choice("QUARRY_CHECK", {"0", "1"}) == "1"; }
 bool has_disk_cache() { return choice("QUARRY_DISABLE_CACHE", {"0", "1"}) != "1"; }
 
 void require_sound() {
@@ -63,6 +64,7 @@ void require_sound() {
     logs_transfers();
     cache_bytes();
     has_disk_cache();
+    is_checked();
     return true;
   }();
 }

@@ -28,5 +28,6 @@ std::string memory();                       ///< QUARRY_MEMORY: pool, driver_poo
 bool logs_transfers();                      ///< QUARRY_LOG
 std::optional<std::int64_t> cache_bytes();  ///< QUARRY_CACHE_SIZE
 bool has_disk_cache();                      ///< not QUARRY_DISABLE_CACHE
+bool is_checked();                          ///< QUARRY_CHECK
 
 }  // namespace quarry::environment

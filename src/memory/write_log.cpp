@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/write_log.hpp"
 
-#include <quarry/base/error.hpp>
 #include <quarry/base/overlap.hpp>
 
-#include <fmt/format.h>
-
-#include <cstdlib>
 #include <deque>
 #include <mutex>
-#include <string_view>
+
+#include "base/environment.hpp"
 
 namespace quarry {
 
@@ -29,18 +26,10 @@ Log& log() {
   return *log;
 }
 
-bool read_environment() {
-  const char* const text = std::getenv("QUARRY_CHECK");
-  const std::string_view value = text ? text : "";
-  require<LogicError>(value.empty() || value == "0" || value == "1",
-                      [&] { return fmt::format("QUARRY_CHECK is \"{}\"; it is 0 or 1", value); });
-  return value == "1";
-}
-
 }  // namespace
 
 bool checked_mode() {
-  static const bool checked = read_environment();
+  static const bool checked = environment::is_checked();
   return checked;
 }
 

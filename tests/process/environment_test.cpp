@@ -39,6 +39,8 @@ const std::vector<Row> rows = {
     {"QUARRY_CACHE_SIZE",
      {"abc", "-1", "10x", "1e6", "256M", "99999999999999999999"},
      Expected::refused},
+    {"QUARRY_CHECK", {"0", "1", ""}, Expected::right},
+    {"QUARRY_CHECK", {"yes", "2", "-1", "on"}, Expected::refused},
     {"QUARRY_DISABLE_CACHE", {"0", "1", ""}, Expected::right},
     {"QUARRY_DISABLE_CACHE", {"yes", "true", "2", "-1", "01"}, Expected::refused},
     {"QUARRY_TEST_DEFAULT", {"cpu"}, Expected::right},
