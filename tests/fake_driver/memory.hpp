@@ -96,7 +96,7 @@ class Memory {
   Arena arena_;
   Blocks blocks_;
   std::vector<Usage> used_;
-  std::size_t host_capacity_ = ~std::size_t{0}, host_bytes_ = 0;
+  std::size_t host_capacity_ = std::size_t{1} << 40, host_bytes_ = 0;
   std::set<std::pair<int, int>> peers_;
   std::uint64_t next_id_ = 1;
 };
