@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/environment.hpp"
+#include "base/forked.hpp"
 
 namespace quarry {
 
@@ -34,6 +35,7 @@ bool checked_mode() {
 }
 
 void log_write(Elements written) {
+  require_not_forked();  // whose threads may have held the lock
   const std::lock_guard lock(log().mutex);
   if (log().latest.size() == Log::capacity) log().latest.pop_front();
   log().latest.push_back(std::move(written));
@@ -41,6 +43,7 @@ void log_write(Elements written) {
 }
 
 bool written_since(std::uint64_t count, const Elements& read) {
+  require_not_forked();
   const std::lock_guard lock(log().mutex);
   std::uint64_t number = detail::write_count();
   for (auto w = log().latest.rbegin(); w != log().latest.rend() && number > count; ++w, --number) {
