@@ -21,15 +21,18 @@ namespace {
 /// What a program returns that finds something else than it should.
 enum Wrong { no_error = 3, future_without_error, was_called, not_destroyed, cpu_is_broken };
 
-/// Queues a kernel that reads and writes at an address where there is no memory.
-void break_device_in(const Stream& s) {
+/// Queues a kernel that reads and writes 64 floats at `address`.
+void use_memory_at(const void* address, const Stream& s) {
   using namespace kernels;
   using plus_one = map_of<op<add_op, float, in<float, 0>, val<float, 0>>, float, 1, float>;
   backend::Words words(5);
   words[0] = 64;
-  words[1] = words[2] = 0x1000;
+  words[1] = words[2] = reinterpret_cast<std::uintptr_t>(address);
   s.state().device->map({&program_for<plus_one>::value, 0, 64, 256, words}, s.state().native);
 }
+
+/// No memory is there.
+void break_device_in(const Stream& s) { use_memory_at(reinterpret_cast<void*>(0x1000), s); }
 
 bool has_failed(std::future<Stream>& future) {
   try {
@@ -75,6 +78,8 @@ constexpr std::array discoveries = {
 int end_pending_calls(const Discovery& discovery) {
   if (backend::test::is_on_cpu()) return 0;
   const Stream s = stream(), t = stream({.non_blocking = true});
+  use_memory_at(zeros<float>({64}, {.stream = s}).device_pointer(), s);  // loads the kernel
+  s.synchronize();
   const auto held = std::make_shared<int>();
   std::atomic<int> calls = 0;
   std::promise<void> open;
