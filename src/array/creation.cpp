@@ -10,22 +10,21 @@
 
 namespace quarry::detail {
 
-Layout layout_like(const Layout& like, std::size_t itemsize, std::optional<Order> wanted) {
-  if (wanted) {
-    return {like.shape,
-            dense_strides(like.shape, itemsize, resolve_order(*wanted, like, itemsize))};
+Layout layout_like(const Layout& like, std::size_t itemsize, std::optional<Order> order) {
+  if (order) {
+    return {like.shape, dense_strides(like.shape, itemsize, resolve_order(*order, like, itemsize))};
   }
   if (is_c_contiguous(like, itemsize)) return {like.shape, c_strides(like.shape, itemsize)};
-  std::vector<std::size_t> order(like.rank());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::vector<std::size_t> axes(like.rank());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  std::stable_sort(axes.begin(), axes.end(), [&](std::size_t a, std::size_t b) {
     return std::abs(like.strides[a]) > std::abs(like.strides[b]);
   });
   Shape sorted;
-  for (const std::size_t axis : order) sorted.push_back(like.shape[axis]);
+  for (const std::size_t axis : axes) sorted.push_back(like.shape[axis]);
   const Strides dense = c_strides(sorted, itemsize);
   Layout result = like;
-  for (std::size_t i = 0; i < order.size(); ++i) result.strides[order[i]] = dense[i];
+  for (std::size_t i = 0; i < axes.size(); ++i) result.strides[axes[i]] = dense[i];
   return result;
 }
 

@@ -98,12 +98,21 @@ void limit(int what, rlim_t most) {
   if (setrlimit(static_cast<__rlimit_resource>(what), &both) != 0) std::abort();
 }
 
+/// The device itself may be what cannot be had any more.
+int outcome() {
+  try {
+    return is_right_or_says_so(default_stream()) ? 0 : wrong_values;
+  } catch (const BackendUnavailable&) {
+    return 0;
+  }
+}
+
 /// Before the first use, and in the midst of it.
 template <bool late, rlim_t files>
 int open_few_files() {
   if (late && !is_right_or_says_so(default_stream())) return wrong_values;
   limit(RLIMIT_NOFILE, files);
-  return is_right_or_says_so(default_stream()) ? 0 : wrong_values;
+  return outcome();
 }
 
 template <bool late, rlim_t mebibytes>
@@ -111,7 +120,7 @@ int have_little_address_space() {
   if (has_sanitizer) return 0;
   if (late && !is_right_or_says_so(default_stream())) return wrong_values;
   limit(RLIMIT_AS, address_space_in_use() + (mebibytes << 20));
-  return is_right_or_says_so(default_stream()) ? 0 : wrong_values;
+  return outcome();
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ namespace quarry::detail {
 template <class Self>
 class Adaptor {
  public:
+  Adaptor(Adaptor&&) = delete;
+  Adaptor& operator=(Adaptor&&) = delete;
+
   const Resource& upstream() const { return upstream_; }
   MemorySpace space() const { return upstream_.space(); }
   Device device() const { return upstream_.device(); }
@@ -31,9 +34,7 @@ class Adaptor {
   explicit Adaptor(Resource upstream) : upstream_(std::move(upstream)) {}
   ~Adaptor() = default;
   Adaptor(const Adaptor&) = default;
-  Adaptor(Adaptor&&) = delete;
   Adaptor& operator=(const Adaptor&) = default;
-  Adaptor& operator=(Adaptor&&) = delete;
 
  private:
   Resource upstream_;

@@ -42,9 +42,8 @@ template <class R>
 concept MemoryResource = std::copy_constructible<R> && detail::ResourceOperations<R>;
 
 /// Any memory resource, as a value: copies are handles of the same one, and so is what was moved
-/// from. What a resource may have
-/// besides (name(), trim(), and deallocate with the streams that used the memory) is found when the
-/// value is made.
+/// from. What a resource may have besides (name(), trim(), and deallocate with the streams that
+/// used the memory) is found when the value is made.
 class Resource {
  public:
   /// Of memory that arrays may have: a multiple of 256 bytes on every device.
@@ -79,6 +78,12 @@ class Resource {
   explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {}
   Resource(const Resource&) = default;
   Resource& operator=(const Resource&) = default;
+  // A move copies. NOLINTNEXTLINE(performance-move-constructor-init)
+  Resource(Resource&& other) noexcept : shared_(other.shared_) {}
+  Resource& operator=(Resource&& other) noexcept {
+    shared_ = other.shared_;
+    return *this;
+  }
 
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = default_alignment) const {

@@ -8,9 +8,9 @@
 #include <array>
 #include <climits>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <string_view>
 
@@ -22,11 +22,14 @@ constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 /// The beginning of a small file, in memory of its own: what is asked here may be all that is left.
 class Text {
  public:
-  template <class... Parts>
-  explicit Text(const char* format, Parts... path) {
+  /// Of the file whose path has these parts.
+  explicit Text(std::initializer_list<std::string_view> path) {
     std::array<char, PATH_MAX> name{};
-    const int length = std::snprintf(name.data(), name.size(), format, path...);
-    if (length < 0 || static_cast<std::size_t>(length) >= name.size()) return;
+    std::size_t length = 0;
+    for (const std::string_view part : path) {
+      if (part.size() >= name.size() - length) return;
+      length += part.copy(name.data() + length, part.size());
+    }
     const int file = ::open(name.data(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     for (ssize_t n = 1; n > 0 && size_ < bytes_.size();) {
@@ -74,11 +77,11 @@ constexpr Group v1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usa
 
 void add_group(MemoryInfo& least, const char* root, const Group& group, const char* path) {
   const std::size_t limit =
-      number(Text("%s%s%s/%s", root, group.folder, path, group.limit).all(), unlimited);
+      number(Text({root, group.folder, path, "/", group.limit}).all(), unlimited);
   if (limit >= unlimited / 2) return;  // none, as version 1 says it
-  const Text statistics("%s%s%s/memory.stat", root, group.folder, path);
+  const Text statistics({root, group.folder, path, "/memory.stat"});
   const std::size_t cached = number(statistics.line(group.cached), 0),
-                    used = number(Text("%s%s%s/%s", root, group.folder, path, group.used).all(), 0);
+                    used = number(Text({root, group.folder, path, "/", group.used}).all(), 0);
   const std::size_t taken = used - std::min(used, cached);
   least.free = std::min(least.free, limit - std::min(limit, taken));
   least.total = std::min(least.total, limit);
@@ -109,7 +112,7 @@ std::string_view path_of_v1(std::string_view groups) {
 }  // namespace
 
 MemoryInfo memory_limits(const char* root) {
-  const Text memory("%s/proc/meminfo", root), groups("%s/proc/self/cgroup", root);
+  const Text memory({root, "/proc/meminfo"}), groups({root, "/proc/self/cgroup"});
   const std::size_t kib = 1024;
   MemoryInfo least{number(memory.line("MemAvailable:"), 0) * kib,
                    number(memory.line("MemTotal:"), 0) * kib};
@@ -120,7 +123,7 @@ MemoryInfo memory_limits(const char* root) {
 }
 
 std::size_t resident_bytes() {
-  const Text pages("/proc/self/statm");
+  const Text pages({"/proc/self/statm"});
   const auto second = pages.all().find(' ');
   if (second == std::string_view::npos) return 0;
   return number(pages.all().substr(second), 0) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
