@@ -162,8 +162,10 @@ std::string scalar_text(double value, TypeId type, std::string_view integral_tai
 
 std::string complex_scalar(double re, double im, TypeId part) {
   if (re == 0 && !std::signbit(re)) return scalar_text(im, part, "", Sign::if_negative) + "j";
-  return "(" + scalar_text(re, part, "", Sign::if_negative) +
-         scalar_text(im, part, "", Sign::always) + "j)";
+  std::string text = "(";
+  text += scalar_text(re, part, "", Sign::if_negative);
+  text += scalar_text(im, part, "", Sign::always);
+  return text += "j)";
 }
 
 // --- by kind of element ---

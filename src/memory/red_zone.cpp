@@ -249,7 +249,8 @@ void RedZone::check() const {
   std::string text;
   for (const MemoryFault& fault : found) {
     if (state_->options.handler) state_->options.handler(fault);
-    text += (text.empty() ? "" : "\n") + to_string(fault);
+    if (!text.empty()) text += '\n';
+    text += to_string(fault);
   }
   require<LogicError>(found.empty() || state_->options.handler, text);
 }
