@@ -180,8 +180,8 @@ bool reduces_in_streams() {
 /// What a callback throws comes out of synchronize().
 bool allocates_in_callbacks() {
   const Stream s = stream();
-  const Awaited done(s);
   Values seen;
+  const Awaited done(s);
   for (std::int64_t i = 1; i < 4; ++i) {
     s.add_callback([&seen, i](const Stream&) { seen = counting(100 * i); });
   }
