@@ -93,7 +93,7 @@ void copy_pieces(Streams& streams, Direction direction, std::span<const Piece> p
   if (direction == Direction::device_to_device) {
     streams.run(stream, std::move(all));
   } else {
-    streams.run_and_wait(stream, std::move(all));
+    streams.run_and_wait(stream, all);
   }
 }
 
