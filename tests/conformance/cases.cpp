@@ -17,8 +17,8 @@ namespace quarry::conformance {
 namespace {
 
 struct File {
-  File() {
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "cases.bin";
+  explicit File(const char* name) {
+    const auto path = std::filesystem::path(__FILE__).parent_path() / name;
     std::ifstream in(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     bytes.resize(text.size());
@@ -37,8 +37,14 @@ struct File {
   std::map<std::string, std::span<const std::byte>> entries;
 };
 
-const File& file() {
-  static const File all;
+/// The entries of both files; no key is in both.
+const auto& entries() {
+  static const File arrays("cases.bin"), scalars("scalar_cases.bin");
+  static const auto all = [] {
+    auto both = arrays.entries;
+    both.insert(scalars.entries.begin(), scalars.entries.end());
+    return both;
+  }();
   return all;
 }
 
@@ -117,16 +123,16 @@ bool same_special(const std::vector<Component>& got, const std::vector<Component
 }  // namespace
 
 std::span<const std::byte> Reader::take(std::size_t n) {
-  if (n > rest_.size()) throw std::runtime_error("cases.bin: an entry is too short");
+  if (n > rest_.size()) throw std::runtime_error("an entry of the cases is too short");
   const auto part = rest_.first(n);
   rest_ = rest_.subspan(n);
   return part;
 }
 
-bool has(const std::string& key) { return file().entries.contains(key); }
+bool has(const std::string& key) { return entries().contains(key); }
 Reader find(const std::string& key) {
-  const auto found = file().entries.find(key);
-  if (found == file().entries.end()) throw std::runtime_error("cases.bin has no " + key);
+  const auto found = entries().find(key);
+  if (found == entries().end()) throw std::runtime_error("no case " + key);
   return Reader(found->second);
 }
 
