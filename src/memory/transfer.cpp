@@ -202,13 +202,13 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   if (element_count(to.layout.shape) == 0) return;
   require_no_aliases(to.layout, to.dtype.itemsize());
   require_address(to);
+  memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (is_own_memory(to, from)) {
     const HostTemporary copy(to);
     download(copy.ref(), from, stream, true, convert);
     return copy_on_host(to, copy.ref());
   }
   from.buffer->used_on(stream);
-  memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (to.dtype == TypeId::bool_ && !convert) {
     return download_bools(to, from, stream, blocking);
   }

@@ -9,8 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace quarry {
 namespace {
@@ -92,6 +95,104 @@ TEST(Staleness, EveryKindOfWriteIsSeen) {
       EXPECT_EQ(values(eval(e)), std::vector<float>(6, 15.f));
     }
     EXPECT_EQ(values(eval(b + a * 2.f)), std::vector<float>(6, 15.f));
+  }
+}
+
+/// Memory of the host that is an array's as well.
+struct HostWrite {
+  const char* name;
+  std::function<void(std::span<float> host)> run;  ///< writes 7 into its six elements
+};
+
+std::vector<HostWrite> host_writes() {
+  const auto source = full<float>({2, 3}, 7.f);
+  const auto shorts = full<short>({2, 3}, 7);
+  const auto columns = full<float>({3, 2}, 7.f);
+  return {
+      {"download", [=](auto host) { source.copy_to_host(host); }},
+      {"download of another type", [=](auto host) { shorts.copy_to_host(host); }},
+      {"download of a view", [=](auto host) { columns.transpose().copy_to_host(host); }},
+      {"queued download",
+       [=](auto host) {
+         source.copy_to_host(host, source.stream());
+         source.stream().synchronize();
+       }},
+      {"memcpy_dtoh", [=](auto host) { memcpy_dtoh(host, source); }},
+      {"memcpy_dtoh_async",
+       [=](auto host) {
+         memcpy_dtoh_async(host, source, source.stream());
+         source.stream().synchronize();
+       }},
+      {"copy of a box",
+       [=](auto host) {
+         Memcpy2D copy;
+         copy.set_src_device(source);
+         copy.set_dst_host(host);
+         copy.width_in_bytes = 12;
+         copy.height = 2;
+         copy(true);
+       }},
+  };
+}
+
+/// Throws if the checked mode is on, and has the right values otherwise.
+void expect_stale(const std::function<DeviceNDArray<float>()>& evaluate) {
+  if (memory::checked_mode()) {
+    EXPECT_NE(message_of(evaluate).find("array 1 "), std::string::npos);
+  } else {
+    EXPECT_EQ(values(evaluate()), std::vector<float>(6, 14.f));
+  }
+}
+
+TEST(Staleness, EveryWriteOfHostMemoryThatAnArrayHasIsSeen) {
+  for (const HostWrite& write : host_writes()) {
+    SCOPED_TRACE(write.name);
+    const auto a = mapped_array<float>({2, 3});
+    std::fill_n(a.host_pointer(), 6, 0.f);
+    const auto e = a * 2.f;
+    EXPECT_EQ(values(eval(e)), std::vector<float>(6, 0.f));
+    write.run(std::span(a.host_pointer(), 6));
+    EXPECT_EQ(values(a), sevens);
+    expect_stale([&] { return eval(e); });
+  }
+}
+
+TEST(Staleness, ADownloadIntoTheArraysOwnMemoryIsSeen) {
+  const auto a = mapped_array<float>({7});
+  std::fill_n(a.host_pointer(), 7, 7.f);
+  const auto tail = a(range(1, _)), head = a(range(_, 6));
+  const auto e = tail * 2.f;
+  head.copy_to_host(std::span(a.host_pointer() + 1, 6));
+  expect_stale([&] { return eval(e); });
+}
+
+TEST(Staleness, CopiesBetweenDevicesAreSeen) {
+  if (Device().is_cpu() || gpus.size() < 2) GTEST_SKIP() << "wants two GPUs";
+  const auto source = full<float>({2, 3}, 7.f, {.device = Device::cuda(1)});
+  const std::vector<Write> peer_writes = {
+      {"array of another GPU", [=](const Array& a) { a.copy_to_device(source); }},
+      {"array of the CPU",
+       [=](const Array& a) { a.copy_to_device(to_device(source, Device::cpu())); }},
+      {"memcpy_peer", [=](const Array& a) { memcpy_peer(a, source, 24); }},
+      {"memcpy_peer_async",
+       [=](const Array& a) { memcpy_peer_async(a, source, 24, default_stream()); }},
+      {"box of another GPU",
+       [=](const Array& a) {
+         Memcpy3DPeer copy;
+         copy.set_src_device(source);
+         copy.set_dst_device(a);
+         copy.width_in_bytes = 24;
+         copy.height = copy.depth = 1;
+         copy();
+       }},
+  };
+  for (const Write& write : peer_writes) {
+    SCOPED_TRACE(write.name);
+    const auto a = zeros<float>({2, 3});
+    const auto e = a * 2.f;
+    write.run(a);
+    EXPECT_EQ(values(a), sevens);
+    expect_stale([&] { return eval(e); });
   }
 }
 

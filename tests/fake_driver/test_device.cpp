@@ -4,25 +4,17 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include <quarry/memory/host_memory.hpp>
-#include <quarry/memory/pool.hpp>
 #include <quarry/runtime/stream.hpp>
 
-#include "backend/backend.hpp"
-#include "backend/cuda/shim.hpp"
 #include "fake_driver.hpp"
-#include "memory/staging_ring.hpp"
-#include "runtime/stream_state.hpp"
+#include "standing.hpp"
 
 namespace quarry::test {
 namespace {
-
-namespace shim = backend::cuda::shim;
 
 Kind kind_from_environment() {
   const char* const text = getenv("QUARRY_TEST_DEVICE");
@@ -39,74 +31,13 @@ std::string make_cache_directory() {
   return path;
 }
 
-/// What the library keeps for the next use is given back; what is queued is done.
-void settle() {
-  if (kind() == Kind::fake) {
-    shim::clear_faults();
-    fake::set_compiler({});
-    fake::run_pending();
-  }
-  detail::drop_finished_callbacks();
-  std::vector<Device> devices{Device::cpu()};
-  for (const auto& gpu : backend::cuda_devices()) devices.emplace_back(*gpu);
-  for (const Device& device : devices) {
-    try {
-      if (device.is_cpu()) device.synchronize();
-      memory::trim_staging(device.backend());
-      detail::trim_host_memory(device);
-      trim_pool(device);
-    } catch (const Error&) {  // a device that a test has lost gives nothing back
-    }
-  }
-}
-
-std::size_t active_bytes() {
-  std::size_t bytes = pool_statistics(Device::cpu()).active_bytes;
-  for (const auto& device : backend::cuda_devices()) {
-    bytes += pool_statistics(Device(*device)).active_bytes;
-  }
-  return bytes;
-}
-
-/// What a test finds, and has to leave.
-struct Standing {
-  std::size_t active = 0;
-  fake::Live live;
-
-  static Standing now() {
-    settle();
-    return {active_bytes(), kind() == Kind::fake ? fake::live() : fake::Live()};
-  }
-};
-struct Forgiven {
-  fake::Live live;
-  std::size_t active = 0;
-};
-Forgiven& forgiven() {
-  static Forgiven all;
+Standing& forgiven() {
+  static Standing all;
   return all;
 }
 
-struct Count {
-  const char* what;
-  std::size_t fake::Live::*number;
-};
-constexpr Count counts[] = {
-    {"streams that nobody has destroyed", &fake::Live::streams},
-    {"events that nobody has destroyed", &fake::Live::events},
-    {"blocks of device memory that nobody has freed", &fake::Live::device_blocks},
-    {"blocks of the driver's pools", &fake::Live::pool_blocks},
-    {"blocks of page-locked memory", &fake::Live::host_blocks},
-    {"host memory that is still registered", &fake::Live::registrations},
-    {"blocks of managed memory", &fake::Live::managed_blocks},
-    {"CUDA arrays that nobody has destroyed", &fake::Live::arrays},
-    {"memory of other processes that is still open", &fake::Live::imported},
-};
-void expect_at_most(const fake::Live& live, const fake::Live& before) {
-  for (const Count& count : counts) {
-    EXPECT_LE(live.*count.number, std::max(before.*count.number, forgiven().live.*count.number))
-        << count.what;
-  }
+void expect_nothing_left(const Standing& before, const Standing& after) {
+  for (const std::string& what : left_behind(before, after, forgiven())) ADD_FAILURE() << what;
 }
 
 class Watch : public testing::EmptyTestEventListener {
@@ -117,9 +48,7 @@ class Watch : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo&) override {
     const Standing after = Standing::now();
     for (const std::string& fault : fake::take_faults()) ADD_FAILURE() << "fake driver: " << fault;
-    EXPECT_LE(after.active, std::max(before_.active, forgiven().active))
-        << "bytes that arrays hold after the test";
-    expect_at_most(after.live, before_.live);
+    expect_nothing_left(before_, after);
     EXPECT_EQ(to_string(Device()), kind() == Kind::cpu ? "cpu" : "cuda:0") << "current device";
     EXPECT_TRUE(current_stream() == default_stream()) << "another current stream than before";
   }
@@ -139,8 +68,10 @@ class Watch : public testing::EmptyTestEventListener {
 /// Also what test suites make.
 class Handles : public testing::Environment {
   void TearDown() override {
-    settle();
-    if (kind() == Kind::fake) expect_at_most(fake::live(), {});
+    const Standing after = Standing::now();
+    Standing before;
+    before.context = after.context;
+    expect_nothing_left(before, after);
   }
 };
 
@@ -171,8 +102,6 @@ Kind kind() {
   return chosen;
 }
 
-void forgive_leaks() {
-  if (kind() == Kind::fake) forgiven() = {fake::live(), active_bytes()};
-}
+void forgive_leaks() { forgiven() = Standing::as_it_is(); }
 
 }  // namespace quarry::test

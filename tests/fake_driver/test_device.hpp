@@ -4,8 +4,9 @@
 
 /// Every test program runs on one kind of device, which QUARRY_TEST_DEVICE names: "cpu" (also when
 /// it is empty), "fake" or "cuda". Linking this file is enough: before any test QUARRY_DEVICE is
-/// set accordingly and the fake driver put in place. Over the fake driver each test fails that
-/// misuses the driver or leaves arrays behind, and the program fails that leaves handles behind.
+/// set accordingly and the fake driver put in place. Each test fails that leaves more owners on a
+/// device than it has found (by the library's ledger and by the fake driver), another current CUDA
+/// context, device or stream, or has misused the fake driver; the program fails that leaves any.
 namespace quarry::test {
 
 enum class Kind { cpu, fake, cuda };

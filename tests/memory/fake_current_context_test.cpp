@@ -149,7 +149,9 @@ class CurrentContext : public testing::TestWithParam<Action> {
     cu().DevicePrimaryCtxRetain(&foreign_, 1);
   }
   void TearDown() override {
-    if (!IsSkipped()) cu().CtxSetCurrent(before_);
+    if (IsSkipped()) return;
+    cu().DevicePrimaryCtxRetain(&own_, 0);  // a reset has made it inactive
+    cu().CtxSetCurrent(before_);
   }
   CUcontext before_ = nullptr, own_ = nullptr, foreign_ = nullptr;
 };
