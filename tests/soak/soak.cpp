@@ -8,9 +8,11 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,9 +20,11 @@
 
 #include "soak/drawn_program.hpp"
 #include "soak/measurement.hpp"
+#include "soak/stream_rounds.hpp"
 
-/// Runs drawn programs on several threads for as long as it is told to, and fails if a value is
-/// wrong or if it takes more and more memory or time. QUARRY_TEST_DEVICE names the device.
+/// Runs drawn programs, or rounds in new streams, on several threads for as long as it is told to,
+/// and fails if a value is wrong or if it takes more and more memory or time. QUARRY_TEST_DEVICE
+/// names the device.
 namespace quarry::soak {
 namespace {
 
@@ -31,6 +35,7 @@ struct Options {
   int threads = 1;
   std::uint64_t seed = std::random_device()();
   std::optional<std::uint64_t> replay;
+  std::string streams;  ///< the name of a stream_round, instead of drawn programs
 };
 
 template <class T>
@@ -50,6 +55,7 @@ std::optional<Options> parse(int count, char** arguments) {
                        : name == "--threads"  ? parse(value, options.threads)
                        : name == "--seed"     ? parse(value, options.seed)
                        : name == "--replay"   ? parse(value, replay)
+                       : name == "--streams"  ? !(options.streams = value).empty()
                                               : false;
     if (!known) return std::nullopt;
     if (name == "--replay") options.replay = replay;
@@ -60,7 +66,9 @@ std::optional<Options> parse(int count, char** arguments) {
 /// Rounds of all threads; each has a seed of its own. The first failure ends them all.
 class Rounds {
  public:
-  Rounds(const Options& options, const Lasting& lasting) : options_(options), lasting_(lasting) {}
+  explicit Rounds(const Options& options)
+      : options_(options),
+        round_(options.streams.empty() ? drawn_programs() : stream_round(options.streams)) {}
 
   /// On new threads, which end when the time has come.
   void run_until(Clock::time_point end) {
@@ -73,10 +81,15 @@ class Rounds {
   const std::string& failure() const { return failure_; }
 
  private:
+  static Round drawn_programs() {
+    return [lasting = std::make_shared<Lasting>()](std::uint64_t seed) {
+      run_drawn_program(seed, *lasting);
+    };
+  }
   void work(Clock::time_point end) {
     while (Clock::now() < end && !has_failed_) {
       const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(next_++);
-      guarded(seed, [&] { run_drawn_program(seed, lasting_); });
+      guarded(seed, [&] { round_(seed); });
     }
   }
   /// The second GPU forgets its kernels and takes them from the cache on disk.
@@ -98,7 +111,7 @@ class Rounds {
   }
 
   const Options& options_;
-  const Lasting& lasting_;
+  const Round round_;
   std::atomic<std::int64_t> next_ = 0;
   std::atomic<bool> has_failed_ = false;
   std::mutex mutex_;
@@ -113,8 +126,7 @@ int fail(const std::string& text) {
 int run(const Options& options) {
   fmt::print("{}, seed {}, {} threads, {} minutes\n", to_string(Device()), options.seed,
              options.threads, options.minutes);
-  const Lasting lasting;
-  Rounds rounds(options, lasting);
+  Rounds rounds(options);
   std::vector<Measurement> all;
   const auto seconds = [](double s) { return std::chrono::duration<double>(s); };
   const auto end =
@@ -152,7 +164,7 @@ int main(int count, char** arguments) {
   if (!options) {
     std::fputs(
         "Usage: soak [--minutes N] [--interval SECONDS] [--threads N] [--seed N]\n"
-        "            [--replay SEED]\n",
+        "            [--replay SEED] [--streams array|page_locked|thread]\n",
         stderr);
     return 2;
   }
