@@ -4,9 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include <quarry/memory/cuda_array.hpp>
+#include <quarry/memory/host_memory.hpp>
 #include <quarry/memory/registered.hpp>
 #include <quarry/quarry.hpp>
 
+#include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
 #include "process/child.hpp"
 
@@ -32,6 +35,21 @@ TEST(DISABLED_Leaks, Registrations) {
   static std::vector<RegisteredHostMemory> kept;
   kept.emplace_back(memory.data(), memory.size() * sizeof(float));
 }
+TEST(DISABLED_Leaks, PageLockedMemory) {
+  static std::vector<float, PinnedAllocator<float>> kept(100);
+}
+TEST(DISABLED_Leaks, ManagedMemory) { static const auto kept = managed_zeros<float>({100}); }
+TEST(DISABLED_Leaks, CudaArrays) { static const CudaArray kept({.width = 16, .height = 8}); }
+/// On a thread that has the default device's context before.
+class DISABLED_LeaksOfAThread : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { zeros<float>({1}); }
+};
+TEST_F(DISABLED_LeaksOfAThread, CurrentContext) {
+  CUcontext other = nullptr;
+  fake::driver_table().DevicePrimaryCtxRetain(&other, 1);
+  fake::driver_table().CtxSetCurrent(other);
+}
 TEST(DISABLED_Leaks, CurrentStream) {
   static std::optional<StreamGuard> kept;
   kept.emplace(stream({.device = Device()}));
@@ -40,7 +58,7 @@ TEST(DISABLED_Leaks, CurrentDevice) { set_current_device(Device::cpu()); }
 
 Outcome run_leak(const std::string& name) {
   return run_command({command_of("")[0], "--gtest_also_run_disabled_tests",
-                      "--gtest_filter=DISABLED_Leaks." + name});
+                      "--gtest_filter=DISABLED_Leaks*." + name});
 }
 void expect_failure(const std::string& name, const std::string& word) {
   const Outcome outcome = run_leak(name);
@@ -49,13 +67,17 @@ void expect_failure(const std::string& name, const std::string& word) {
 }
 
 TEST(Leaks, FailTheTestThatLeavesThemAndAreNamed) {
-  expect_failure("Bytes", "bytes that arrays hold");
+  expect_failure("Bytes", "hold 512 bytes; before they held 0");
+  expect_failure("Streams", "than before: 1 stream");
+  expect_failure("Events", "than before: 1 event");
+  expect_failure("Registrations", "than before: 1 registration of host memory (400 bytes)");
+  expect_failure("PageLockedMemory", "than before: 1 block of page-locked memory");
+  expect_failure("ManagedMemory", "than before: 1 block of managed memory");
+  expect_failure("CudaArrays", "than before: 1 CUDA array");
   expect_failure("CurrentStream", "another current stream");
   if (kind() != Kind::fake) return;
-  expect_failure("Streams", "streams that nobody has destroyed");
-  expect_failure("Events", "events that nobody has destroyed");
-  expect_failure("Registrations", "host memory that is still registered");
   expect_failure("CurrentDevice", "current device");
+  expect_failure("CurrentContext", "the current CUDA context is ");
 }
 
 }  // namespace
