@@ -146,9 +146,10 @@ class BasicCudaMr {
              " memory, which is not accessible as its properties say";
     });
   }
-  const Resource& resource() const { return resource_; }
+  const Resource& resource() const { return resource_; }  ///< under it
 
-  // In the order of a stream: CCCL 3.1 and later, and before.
+  ///@{
+  /// In the order of a stream: CCCL 3.1 and later (allocate), and before (allocate_async).
   void* allocate(::cuda::stream_ref stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) {
     const Stream home = streams_->find(stream);
@@ -179,8 +180,10 @@ class BasicCudaMr {
   void deallocate_async(void* memory, std::size_t bytes, ::cuda::stream_ref stream) noexcept {
     deallocate(stream, memory, bytes);
   }
+  ///@}
 
-  // For any stream at once; deallocation wants the work on the memory to be done.
+  ///@{
+  /// For any stream at once; deallocation wants the work on the memory to be done.
   void* allocate_sync(std::size_t bytes, std::size_t alignment = Resource::default_alignment) {
     const Stream stream = default_stream(resource_.device());
     void* const memory = resource_.allocate(stream, bytes, alignment);
@@ -199,10 +202,13 @@ class BasicCudaMr {
                   std::size_t alignment = Resource::default_alignment) noexcept {
     deallocate_sync(memory, bytes, alignment);
   }
+  ///@}
 
+  /// Whether both are handles of one resource.
   friend bool operator==(const BasicCudaMr& a, const BasicCudaMr& b) {
     return a.resource_ == b.resource_;
   }
+  /// How CCCL asks whether the memory has property P.
   template <class P>
   requires(std::is_same_v<P, Properties> || ...) friend void get_property(const BasicCudaMr&,
                                                                           P) noexcept {}

@@ -14,6 +14,7 @@
 
 namespace quarry {
 
+/// How a file is written.
 struct SaveOptions {
   bool sync = false;  ///< return only when the file is on the disk
 };
@@ -62,15 +63,19 @@ Extents extents_for(const Shape& shape) {
 template <Number T>
 class NpyArray {
  public:
-  using value_type = T;
+  using value_type = T;  ///< of the elements
 
+  /// For load_npy().
   explicit NpyArray(detail::NpyContents contents) : contents_(std::move(contents)) {}
 
-  const Shape& shape() const { return contents_.layout.shape; }
+  const Shape& shape() const { return contents_.layout.shape; }        ///< extents of the axes
   const Strides& strides() const { return contents_.layout.strides; }  ///< in elements
-  std::int64_t size() const { return element_count(shape()); }
+  std::int64_t size() const { return element_count(shape()); }         ///< number of elements
+  ///@{
+  /// The first element, in the order of strides().
   T* data() { return reinterpret_cast<T*>(contents_.data.get()); }
   const T* data() const { return reinterpret_cast<const T*>(contents_.data.get()); }
+  ///@}
 
   /// Throws ShapeError if the container's number of axes is fixed and another one.
   template <detail::ResizableHostArray<T> Container>

@@ -25,9 +25,11 @@ using HostContainer = xt::xarray_container<xt::uvector<T, A>, xt::layout_type::d
 /// default options.
 template <class T>
 using PinnedArray = HostContainer<T, PinnedAllocator<T>>;
+/// In pageable memory; see AlignedAllocator.
 template <class T>
 using AlignedArray = HostContainer<T, AlignedAllocator<T>>;
 
+/// How a page-locked array is made.
 struct PinnedOptions {
   std::optional<Device> device = std::nullopt;  ///< the current device if none
   /// Without one: C, or for an array like another the order of that one's axes.
@@ -35,10 +37,11 @@ struct PinnedOptions {
   bool portable = false;        ///< page-locked for every GPU
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
 };
+/// How an aligned array is made.
 struct AlignedOptions {
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
-  std::size_t alignment = AlignedAllocator<char>::page;
+  std::size_t alignment = AlignedAllocator<char>::page;  ///< in bytes, a power of two
 };
 
 namespace detail {
@@ -148,6 +151,7 @@ auto pinned_array_like(const A& like, const PinnedOptions& options = {}) {
       detail::allocator_of<T>(options));
 }
 
+///@{
 /// PyCUDA's names. The `_like` take the order of an array that is contiguous in C or F order, and
 /// throw LogicError for others unless the options have an order.
 template <Element T>
@@ -168,7 +172,9 @@ template <class A>
 auto pagelocked_zeros_like(const A& like, const PinnedOptions& options = {}) {
   return detail::zeroed_container(pagelocked_empty_like(like, options));
 }
+///@}
 
+///@{
 /// In pageable memory that begins at a multiple of the alignment, a power of two. Uninitialised.
 template <Element T>
 AlignedArray<T> aligned_empty(const Shape& shape, const AlignedOptions& options = {}) {
@@ -178,6 +184,8 @@ template <Element T>
 AlignedArray<T> aligned_zeros(const Shape& shape, const AlignedOptions& options = {}) {
   return detail::zeroed_container(aligned_empty<T>(shape, options));
 }
+///@}
+///@{
 /// In the order of `like` unless the options have one; throws LogicError if it is contiguous in
 /// neither.
 template <class A>
@@ -190,11 +198,13 @@ template <class A>
 auto aligned_zeros_like(const A& like, const AlignedOptions& options = {}) {
   return detail::zeroed_container(aligned_empty_like(like, options));
 }
+///@}
 
 /// A host array that is page-locked while this lives; T is const for a read-only one.
 template <class T>
 class RegisteredArray {
  public:
+  /// Registers the memory of `array`; `base`, if given, is kept alive.
   RegisteredArray(const HostRef& array, const RegisterOptions& options,
                   std::shared_ptr<void> base = nullptr)
       : array_(array),
@@ -203,7 +213,7 @@ class RegisteredArray {
 
   /// An xtensor adaptor on the same elements, as lasting as the array itself.
   auto array() const { return detail::adapt(reinterpret_cast<T*>(array_.data), array_.layout); }
-  const RegisteredHostMemory& memory() const { return memory_; }
+  const RegisteredHostMemory& memory() const { return memory_; }  ///< as it is registered
   /// Waits for the streams that have used the array and unlocks it. A second call throws
   /// LogicError.
   void unregister() { memory_.unregister(); }
@@ -215,6 +225,7 @@ class RegisteredArray {
   RegisteredHostMemory memory_;
 };
 
+///@{
 /// Page-locks a host array where it lies. One that is a name must outlive the result; one that is
 /// handed over (std::move) lives with it.
 template <HostArray H>
@@ -230,5 +241,6 @@ requires(!std::is_reference_v<H>)
   const HostRef ref = host_ref(*base);
   return RegisteredArray<T>(ref, options, std::move(base));
 }
+///@}
 
 }  // namespace quarry

@@ -11,6 +11,7 @@ namespace quarry {
 /// What copy_to_host() makes: a row-major xt::xarray.
 template <class T>
 struct HostArrayOf<T, void> {
+  /// Uninitialised.
   static xt::xarray<T> make(const Shape& shape) {
     typename xt::xarray<T>::shape_type extents(shape.size());
     for (std::size_t d = 0; d < shape.size(); ++d) extents[d] = static_cast<std::size_t>(shape[d]);
@@ -22,6 +23,7 @@ struct HostArrayOf<T, void> {
 template <class E>
 requires std::is_base_of_v<xt::xexpression<E>, E>
 struct HostValuesOf<E> {
+  /// Evaluates the expression.
   static xt::xarray<typename E::value_type> make(const E& expression) { return expression; }
 };
 

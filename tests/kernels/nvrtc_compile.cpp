@@ -20,8 +20,9 @@ namespace {
 using quarry::TypeId;
 namespace domains = quarry::domains;
 
-const char* const header_names[] = {"types.hpp",        "math.hpp", "complex.hpp",
-                                    "complex_wide.hpp", "ops.def",  "functor.hpp"};
+const char* const header_names[] = {
+    "base/standard.hpp",        "kernels/types.hpp", "kernels/math.hpp",   "kernels/complex.hpp",
+    "kernels/complex_wide.hpp", "kernels/ops.def",   "kernels/functor.hpp"};
 
 const char* const kernel_names[] = {"bool",
                                     "i8",
@@ -47,7 +48,7 @@ struct Headers {
 Headers read_headers(const std::string& include_directory) {
   Headers headers;
   for (const char* name : header_names) {
-    const std::string path = std::string("quarry/kernels/") + name;
+    const std::string path = std::string("quarry/") + name;
     std::ifstream file(include_directory + "/" + path);
     if (!file) throw std::runtime_error("cannot read " + include_directory + "/" + path);
     headers.names.push_back(path);

@@ -8,6 +8,7 @@
 /// taken from the value. All take {.stream = s, .device = d, .order = Order::f}.
 namespace quarry {
 
+///@{
 /// Uninitialised memory.
 template <Element T>
 DeviceNDArray<T> device_array(const Shape& shape, const ArrayOptions& options = {}) {
@@ -17,6 +18,7 @@ template <Element T>
 DeviceNDArray<T> empty(const Shape& shape, const ArrayOptions& options = {}) {
   return DeviceNDArray<T>(shape, options);
 }
+///@}
 
 namespace detail {
 /// Dense, in `order`; without one the order of `like`'s axes is kept, as NumPy's order='K'.
@@ -39,6 +41,7 @@ DeviceNDArray<std::remove_const_t<T>> device_array_like(const DeviceNDArray<T>& 
                           dense.device_pointer(), dense.buffer());
 }
 
+/// Every element is `value`. Queued; does not wait.
 template <Element T>
 DeviceNDArray<T> full(const Shape& shape, const T& value, const ArrayOptions& options = {}) {
   DeviceNDArray<T> result(shape, options);
@@ -58,14 +61,17 @@ requires(!std::same_as<S, T>) DeviceNDArray<T> full(const Shape& shape, const S&
     return full<T>(shape, static_cast<T>(value), options);
   }
 }
+/// Every element is 0. Queued; does not wait.
 template <Element T>
 DeviceNDArray<T> zeros(const Shape& shape, const ArrayOptions& options = {}) {
   return full<T>(shape, T{}, options);
 }
+/// Every element is 1. Queued; does not wait.
 template <Number T>
 DeviceNDArray<T> ones(const Shape& shape, const ArrayOptions& options = {}) {
   return full<T>(shape, T(1), options);
 }
+/// Zeros with the shape, the order of axes, the device and the stream of `like`.
 template <class T>
 auto zeros_like(const DeviceNDArray<T>& like) {
   auto result = device_array_like(like);
@@ -73,6 +79,7 @@ auto zeros_like(const DeviceNDArray<T>& like) {
   return result;
 }
 
+///@{
 /// A copy of a host array with the same shape, and its order of axes unless the options have one,
 /// of its own element type or converted (to_device<float>(h)) as NumPy's same-kind casting allows;
 /// returns when the copy is done, or with a stream in the options when it is queued (the host
@@ -91,16 +98,19 @@ template <HostArray H>
 DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions& options = {}) {
   return to_device<host_value_t<const H>, H>(host, options);
 }
+///@}
 /// Of an xtensor expression; <quarry/xtensor.hpp> makes host memory of it.
 template <class X>
 requires(!HostArray<X> && !detail::OnDevice<X>) auto to_device(const X& x,
                                                                const ArrayOptions& options = {}) {
   return to_device(HostValuesOf<X>::make(x), options);
 }
+/// Queued in `stream`, as with {.stream = stream}.
 template <HostArray H>
 auto to_device(const H& host, const Stream& stream) {
   return to_device(host, ArrayOptions{.stream = stream});
 }
+/// A 1-d array of these values: to_device({1.f, 2.f}).
 template <Element T>
 DeviceNDArray<T> to_device(std::initializer_list<T> values, const ArrayOptions& options = {}) {
   return to_device(std::span<const T>(values.begin(), values.size()), options);

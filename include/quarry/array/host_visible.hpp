@@ -28,17 +28,22 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   using Base = DeviceNDArray<T>;
 
  public:
-  using typename Base::value_type;
+  using typename Base::value_type;  ///< T without const
 
   /// An array whose element 0 the host sees at `host`.
   HostVisibleNDArray(const Base& array, std::byte* host) : Base(array), host_(host) {}
+  ///@{
+  /// Shares the memory; what was moved from is empty.
   HostVisibleNDArray(const HostVisibleNDArray&) = default;
   HostVisibleNDArray(HostVisibleNDArray&& other) noexcept
       : Base(std::move(other)), host_(std::exchange(other.host_, nullptr)) {}
+  ///@}
   /// A read-only view of the same memory.
   HostVisibleNDArray(const HostVisibleNDArray<value_type, where>& other) requires(Base::read_only)
       : Base(other), host_(reinterpret_cast<std::byte*>(other.host_pointer())) {}
 
+  ///@{
+  /// Rebinds the name.
   HostVisibleNDArray& operator=(const HostVisibleNDArray&) & = default;
   HostVisibleNDArray& operator=(HostVisibleNDArray&& other) & noexcept {
     std::byte* const host = std::exchange(other.host_, nullptr);
@@ -46,6 +51,9 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     host_ = host;
     return *this;
   }
+  ///@}
+  ///@{
+  /// Writes into the elements of a view, as DeviceNDArray's: `a(...) = e`.
   // Assigning elements to themselves is fine. NOLINTNEXTLINE(bugprone-unhandled-self-assignment)
   const HostVisibleNDArray& operator=(const HostVisibleNDArray& other) && {
     this->assign(other);
@@ -61,6 +69,7 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     static_cast<Base&&>(*this) = x;
     return *this;
   }
+  ///@}
   template <detail::OtherThan<HostVisibleNDArray> X>
   HostVisibleNDArray& operator=(const X&) & = delete;
 
@@ -78,9 +87,14 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     detail::require_c_contiguous(*this);
     return {host_pointer(), static_cast<std::size_t>(this->size())};
   }
+  ///@{
+  /// The elements in C order, for loops. Throw LogicError if they do not lie so.
   T* begin() const { return host_span().data(); }
   T* end() const { return begin() + this->size(); }
+  ///@}
 
+  ///@{
+  /// A view, as DeviceNDArray's; the host sees it too.
   template <std::convertible_to<Index>... I>
   HostVisibleNDArray operator()(const I&... entries) const {
     return seen(Base::operator()(entries...));
@@ -89,6 +103,8 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     return seen(Base::operator()(entries));
   }
   HostVisibleNDArray operator[](const Index& entry) const { return (*this)(entry); }
+  ///@}
+  ///@{
   /// A view. Throws ShapeError where only a copy could have the shape.
   HostVisibleNDArray reshape(const Shape& to, Order order = Order::c) const {
     const Order read = resolve_order(order, this->layout_, this->dtype_.itemsize());
@@ -100,18 +116,25 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     detail::require_view(detail::plan_ravel(*this, read), this->layout_, Shape{this->size()});
     return seen(Base::ravel(read));
   }
+  ///@}
+  ///@{
+  /// Views, as DeviceNDArray's.
   HostVisibleNDArray transpose() const { return seen(Base::transpose()); }
   HostVisibleNDArray transpose(const Axes& axes) const { return seen(Base::transpose(axes)); }
   HostVisibleNDArray squeeze() const { return seen(Base::squeeze()); }
   HostVisibleNDArray squeeze(const Axes& axes) const { return seen(Base::squeeze(axes)); }
+  ///@}
   /// Views of `section` elements of a 1-d array; the last may be smaller.
   std::vector<HostVisibleNDArray> split(std::int64_t section) const {
     std::vector<HostVisibleNDArray> parts;
     for (const Base& part : Base::split(section)) parts.push_back(seen(part));
     return parts;
   }
+  /// The same memory, bound to another stream of its device. Throws LogicError for a stream of
+  /// another device.
   HostVisibleNDArray bind(const Stream& stream) const { return seen(Base::bind(stream)); }
 
+  ///@{
   /// Says who may touch the allocation that the array lies in, from this place of the stream on; at
   /// first that is what `attach_global` said.
   void attach(Attach how) const requires(where == MemorySpace::managed) {
@@ -120,6 +143,8 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   void attach(Attach how, const Stream& stream) const requires(where == MemorySpace::managed) {
     detail::attach_managed(*this->buffer(), how, detail::stream_for(*this, &stream));
   }
+  ///@}
+  ///@{
   /// Moves the pages of the elements to a device, or with Device::cpu() to the host, in the order
   /// of the stream.
   void prefetch(const Device& to) const requires(where == MemorySpace::managed) {
@@ -130,6 +155,8 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     detail::prefetch_managed(*this->buffer(), detail::bytes_of(*this), to,
                              detail::stream_for(*this, &stream));
   }
+  ///@}
+  ///@{
   /// How the pages of the elements will be used, by a device or with Device::cpu() by the host.
   void advise(Advice advice, const Device& about) const requires(where == MemorySpace::managed) {
     detail::advise_managed(*this->buffer(), detail::bytes_of(*this), advice, about);
@@ -137,6 +164,7 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   void advise(Advice advice) const requires(where == MemorySpace::managed) {
     advise(advice, this->device());
   }
+  ///@}
 
  private:
   HostVisibleNDArray seen(const Base& view) const {

@@ -15,10 +15,12 @@ namespace quarry {
 /// array. Copies are handles of the same opening.
 class IpcArrayHandle {
  public:
+  ///@{
   /// What another process needs of the handle, and back; throws FormatError for bytes that
   /// to_bytes() of this version cannot have made.
   std::vector<std::byte> to_bytes() const;
   static IpcArrayHandle from_bytes(std::span<const std::byte> bytes);
+  ///@}
 
   /// The array, with its strides and offset, on the GPU it lies on, or, where this process does not
   /// see that one, on the current GPU. Throws LogicError in the process that exported the array,
@@ -38,16 +40,17 @@ class IpcArrayHandle {
   /// This handle lets go; arrays that it opened stay, and the memory is closed with the last of
   /// them. Throws LogicError when it is not open.
   void close();
+  /// Whether an array was opened and close() has not been called yet.
   bool is_open() const { return opened_ && *opened_; }
 
-  const IpcBytes& handle() const { return memory_.handle; }
+  const IpcBytes& handle() const { return memory_.handle; }      ///< of the allocation
   std::size_t offset() const { return memory_.offset; }          ///< of element 0, in bytes
   std::size_t allocation_size() const { return memory_.bytes; }  ///< that the handle opens
-  const Shape& shape() const { return layout_.shape; }
-  const Strides& strides() const { return layout_.strides; }
-  DType dtype() const { return dtype_; }
-  const std::string& device_uuid() const { return uuid_; }
-  std::int64_t process_id() const { return process_; }
+  const Shape& shape() const { return layout_.shape; }           ///< of the array
+  const Strides& strides() const { return layout_.strides; }     ///< of the array, in bytes
+  DType dtype() const { return dtype_; }                         ///< of the elements
+  const std::string& device_uuid() const { return uuid_; }  ///< of the GPU that holds the memory
+  std::int64_t process_id() const { return process_; }  ///< of the process that exported the array
 
  private:
   struct Memory {

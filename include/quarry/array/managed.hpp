@@ -13,9 +13,10 @@ namespace quarry {
 template <class T>
 using ManagedNDArray = HostVisibleNDArray<T, MemorySpace::managed>;
 
+/// How a managed array is made.
 struct ManagedOptions {
-  std::optional<Stream> stream = std::nullopt;
-  std::optional<Device> device = std::nullopt;
+  std::optional<Stream> stream = std::nullopt;  ///< without one the current stream of the device
+  std::optional<Device> device = std::nullopt;  ///< without one the stream's, or the current one
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
   /// Every stream may use it at once; otherwise the host alone, until it is attached (see attach).
@@ -53,6 +54,7 @@ ManagedNDArray<std::remove_const_t<T>> managed_array_like(const DeviceNDArray<T>
   return detail::managed_with_layout<std::remove_const_t<T>>(
       detail::layout_like(like.layout(), sizeof(T), options.order), options);
 }
+/// With the shape of a host array, and its order of axes unless the options have one.
 template <HostArray H>
 auto managed_array_like(const H& like, const ManagedOptions& options = {}) {
   using T = host_value_t<const H>;
@@ -60,6 +62,7 @@ auto managed_array_like(const H& like, const ManagedOptions& options = {}) {
       detail::layout_like(host_ref(like).layout, sizeof(T), options.order), options);
 }
 
+///@{
 /// PyCUDA's names.
 template <Element T>
 ManagedNDArray<T> managed_empty(const Shape& shape, const ManagedOptions& options = {}) {
@@ -77,5 +80,6 @@ template <class A>
 auto managed_zeros_like(const A& like, const ManagedOptions& options = {}) {
   return detail::zeroed(managed_array_like(like, options));
 }
+///@}
 
 }  // namespace quarry

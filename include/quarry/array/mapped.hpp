@@ -12,9 +12,10 @@ namespace quarry {
 template <class T>
 using MappedNDArray = HostVisibleNDArray<T, MemorySpace::mapped>;
 
+/// How a mapped array is made.
 struct MappedOptions {
-  std::optional<Stream> stream = std::nullopt;
-  std::optional<Device> device = std::nullopt;
+  std::optional<Stream> stream = std::nullopt;  ///< without one the current stream of the device
+  std::optional<Device> device = std::nullopt;  ///< without one the stream's, or the current one
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
   bool portable = false;  ///< page-locked for every GPU
@@ -46,6 +47,7 @@ MappedNDArray<std::remove_const_t<T>> mapped_array_like(const DeviceNDArray<T>& 
   return detail::mapped_with_layout<std::remove_const_t<T>>(
       detail::layout_like(like.layout(), sizeof(T), options.order), options);
 }
+/// With the shape of a host array, and its order of axes unless the options have one.
 template <HostArray H>
 auto mapped_array_like(const H& like, const MappedOptions& options = {}) {
   using T = host_value_t<const H>;
@@ -78,6 +80,7 @@ template <HostArray... H>
     return std::tuple{detail::map_host_array(stream, arrays)...};
   }
 }
+/// Bound to the current stream.
 template <HostArray... H>
 [[nodiscard]] auto mapped(H&... arrays) {
   return mapped(current_stream(), arrays...);

@@ -17,15 +17,17 @@ class ReduceAxes {
   /// A 0-d array has the axes 0 and -1, too.
   template <Integer I>
   ReduceAxes(I axis) : axes_{axis}, one_(true), all_(false) {}
+  /// A list in braces, {0, -1}; all axes if it is empty.
   ReduceAxes(std::initializer_list<Extent> axes) : axes_(axes), all_(axes.size() == 0) {}
+  /// Exactly these; none if it is empty.
   ReduceAxes(const Axes& axes) : axes_(axes), all_(false) {}
   /// Axes that are known at run time only, as Axes.
   template <IntegerRange R>
   ReduceAxes(const R& axes) : axes_(axes), all_(false) {}
-  bool all() const { return all_; }
+  bool all() const { return all_; }  ///< whether all axes are meant
   /// Whether it is given as a number, not as a list.
   bool one() const { return one_; }
-  const Axes& list() const { return axes_; }
+  const Axes& list() const { return axes_; }  ///< as given: negative ones are not resolved
 
  private:
   Axes axes_;
@@ -71,6 +73,7 @@ class ArrayMethods {
     static_assert(detail::never<S>, "an array is not a number: item() gives its only element");
     return {};
   }
+  /// Does not compile: many elements have no single truth value.
   explicit operator bool() const {
     static_assert(detail::never<A>,
                   "many elements have no single truth value: use all_of(e).item(), "

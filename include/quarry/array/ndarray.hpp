@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/array/casting.hpp>
+#include <quarry/array/host_values.hpp>
 #include <quarry/array/methods.hpp>
 #include <quarry/array/ndarray_base.hpp>
 
@@ -26,28 +27,6 @@ concept Expression = requires {
 #define QUARRY_NO_INDEX_ARRAYS \
   "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element"
 
-/// What copy_to_host() makes; <quarry/xtensor.hpp> specialises it for xtensor.
-template <class T, class = void>
-struct HostArrayOf {
-  static std::vector<T> make(const Shape&) {
-    static_assert(sizeof(T) == 0,
-                  "copy_to_host() without a destination needs #include <quarry/xtensor.hpp>");
-    return {};
-  }
-};
-
-/// Makes host memory of what has none of its own; <quarry/xtensor.hpp> specialises it for xtensor's
-/// expressions.
-template <class X>
-struct HostValuesOf {
-  static std::vector<float> make(const X&) {
-    static_assert(detail::never<X>,
-                  "this is no memory of the host: xtensor's containers, std::vector and std::span "
-                  "are; xtensor's expressions need #include <quarry/xtensor.hpp>");
-    return {};
-  }
-};
-
 namespace detail {
 
 /// A plain value that can be written into elements of T without losing its kind.
@@ -70,15 +49,16 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   static_assert(Element<std::remove_const_t<T>>, "not a type that an array can hold");
 
  public:
-  using value_type = std::remove_const_t<T>;
-  using quarry_array = void;
-  static constexpr bool read_only = std::is_const_v<T>;
+  using value_type = std::remove_const_t<T>;             ///< T without const
+  using quarry_array = void;                             ///< tells arrays from other types
+  static constexpr bool read_only = std::is_const_v<T>;  ///< whether elements can only be read
 
   /// Shape (0,).
   DeviceNDArray() : DeviceNDArray(Shape{0}) {}
   /// Uninitialised.
   explicit DeviceNDArray(const Shape& shape, const ArrayOptions& options = {})
       : DeviceNDArrayBase(dtype_of<value_type>, shape, options) {}
+  /// Uninitialised, in C order; its home is `stream`.
   DeviceNDArray(const Shape& shape, const Stream& stream)
       : DeviceNDArrayBase(dtype_of<value_type>, shape, stream, Order::c) {}
   /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of
@@ -88,8 +68,8 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     read_only_ = read_only;
     detail::require_inside(*this);
   }
-  DeviceNDArray(const DeviceNDArray&) = default;
-  DeviceNDArray(DeviceNDArray&&) noexcept = default;
+  DeviceNDArray(const DeviceNDArray&) = default;      ///< shares the memory
+  DeviceNDArray(DeviceNDArray&&) noexcept = default;  ///< leaves an empty array behind
   /// A read-only view of the same memory.
   DeviceNDArray(const DeviceNDArray<value_type>& other) requires read_only
       : DeviceNDArrayBase(other) {
@@ -106,6 +86,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     if (!read_only && base.is_read_only()) detail::throw_read_only(base);
     read_only_ = read_only;
   }
+  /// Does not compile: astype<T>() converts elements.
   template <class U>
   requires(!std::is_same_v<std::remove_const_t<U>, value_type>)
       DeviceNDArray(const DeviceNDArray<U>& other)
@@ -118,7 +99,8 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   DeviceNDArray(const E& e) requires(!read_only)
       : DeviceNDArray(e.template evaluate<value_type>()) {}
 
-  // A named array is rebound ...
+  ///@{
+  /// A named array is rebound; an expression is evaluated in one kernel.
   DeviceNDArray& operator=(const DeviceNDArray&) & = default;
   DeviceNDArray& operator=(DeviceNDArray&&) & noexcept = default;
   template <Expression E>
@@ -133,7 +115,9 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
                   "into the elements, a = to_device(h) brings host memory");
     return *this;
   }
-  // ... and a view is written through.
+  ///@}
+  ///@{
+  /// A view (an rvalue) is written through, as by assign().
   const DeviceNDArray& operator=(const DeviceNDArray& other) && { return written(other); }
   // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
   const DeviceNDArray& operator=(DeviceNDArray&& other) && { return written(other); }
@@ -145,6 +129,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   const DeviceNDArray& operator=(const E& e) && {
     return written(e);
   }
+  ///@}
   /// Host memory whose shape broadcasts; waits for the copy.
   template <class H>
   requires(!detail::OnDevice<H> && !detail::ElementValue<H, value_type>) const DeviceNDArray&
@@ -171,10 +156,12 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   void assign(const DeviceNDArray<value_type>& other) const requires(!read_only) {
     copy_elements(ref(), other.ref(), detail::stream_for(*this));
   }
+  /// The same of an expression, in one kernel.
   template <class E>
   void assign(const E& e) const requires(!read_only) {
     assign_expression(*this, e);  // found by ADL: expr/evaluate.hpp
   }
+  /// Every element becomes `value`. Queued; does not wait.
   void fill(const value_type& value) const requires(!read_only) {
     fill_elements(ref(), &value, detail::stream_for(*this));
   }
@@ -199,12 +186,13 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   DeviceNDArray operator()(std::span<const Index> entries) const {
     return view(index(layout_, entries));
   }
+  /// Does not compile: there is no indexing by masks or arrays yet.
   template <class... I>
   requires(detail::OnDevice<I> || ...) DeviceNDArray operator()(const I&...) const {
     static_assert(detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);
     return *this;
   }
-  DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }
+  DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }  ///< a(entry)
 
   /// The element of an array of one element; waits for it. Throws ShapeError if there are more or
   /// none.
@@ -245,11 +233,15 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     if (flat.buffer() == buffer()) return flat.copy();
     return DeviceNDArray<value_type>(flat.layout(), flat.device_pointer(), flat.buffer());
   }
+  /// A view with the axes reversed.
   DeviceNDArray transpose() const { return view({quarry::transpose(layout_), 0}); }
+  /// A view whose axis d is axis axes[d]. Throws ShapeError if `axes` is no permutation.
   DeviceNDArray transpose(const Axes& axes) const {
     return view({quarry::transpose(layout_, axes), 0});
   }
+  /// A view without the axes of extent 1.
   DeviceNDArray squeeze() const { return view({quarry::squeeze(layout_), 0}); }
+  /// A view without these axes. Throws ShapeError if one has not extent 1.
   DeviceNDArray squeeze(const Axes& axes) const {
     return view({quarry::squeeze(layout_, axes), 0});
   }
@@ -287,10 +279,12 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   void copy_to_host(H&& host) const {
     download(like_this(host), ref(), detail::stream_for(*this), true, to_host<H>());
   }
+  /// Queued in `stream`.
   template <WritableHostArray H>
   void copy_to_host(H&& host, const Stream& stream) const {
     download(like_this(host), ref(), detail::stream_for(*this, &stream), false, to_host<H>());
   }
+  /// A new host array, in the order of `stream`; waits for it.
   auto copy_to_host(const Stream& stream) const {
     auto host = HostArrayOf<value_type>::make(shape());
     download(host_ref(host), ref(), detail::stream_for(*this, &stream), true);
@@ -302,6 +296,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   void copy_to_device(const H& host) const requires(!read_only) {
     upload(ref(), like_this(host), detail::stream_for(*this), true, from_host<H>());
   }
+  /// Queued in `stream`.
   template <HostArray H>
   void copy_to_device(const H& host, const Stream& stream) const requires(!read_only) {
     upload(ref(), like_this(host), detail::stream_for(*this, &stream), false, from_host<H>());
@@ -311,6 +306,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   void copy_to_device(const DeviceNDArray<U>& other) const requires(!read_only) {
     copy_from(other, detail::stream_for(*this));
   }
+  /// Queued in `stream`.
   template <class U>
   void copy_to_device(const DeviceNDArray<U>& other, const Stream& stream) const
       requires(!read_only) {

@@ -15,8 +15,8 @@ namespace quarry {
 
 /// Where a new array goes. Without a stream the current one of the device is taken.
 struct ArrayOptions {
-  std::optional<Stream> stream = std::nullopt;
-  std::optional<Device> device = std::nullopt;
+  std::optional<Stream> stream = std::nullopt;  ///< the current one of the device if none
+  std::optional<Device> device = std::nullopt;  ///< the stream's, or the current one, if none
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
 };
@@ -25,36 +25,43 @@ struct ArrayOptions {
 /// was moved from has shape (0,); what needs its memory, device or stream throws LogicError.
 class DeviceNDArrayBase {
  public:
-  const Shape& shape() const { return layout_.shape; }
-  const Strides& strides() const { return layout_.strides; }  ///< in bytes
-  const Layout& layout() const { return layout_; }
-  DType dtype() const { return dtype_; }
-  std::int64_t size() const { return element_count(layout_.shape); }
+  const Shape& shape() const { return layout_.shape; }  ///< extents of the axes; () for a 0-d array
+  const Strides& strides() const { return layout_.strides; }          ///< in bytes
+  const Layout& layout() const { return layout_; }                    ///< shape and strides
+  DType dtype() const { return dtype_; }                              ///< of the elements
+  std::int64_t size() const { return element_count(layout_.shape); }  ///< number of elements
   /// Bytes of the elements; a view may span more, or fewer. Throws SizeOverflow if they do not fit.
   std::size_t nbytes() const {
     return static_cast<std::size_t>(byte_count(layout_.shape, dtype_.itemsize()));
   }
-  std::size_t ndim() const { return layout_.rank(); }
+  std::size_t ndim() const { return layout_.rank(); }  ///< number of axes
   /// The extent of axis 0. Throws IndexError for a 0-d array.
   std::int64_t len() const;
-  bool empty() const { return size() == 0; }
+  bool empty() const { return size() == 0; }  ///< whether there are no elements
   /// Whether its elements may only be read, as through DeviceNDArray<const T>.
   bool is_read_only() const { return read_only_; }
-  Device device() const { return buffer()->device(); }
+  Device device() const { return buffer()->device(); }  ///< that holds the memory
   /// The stream the array is bound to: operations that are given none go there.
   const Stream& stream() const { return bound_ ? *bound_ : buffer()->stream(); }
+  ///@{
+  /// Without gaps, the last index (C) or the first (F) running fastest.
   bool is_c_contiguous() const { return quarry::is_c_contiguous(layout_, dtype_.itemsize()); }
   bool is_f_contiguous() const { return quarry::is_f_contiguous(layout_, dtype_.itemsize()); }
+  ///@}
   /// Address of element 0 on the device.
   std::byte* device_pointer() const { return data_; }
+  /// The memory that the array lies in. Throws LogicError for an array that was moved from.
   const std::shared_ptr<Buffer>& buffer() const {
     if (!buffer_) [[unlikely]]
       throw_moved_from();
     return buffer_;
   }
+  /// For the functions of memory/transfer.hpp.
   DeviceRef ref() const { return {data_, dtype_, layout_, buffer().get()}; }
 
  protected:
+  ///@{
+  /// A copy shares the memory; what was moved from has shape (0,).
   DeviceNDArrayBase(const DeviceNDArrayBase&) = default;
   DeviceNDArrayBase& operator=(const DeviceNDArrayBase&) = default;
   DeviceNDArrayBase(DeviceNDArrayBase&& other) noexcept
@@ -77,6 +84,7 @@ class DeviceNDArrayBase {
     other.make_empty();
     return *this;
   }
+  ///@}
   ~DeviceNDArrayBase() = default;
 
   /// Throws LogicError without a buffer.
@@ -85,16 +93,21 @@ class DeviceNDArrayBase {
     if (!buffer_) [[unlikely]]
       throw_no_buffer();
   }
+  ///@{
   /// Uninitialised memory.
   DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);
   DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream, Order order);
+  ///@}
 
+  ///@{
+  /// What the members of these names return.
   Layout layout_;
   std::byte* data_;
   DType dtype_;
   bool read_only_ = false;
   std::shared_ptr<Buffer> buffer_;
   std::shared_ptr<const Stream> bound_;
+  ///@}
 
  private:
   void make_empty() noexcept {

@@ -13,49 +13,59 @@ namespace quarry {
 /// "Not given" in a range, as an empty side of Python's colon:  range(2, _) is 2:  and range(_, -2)
 /// is :-2.
 struct Unbounded {};
-inline constexpr Unbounded _{};
+inline constexpr Unbounded _{};  ///< an open end of a range
 
-struct All {};
-struct NewAxis {};
-struct Ellipsis {};
+struct All {};       ///< the type of `all`
+struct NewAxis {};   ///< the type of `newaxis`
+struct Ellipsis {};  ///< the type of `ellipsis`
 
 /// One bound of a range.
 struct Bound {
-  constexpr Bound(Unbounded) {}
+  constexpr Bound(Unbounded) {}  ///< not given
+  /// A position; negative ones count from the end.
   template <Integer I>
   constexpr Bound(I v) : value(Extent(v).value), given(true) {}
-  std::int64_t value = 0;
-  bool given = false;
+  std::int64_t value = 0;  ///< the position
+  bool given = false;      ///< whether there is one
 };
 
 /// start:stop:step of NumPy: negative values count from the end, values outside are cut off.
 struct Range {
-  Bound start, stop, step;
+  Bound start;  ///< the first position
+  Bound stop;   ///< past the last position
+  Bound step;   ///< from one position to the next; 1 if not given
 };
+///@{
+/// range(start, stop, step) is start:stop:step, range(stop) is :stop.
 constexpr Range range(Bound start, Bound stop, Bound step = 1) { return {start, stop, step}; }
 constexpr Range range(Bound stop) { return {_, stop, 1}; }
+///@}
 
 /// One entry of an index.
 struct Index {
+  /// What an entry does with its axis.
   enum class Kind : char { integer, range, newaxis, ellipsis };
+  ///@{
+  /// Implicit: `a(1, range(2, 5), all)`.
   template <Integer I>
   constexpr Index(I i) : kind(Kind::integer), range{i, i, 1} {}
   constexpr Index(const Range& r) : kind(Kind::range), range(r) {}
   constexpr Index(All) : kind(Kind::range), range{_, _, 1} {}
   constexpr Index(NewAxis) : kind(Kind::newaxis), range{_, _, 1} {}
   constexpr Index(Ellipsis) : kind(Kind::ellipsis), range{_, _, 1} {}
-  Kind kind;
-  Range range;
+  ///@}
+  Kind kind;    ///< what it is
+  Range range;  ///< of an integer its first bound counts
 };
 // After Index: -Wshadow takes its enumerators of the same names for hiding these.
-inline constexpr All all{};
-inline constexpr NewAxis newaxis{};
-inline constexpr Ellipsis ellipsis{};
+inline constexpr All all{};            ///< a whole axis, Python's colon
+inline constexpr NewAxis newaxis{};    ///< a new axis of extent 1
+inline constexpr Ellipsis ellipsis{};  ///< all axes that have no entry, Python's ...
 
 /// A layout and how far its element 0 lies from that of the array it was taken from.
 struct View {
-  Layout layout;
-  std::int64_t offset = 0;
+  Layout layout;            ///< shape and strides
+  std::int64_t offset = 0;  ///< in bytes
 };
 
 /// The view that an index selects. Axes without an entry are taken whole. Throws IndexError with
@@ -63,11 +73,15 @@ struct View {
 /// or a step of 0.
 View index(const Layout& layout, std::span<const Index> entries);
 
+///@{
 /// NumPy's transpose: axis d of the result is axis axes[d]; without axes they are reversed.
 Layout transpose(const Layout& layout);
 Layout transpose(const Layout& layout, std::span<const std::int64_t> axes);
+///@}
+///@{
 /// Without the axes of extent 1, or without the given ones, which must have extent 1.
 Layout squeeze(const Layout& layout);
 Layout squeeze(const Layout& layout, std::span<const std::int64_t> axes);
+///@}
 
 }  // namespace quarry

@@ -11,7 +11,7 @@ namespace quarry {
 /// What a CUDA array is: an opaque block of a GPU's memory for textures, surfaces and copies.
 /// Extents count elements, which are one, two or four numbers of a type each.
 struct ArrayDescriptor {
-  std::size_t width = 0;
+  std::size_t width = 0;   ///< along the first axis
   std::size_t height = 0;  ///< 0: one dimension
   std::size_t depth = 0;   ///< 0: no third axis; the number of layers if `layered` or `cubemap`
   DType dtype = TypeId::float32;    ///< an integer of 8, 16 or 32 bits, float16 or float32
@@ -21,14 +21,20 @@ struct ArrayDescriptor {
   bool surface_load_store = false;  ///< kernels may write to it, through a surface
   bool texture_gather = false;      ///< two dimensions alone: kernels may fetch four neighbours
 
+  /// Of one element, with all its channels.
   constexpr std::size_t element_bytes() const { return dtype.itemsize() * num_channels; }
+  /// Of one row.
   constexpr std::size_t row_bytes() const { return width * element_bytes(); }
+  /// Rows of a plane; 1 if there is no second axis.
   constexpr std::size_t rows() const { return std::max<std::size_t>(height, 1); }
+  /// Planes, or layers; 1 if there is no third axis.
   constexpr std::size_t planes() const { return std::max<std::size_t>(depth, 1); }
   /// Of all elements without gaps.
   constexpr std::size_t bytes() const { return row_bytes() * rows() * planes(); }
+  /// Whether there is neither a second nor a third axis.
   constexpr bool is_one_dimensional() const { return height == 0 && depth == 0; }
 
+  /// Whether all fields are equal.
   friend constexpr bool operator==(const ArrayDescriptor&, const ArrayDescriptor&) = default;
 };
 

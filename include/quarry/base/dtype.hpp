@@ -37,6 +37,7 @@ template <std::size_t Size, std::size_t Alignment>
 struct record;
 }  // namespace kernels
 
+/// The element types, one for each row of dtype.def, and `record` for classes.
 enum class TypeId : std::uint8_t {
 #define QUARRY_DTYPE(id, host_type, kernel_type, kind, name, npy_code) id,
 #include <quarry/base/dtype.def>
@@ -44,6 +45,7 @@ enum class TypeId : std::uint8_t {
   record
 };
 
+/// What the values of an element type are.
 enum class Kind : std::uint8_t {
   boolean,
   signed_integer,
@@ -116,6 +118,7 @@ inline constexpr std::size_t type_count = std::size_t(TypeId::record);
 /// The type of an array's elements at run time. A record is known by its class, size and alignment.
 class DType {
  public:
+  /// The type of a row. Throws DTypeError for `record`, whose size it does not know.
   constexpr DType(TypeId id) : DType(id, row(id)) {}
   /// Bytes of no class, if none is given.
   static constexpr DType record(std::size_t itemsize, std::size_t alignment,
@@ -123,17 +126,24 @@ class DType {
     return DType(TypeId::record, itemsize, alignment, of);
   }
 
+  /// Its row; TypeId::record for all records.
   constexpr TypeId id() const { return id_; }
+  /// What its values are.
   constexpr Kind kind() const { return is_record() ? Kind::record : row(id_).kind; }
+  /// Of one element, in bytes.
   constexpr std::size_t itemsize() const { return itemsize_; }
+  /// Of one element, in bytes.
   constexpr std::size_t alignment() const { return alignment_; }
+  /// NumPy's name, as "float32"; "record" for all records.
   constexpr std::string_view name() const { return is_record() ? "record" : row(id_).name; }
   /// Empty for a record.
   constexpr std::string_view npy_code() const { return is_record() ? "" : row(id_).npy_code; }
+  /// Whether it is a class, not a number.
   constexpr bool is_record() const { return id_ == TypeId::record; }
   /// The name of a record's class; empty for other types, and for bytes of no class.
   constexpr std::string_view class_name() const { return class_ ? class_->name : ""; }
 
+  /// Whether both are of one row; records must agree in class, size and alignment, too.
   friend constexpr bool operator==(const DType& a, const DType& b) {
     return a.id_ == b.id_ && a.itemsize_ == b.itemsize_ && a.alignment_ == b.alignment_ &&
            is_same(a.class_, b.class_);
@@ -157,11 +167,13 @@ class DType {
   TypeId id_;
 };
 
+///@{
 /// "float32"; a record is "record[24] Particle" with its size in bytes and its class.
 std::string to_string(const DType& type);
 std::string to_string(TypeId id);
 std::ostream& operator<<(std::ostream& out, const DType& type);
 std::ostream& operator<<(std::ostream& out, TypeId id);
+///@}
 
 namespace detail {
 

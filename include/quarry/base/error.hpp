@@ -17,13 +17,13 @@ class Error : public std::runtime_error {
 
 /// What was asked for and what there was, in bytes; 0 where it is not known.
 struct MemoryReport {
-  std::size_t requested = 0;
+  std::size_t requested = 0;     ///< by the call that failed
   std::size_t live = 0;          ///< handed out by the resource
   std::size_t cached = 0;        ///< free, kept by the resource
   std::size_t largest_free = 0;  ///< the largest of the cached pieces
-  std::size_t limit = 0;
-  std::size_t device_free = 0;
-  std::size_t device_total = 0;
+  std::size_t limit = 0;         ///< of the resource
+  std::size_t device_free = 0;   ///< free on the device
+  std::size_t device_total = 0;  ///< of the device, in all
 };
 
 /// Memory could not be had (device, pinned or host).
@@ -34,6 +34,7 @@ class MemoryError : public Error {
   /// figures that are known.
   MemoryError(const std::string& where, const MemoryReport& report);
 
+  /// Zeros if the error has a text only.
   const MemoryReport& report() const noexcept { return report_; }
 
  private:
@@ -49,22 +50,25 @@ class LogicError : public Error {
 /// A kernel could not be launched, or failed while it ran (see KernelFault).
 class LaunchError : public virtual Error {
  public:
+  /// `text` is what().
   explicit LaunchError(const std::string& text) : Error(text) {}
 };
 
 /// Something outside the program failed: a device, a driver, a file.
 class RuntimeError : public virtual Error {
  public:
+  /// `text` is what().
   explicit RuntimeError(const std::string& text) : Error(text) {}
 };
 
 /// A kernel's source did not compile. `what()` is the message and the compiler's log.
 class CompileError : public Error {
  public:
+  /// `source`, `log` and `options` are kept as they are given.
   CompileError(const std::string& message, std::string source, std::string log,
                std::string options);
 
-  const std::string& message() const noexcept { return message_; }
+  const std::string& message() const noexcept { return message_; }  ///< without the log
   const std::string& source() const noexcept { return source_; }    ///< that was compiled
   const std::string& log() const noexcept { return log_; }          ///< what the compiler wrote
   const std::string& options() const noexcept { return options_; }  ///< with spaces between them
@@ -109,18 +113,21 @@ class AliasError : public LogicError {
 /// A file or a buffer that is not what its format says.
 class FormatError : public RuntimeError {
  public:
+  /// `text` is what().
   explicit FormatError(const std::string& text) : Error(text), RuntimeError(text) {}
 };
 
 /// Reading or writing a file failed.
 class IoError : public RuntimeError {
  public:
+  /// `text` is what().
   explicit IoError(const std::string& text) : Error(text), RuntimeError(text) {}
 };
 
 /// The backend asked for cannot be used here: no driver, no device, not built in.
 class BackendUnavailable : public RuntimeError {
  public:
+  /// `text` is what().
   explicit BackendUnavailable(const std::string& text) : Error(text), RuntimeError(text) {}
 };
 
@@ -128,6 +135,7 @@ class BackendUnavailable : public RuntimeError {
 /// call on the device throws this with the first cause.
 class DeviceLost : public RuntimeError {
  public:
+  /// `text` is what().
   explicit DeviceLost(const std::string& text) : Error(text), RuntimeError(text) {}
 };
 
@@ -135,6 +143,7 @@ class DeviceLost : public RuntimeError {
 /// assert, a timeout. It comes out of whichever call sees it first, and of every later one.
 class KernelFault : public LaunchError, public DeviceLost {
  public:
+  /// `text` is what().
   explicit KernelFault(const std::string& text)
       : Error(text), LaunchError(text), DeviceLost(text) {}
 };

@@ -15,39 +15,47 @@ enum class Order : char { c = 'C', f = 'F', a = 'A' };
 
 /// Where the elements of an array lie, relative to element 0. Strides are in bytes and signed.
 struct Layout {
-  Shape shape;
-  Strides strides;
+  Shape shape;      ///< extents of the axes
+  Strides strides;  ///< from one element to the next, along each axis
 
-  std::size_t rank() const noexcept { return shape.size(); }
+  std::size_t rank() const noexcept { return shape.size(); }  ///< number of axes
+  /// Whether shapes and strides are equal.
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
+///@{
 /// Strides of a dense array. Throws SizeOverflow if its bytes do not fit; an array without elements
 /// always has some strides.
 Strides c_strides(const Shape& shape, std::size_t itemsize);
 Strides f_strides(const Shape& shape, std::size_t itemsize);
 Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order);
+///@}
 
+///@{
 /// Dense and in order. Strides of unit extents do not count; an array without elements is both.
 bool is_c_contiguous(const Layout& layout, std::size_t itemsize);
 bool is_f_contiguous(const Layout& layout, std::size_t itemsize);
+///@}
 
 /// c or f: what `order` means for an array of this layout.
 Order resolve_order(Order order, const Layout& layout, std::size_t itemsize);
 
+///@{
 /// The shape to which all broadcast. Throws ShapeError naming the shapes if there is none, or
 /// SizeOverflow if it has too many elements.
 Shape broadcast_shapes(const Shape& a, const Shape& b);
 Shape broadcast_shapes(std::span<const Shape> shapes);
+///@}
 
 /// The same elements seen with `shape`: stride 0 along every axis that was stretched or added.
 Layout broadcast_to(const Layout& layout, const Shape& shape);
 
 /// Byte offsets from element 0: the elements lie in [lowest, past). Both are 0 without elements.
 struct ByteBounds {
-  std::int64_t lowest;
-  std::int64_t past;
+  std::int64_t lowest;  ///< offset of the first byte
+  std::int64_t past;    ///< offset past the last byte
 
+  /// Whether both bounds are equal.
   friend bool operator==(const ByteBounds&, const ByteBounds&) = default;
 };
 /// Throws SizeOverflow if an element's offset does not fit; strides of unit extents do not count.

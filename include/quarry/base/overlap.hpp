@@ -8,6 +8,7 @@
 
 namespace quarry {
 
+/// What overlap() finds.
 enum class Overlap : std::uint8_t { disjoint, overlapping, unknown };
 
 /// Whether two arrays share a byte. `a` and `b` are the addresses of their elements 0 and are not

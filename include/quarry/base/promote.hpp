@@ -102,6 +102,7 @@ template <class T>
 concept WeakScalar = Number<T> && detail::row_of<T>
 != TypeId::float16&& detail::row_of<T> != TypeId::bfloat16;
 
+/// The type that arrays of A and B meet in: numpy.result_type.
 template <Number A, Number B>
 using result_type_t = host_type_t<promote(dtype_of<A>.id(), dtype_of<B>.id())>;
 

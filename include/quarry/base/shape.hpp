@@ -15,7 +15,7 @@
 
 namespace quarry {
 
-inline constexpr std::size_t max_rank = 32;
+inline constexpr std::size_t max_rank = 32;  ///< axes that an array can have
 
 namespace detail {
 [[noreturn]] void throw_extent_too_large(std::uint64_t value);
@@ -32,12 +32,13 @@ concept Integer = std::integral<I> && !std::same_as<I, bool>;
 /// One extent or stride as a caller writes it: any integer type but bool. Throws ShapeError for an
 /// unsigned value above INT64_MAX.
 struct Extent {
+  /// Implicit, so that plain integers can be written.
   template <Integer I>
   constexpr Extent(I v) : value(std::int64_t(v)) {
     if (!std::in_range<std::int64_t>(v)) detail::throw_extent_too_large(std::uint64_t(v));
   }
 
-  std::int64_t value;
+  std::int64_t value;  ///< the integer
 };
 
 /// std::vector<int>, std::span, std::array, ...: extents or axes that are known at run time only.
@@ -52,9 +53,10 @@ concept IntegerRange = requires(const R& r) {
 /// ShapeError.
 class Dims {
  public:
-  using value_type = std::int64_t;
+  using value_type = std::int64_t;  ///< of extents, strides and axes
 
   Dims() noexcept = default;
+  /// The entries in braces: Shape{3, 4}.
   Dims(std::initializer_list<Extent> values) {
     allocate(values.size());
     std::int64_t* out = data();
@@ -63,6 +65,8 @@ class Dims {
   /// One extent: Shape(3) is (3,).
   template <Integer I>
   Dims(I extent) : Dims({Extent(extent)}) {}
+  ///@{
+  /// The entries of a range or a span, as they are known at run time.
   template <class R>
   requires(!std::same_as<R, Dims> && IntegerRange<R>) Dims(const R& values)
       : Dims(values.begin(), values.end()) {}
@@ -74,6 +78,7 @@ class Dims {
   requires std::integral<std::iter_value_t<It>> Dims(It first, End last) : Dims() {
     for (; first != last; ++first) push_back(Extent(*first).value);
   }
+  ///@}
   /// `rank` times `value`.
   static Dims filled(std::size_t rank, std::int64_t value) {
     Dims dims;
@@ -82,6 +87,8 @@ class Dims {
     return dims;
   }
 
+  ///@{
+  /// A copy has entries of its own.
   Dims(const Dims& other) : size_(other.size_) {
     if (size_ <= inline_capacity) [[likely]]
       std::memcpy(&storage_, &other.storage_, sizeof storage_);
@@ -101,11 +108,14 @@ class Dims {
     std::swap(size_, other.size_);
     return *this;
   }
+  ///@}
   ~Dims() {
     if (size_ > inline_capacity) [[unlikely]]
       delete[] storage_.heap;
   }
 
+  ///@{
+  /// As of std::vector.
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   std::int64_t* data() noexcept { return on_heap() ? storage_.heap : storage_.values; }
@@ -114,21 +124,28 @@ class Dims {
   std::int64_t* end() noexcept { return data() + size_; }
   const std::int64_t* begin() const noexcept { return data(); }
   const std::int64_t* end() const noexcept { return data() + size_; }
+  ///@}
+  ///@{
   /// Throw IndexError if there is no such place; data() is not checked.
   std::int64_t& operator[](std::size_t i) { return data()[checked(i)]; }
   std::int64_t operator[](std::size_t i) const { return data()[checked(i)]; }
   std::int64_t& back() { return (*this)[size_ - 1]; }
   std::int64_t back() const { return (*this)[size_ - 1]; }
+  ///@}
 
+  /// Adds an entry. Throws ShapeError if there are max_rank.
   void push_back(std::int64_t value) { insert(size_, value); }
+  /// Drops the last entry, which must be there.
   void pop_back() { erase(size_ - 1); }
   /// Before position `at`, which is at most size().
   void insert(std::size_t at, std::int64_t value);
+  /// Drops the entry at `at`, which must be there.
   void erase(std::size_t at);
   /// Keeps the first `size`, which is at most size().
   void truncate(std::size_t size);
-  void clear() noexcept { *this = Dims(); }
+  void clear() noexcept { *this = Dims(); }  ///< drops all entries
 
+  /// Whether all entries are equal.
   friend bool operator==(const Dims& a, const Dims& b) noexcept {
     return a.size_ == b.size_ && std::memcmp(a.data(), b.data(), a.size_ * sizeof(value_type)) == 0;
   }
@@ -159,14 +176,17 @@ class Dims {
   std::size_t size_ = 0;
 };
 
-using Shape = Dims;
-using Strides = Dims;
-using Axes = Dims;
+using Shape = Dims;    ///< extents of the axes
+using Strides = Dims;  ///< from one element to the next along each axis, in bytes
+using Axes = Dims;     ///< numbers of axes; negative ones count from the end
 
+///@{
 /// As Python writes a tuple: "()", "(3,)", "(3, 4)".
 std::string to_string(const Dims& dims);
 std::ostream& operator<<(std::ostream& out, const Dims& dims);
+///@}
 
+///@{
 /// Throw SizeOverflow.
 constexpr std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
@@ -180,6 +200,7 @@ constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b) {
     detail::throw_add_overflow(a, b);
   return sum;
 }
+///@}
 
 /// The product of the extents; 0 if one of them is 0, however large the others. Throws ShapeError
 /// for a negative extent, SizeOverflow if the product does not fit.

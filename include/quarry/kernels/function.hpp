@@ -97,20 +97,19 @@ struct functions {
     return where_op::template apply<detail::loop_of<where_op, X, Y>>(condition, x, y);
   }
 
-#define QUARRY_ALIAS(alias, name)       \
-  template <class... A>                 \
-  QUARRY_HD static auto alias(A... a) { \
-    return name(a...);                  \
+#define QUARRY_UNARY_ALIAS(alias, row) \
+  template <class A>                   \
+  QUARRY_HD static auto alias(A a) {   \
+    return row(a);                     \
   }
-  QUARRY_ALIAS(arcsin, asin)
-  QUARRY_ALIAS(arccos, acos)
-  QUARRY_ALIAS(arctan, atan)
-  QUARRY_ALIAS(arcsinh, asinh)
-  QUARRY_ALIAS(arccosh, acosh)
-  QUARRY_ALIAS(arctanh, atanh)
-  QUARRY_ALIAS(arctan2, atan2)
-  QUARRY_ALIAS(absolute, abs)
-#undef QUARRY_ALIAS
+#define QUARRY_BINARY_ALIAS(alias, row)   \
+  template <class A, class B>             \
+  QUARRY_HD static auto alias(A a, B b) { \
+    return row(a, b);                     \
+  }
+#include <quarry/kernels/aliases.def>
+#undef QUARRY_UNARY_ALIAS
+#undef QUARRY_BINARY_ALIAS
 };
 
 }  // namespace quarry::kernels

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/standard.hpp>
+
 // The element types as a kernel sees them, and the conversions between them. One source for g++,
-// clang++, nvcc and NVRTC, where no standard header exists; so nothing is included here.
+// clang++, nvcc and NVRTC, which has no standard header; so none is included here.
 
 // What these options assume away (NaN, infinities, signs of zero, the order of operations) is what
 // the CPU's loops, which are compiled here, have to keep.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/standard.hpp>
+
 #include <cstddef>
 #include <string_view>
 
@@ -110,7 +112,12 @@ inline constexpr std::string_view functions[] = {
 #undef QUARRY_UNARY
 #undef QUARRY_BINARY
 #undef QUARRY_TERNARY
-    "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "absolute"};
+#define QUARRY_UNARY_ALIAS(alias, row) #alias,
+#define QUARRY_BINARY_ALIAS(alias, row) #alias,
+#include <quarry/kernels/aliases.def>
+#undef QUARRY_UNARY_ALIAS
+#undef QUARRY_BINARY_ALIAS
+};
 
 /// Reads a body and tells the names in it apart.
 class reader {

@@ -14,6 +14,7 @@ MemoryInfo mem_get_info(const Device& device = {});
 /// by free(). Whatever is asked of freed memory throws LogicError.
 class DeviceAllocation {
  public:
+  /// As `stop` of view(): the end of the memory.
   static constexpr std::size_t to_end = std::numeric_limits<std::size_t>::max();
 
   /// No memory.
@@ -21,18 +22,19 @@ class DeviceAllocation {
   /// All of `buffer`.
   explicit DeviceAllocation(std::shared_ptr<Buffer> buffer);
 
-  std::size_t size() const { return bytes_; }
+  std::size_t size() const { return bytes_; }  ///< in bytes
   /// nullptr without memory.
   std::byte* device_pointer() const;
   explicit operator std::uintptr_t() const {
     return reinterpret_cast<std::uintptr_t>(device_pointer());
   }
-  Device device() const { return buffer()->device(); }
+  Device device() const { return buffer()->device(); }  ///< that holds the memory
   /// All of the memory, also when this is a part.
   std::shared_ptr<Buffer> buffer() const;
   /// Copies and views that share the memory, this one included; 0 without memory.
   std::size_t use_count() const { return static_cast<std::size_t>(shared_.use_count()); }
 
+  /// The address `bytes` bytes further on.
   friend DevicePtr operator+(const DeviceAllocation& a, std::ptrdiff_t bytes) {
     return DevicePtr(a) + bytes;
   }
@@ -70,17 +72,18 @@ DeviceAllocation mem_alloc_like(const A& array, const Device& device = {}) {
 
 /// Rows that start at multiples of `pitch` bytes.
 struct PitchedAllocation {
-  DeviceAllocation allocation;
-  std::size_t pitch = 0;
+  DeviceAllocation allocation;  ///< all rows
+  std::size_t pitch = 0;        ///< bytes from one row to the next
 };
 /// `height` rows of `width` bytes, at the pitch that suits reads of `access_size` (4, 8 or 16)
 /// bytes. Throws LogicError for another one.
 PitchedAllocation mem_alloc_pitch(std::size_t width, std::size_t height, unsigned access_size = 4,
                                   const Device& device = {});
 
+/// A block of device memory.
 struct AddressRange {
-  DevicePtr base;
-  std::size_t bytes = 0;
+  DevicePtr base;         ///< its first address
+  std::size_t bytes = 0;  ///< its size
 };
 /// The allocation that `p` lies in: that of the array or allocation it was made of, for a bare
 /// address the driver's. Throws LogicError where there is none.
@@ -91,6 +94,7 @@ AddressRange mem_get_address_range(const DevicePtr& p);
 /// allocation would fail without. Unregistering host memory is not put off.
 class DeferredCleanup {
  public:
+  /// Of the current device if none is given.
   explicit DeferredCleanup(const Device& device = {});
   ~DeferredCleanup();
   DeferredCleanup(const DeferredCleanup&) = delete;

@@ -15,15 +15,17 @@ namespace quarry {
 /// pointer 0x0) or "free", Size is in bytes, Stream is its handle, Resource the upstream's name.
 class AllocationLog : public detail::Adaptor<AllocationLog> {
  public:
-  static constexpr const char* kind = "log";
+  static constexpr const char* kind = "log";  ///< begins name()
   /// Overwrites the file. Throws IoError if it cannot be written.
   AllocationLog(Resource upstream, const std::filesystem::path& file);
   /// `out` must outlive the log, and nobody else may write to it meanwhile.
   AllocationLog(Resource upstream, std::ostream& out);
 
+  /// Passed on, then logged. Throws what the upstream throws.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;
+  /// Passed on, then logged.
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
 

@@ -79,9 +79,15 @@ class CopySides {
 /// Copies nothing while width_in_bytes or height is 0.
 class Memcpy2D : public detail::CopySides {
  public:
+  ///@{
+  /// Where the box begins in its block, and bytes from one row to the next.
   std::size_t src_x_in_bytes = 0, src_y = 0, src_pitch = 0;
   std::size_t dst_x_in_bytes = 0, dst_y = 0, dst_pitch = 0;
+  ///@}
+  ///@{
+  /// The box: bytes of a row, and rows.
   std::size_t width_in_bytes = 0, height = 0;
+  ///@}
 
   /// In the default stream; returns when the copy is done. `aligned = false` is for pitches that
   /// the driver's plain copy refuses.
@@ -93,14 +99,23 @@ class Memcpy2D : public detail::CopySides {
 /// Copies nothing while width_in_bytes, height or depth is 0. `lod` must be 0.
 class Memcpy3D : public detail::CopySides {
  public:
+  ///@{
+  /// Where the box begins in its block, bytes from one row to the next, and rows of a plane.
   std::size_t src_x_in_bytes = 0, src_y = 0, src_z = 0, src_lod = 0, src_pitch = 0, src_height = 0;
   std::size_t dst_x_in_bytes = 0, dst_y = 0, dst_z = 0, dst_lod = 0, dst_pitch = 0, dst_height = 0;
+  ///@}
+  ///@{
+  /// The box: bytes of a row, rows, and planes.
   std::size_t width_in_bytes = 0, height = 0, depth = 0;
+  ///@}
 
+  /// In the default stream; returns when the copy is done.
   void operator()() const;
+  /// In `stream`; page-locked host memory must live until it is there.
   void operator()(const Stream& stream) const;
 
  protected:
+  /// On the given devices, the current one for those that are missing; without a stream it waits.
   void run(const Stream* stream, const std::optional<Device>& src_device,
            const std::optional<Device>& dst_device) const;
 };
@@ -109,11 +124,15 @@ class Memcpy3D : public detail::CopySides {
 /// on the device of its memory, if that is known, else on the current one.
 class Memcpy3DPeer : public Memcpy3D {
  public:
+  ///@{
+  /// The device of a side.
   void set_src_context(const Device& device) { src_device_ = device; }
   void set_src_context(const Context& context) { src_device_ = context.device(); }
   void set_dst_context(const Device& device) { dst_device_ = device; }
   void set_dst_context(const Context& context) { dst_device_ = context.device(); }
+  ///@}
 
+  /// In the default stream of the destination; returns when the copy is done.
   void operator()() const;
   /// `stream` is one of the destination's device.
   void operator()(const Stream& stream) const;

@@ -16,11 +16,13 @@ namespace quarry {
 /// `used_on` has named.
 class Buffer {
  public:
+  ///@{
   /// From the current resource of the stream's device. 0 bytes take no memory. Throws MemoryError
   /// with what was asked and what is free.
   static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home);
   static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home,
                                           const Resource& resource);
+  ///@}
   /// Memory of somebody else, kept alive by `owner`. Throws LogicError for a null address, and on a
   /// GPU for what the driver does not know as memory that the device can use, if `space` says that
   /// it is.
@@ -28,6 +30,7 @@ class Buffer {
                                        std::shared_ptr<void> owner,
                                        MemorySpace space = MemorySpace::device);
 
+  /// For allocate() and adopt(): what it is given is not checked.
   Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_ptr<void> owner,
          MemorySpace space);
   ~Buffer();
@@ -36,10 +39,10 @@ class Buffer {
 
   /// Where kernels see it; for memory of the host alone, where the host does.
   std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-  const Stream& stream() const { return home_; }
-  Device device() const { return home_.device(); }
-  MemorySpace space() const { return space_; }
+  std::size_t bytes() const { return bytes_; }      ///< the size
+  const Stream& stream() const { return home_; }    ///< the home stream
+  Device device() const { return home_.device(); }  ///< of the home stream
+  MemorySpace space() const { return space_; }      ///< where the memory lies
   /// Where the host sees it, nullptr for device memory of a GPU.
   std::byte* host_data() const;
   /// Whether a byte of it, on the same device, is in the other one too: buffers may have been made

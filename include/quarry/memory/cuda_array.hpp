@@ -28,16 +28,19 @@ class CudaArray {
   /// throws LogicError, copies that were set up with it too.
   void free() noexcept { state_.reset(); }
 
-  const ArrayDescriptor& descriptor() const;
-  Device device() const;
+  const ArrayDescriptor& descriptor() const;  ///< as the array was made
+  Device device() const;                      ///< that holds the memory
   /// The CUarray; on the CPU device the address of the first element.
   void* handle() const;
 
+  ///@{
+  /// Moves only; what was moved from is as after free().
   CudaArray(CudaArray&&) noexcept = default;
   CudaArray& operator=(CudaArray&&) noexcept = default;
   CudaArray(const CudaArray&) = delete;
   CudaArray& operator=(const CudaArray&) = delete;
   ~CudaArray() = default;
+  ///@}
 
   /// For the copies.
   const std::shared_ptr<detail::ArrayState>& state() const;
@@ -59,6 +62,7 @@ void copy_atoh(std::span<std::byte> to, const CudaArray& from, std::size_t index
 // for bytes beyond the array's end, for arrays of more dimensions and for freed ones; otherwise all
 // is as in memcpy.hpp. All forms without a stream wait, copies on the device too.
 
+///@{
 /// All of `from`.
 template <class H>
 requires HostArray<std::remove_reference_t<H>>
@@ -71,6 +75,7 @@ void memcpy_htoa_async(const CudaArray& to, std::size_t index, H&& from,
                        const Stream& stream = current_stream()) {
   detail::copy_htoa(to, index, detail::host_bytes(from), &stream);
 }
+///@}
 
 /// All of `to`.
 template <class H>
@@ -86,8 +91,11 @@ void memcpy_atoh_async(H&& to, const CudaArray& from, std::size_t index,
   detail::copy_atoh(detail::host_bytes(to), from, index, &stream);
 }
 
+///@{
+/// Between device memory and an array; waits for the copy.
 void memcpy_dtoa(const CudaArray& to, std::size_t index, const DevicePtr& from, std::size_t bytes);
 void memcpy_atod(const DevicePtr& to, const CudaArray& from, std::size_t index, std::size_t bytes);
+///@}
 /// The elements of both arrays have the same size. The ranges must not overlap.
 void memcpy_atoa(const CudaArray& to, std::size_t to_index, const CudaArray& from,
                  std::size_t from_index, std::size_t bytes);

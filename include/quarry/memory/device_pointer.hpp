@@ -24,25 +24,32 @@ concept DeviceMemory = requires(const M& memory) {
 class DevicePtr {
  public:
   DevicePtr() = default;
+  ///@{
+  /// An address alone: nothing is known of its memory.
   explicit DevicePtr(std::uintptr_t address) : address_(address) {}
   explicit DevicePtr(const void* address) : address_(reinterpret_cast<std::uintptr_t>(address)) {}
+  ///@}
+  /// Of an array or an allocation.
   template <DeviceMemory M>
   DevicePtr(const M& memory) : DevicePtr(memory.device_pointer()) {
     buffer_ = memory.buffer();
     knows_ = true;
   }
 
-  std::uintptr_t address() const { return address_; }
+  std::uintptr_t address() const { return address_; }  ///< 0 if null
   explicit operator std::uintptr_t() const { return address_; }
-  explicit operator bool() const { return address_ != 0; }
-  void* get() const { return reinterpret_cast<void*>(address_); }
+  explicit operator bool() const { return address_ != 0; }         ///< whether it is not null
+  void* get() const { return reinterpret_cast<void*>(address_); }  ///< the address
 
+  ///@{
   /// Bytes further on; nothing is checked before the pointer is used.
   friend DevicePtr operator+(DevicePtr p, std::ptrdiff_t bytes) {
     p.address_ += static_cast<std::uintptr_t>(bytes);
     return p;
   }
   friend DevicePtr operator-(const DevicePtr& p, std::ptrdiff_t bytes) { return p + -bytes; }
+  ///@}
+  /// Whether the addresses are equal.
   friend bool operator==(const DevicePtr& a, const DevicePtr& b) {
     return a.address_ == b.address_;
   }
@@ -60,20 +67,23 @@ class DevicePtr {
 /// "0x7f0012345600".
 std::string to_string(const DevicePtr& p);
 
+/// What kind of memory an address lies in.
 enum class PointerKind { pageable, page_locked, device, managed };
 /// "pageable host memory", "device memory", ...
 std::string to_string(PointerKind kind);
 
 /// What the driver knows of an address.
 struct PointerInfo {
-  PointerKind kind = PointerKind::pageable;
+  PointerKind kind = PointerKind::pageable;     ///< of the memory
   std::optional<Device> device = std::nullopt;  ///< that the memory lies on
   std::uintptr_t device_pointer = 0;            ///< where kernels see it; 0 where they do not
   std::uintptr_t base = 0;                      ///< start of its allocation; 0 when not known
   std::size_t bytes = 0;                        ///< of its allocation; 0 when not known
 };
+///@{
 /// Any address, of host or device memory. The memory of the CPU device is pageable.
 PointerInfo pointer_info(const void* address, const Device& device = {});
 PointerInfo pointer_info(const DevicePtr& p, const Device& device = {});
+///@}
 
 }  // namespace quarry

@@ -12,8 +12,8 @@ namespace quarry {
 
 /// Memory that a manager hands out.
 struct MemoryPointer {
-  void* pointer = nullptr;
-  std::size_t bytes = 0;
+  void* pointer = nullptr;  ///< the first byte
+  std::size_t bytes = 0;    ///< the size
   /// Called once, when no array uses the memory any more; an empty one is not. It must not throw.
   std::function<void()> finalizer = {};
 };
@@ -36,6 +36,7 @@ class ExternalMemoryManager {
   virtual MemoryPointer memhostalloc(std::size_t bytes, bool mapped, bool portable, bool wc) = 0;
   /// Page-locks memory of the program; the finalizer undoes it at once.
   virtual MemoryPointer mempin(void* pointer, std::size_t bytes, bool mapped) = 0;
+  /// Free and total bytes of the device.
   virtual MemoryInfo get_memory_info() = 0;
   /// A CUipcMemHandle for memory of memalloc.
   virtual IpcBytes get_ipc_handle(const MemoryPointer& memory) = 0;
@@ -49,8 +50,9 @@ class ExternalMemoryManager {
 /// Quarry's. memalloc and get_memory_info are left to write.
 class HostOnlyMemoryManager : public ExternalMemoryManager {
  public:
+  /// Of the current device if none is given.
   explicit HostOnlyMemoryManager(const Device& device = {}) : device_(device) {}
-  const Device& device() const { return device_; }
+  const Device& device() const { return device_; }  ///< that it was made for
 
   void initialize() override {}
   MemoryPointer memhostalloc(std::size_t bytes, bool mapped, bool portable, bool wc) override;

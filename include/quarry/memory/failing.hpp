@@ -18,12 +18,15 @@ struct Failures {
 /// Fails allocations on purpose, with a MemoryError, before the upstream is asked: for tests.
 class Failing : public detail::Adaptor<Failing> {
  public:
-  static constexpr const char* kind = "failing";
+  static constexpr const char* kind = "failing";  ///< begins name()
+  /// Without failures everything is passed on.
   explicit Failing(Resource upstream, const Failures& failures = {});
 
+  /// Throws MemoryError where it is to fail; else passed on.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;
+  /// Passed on.
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
 

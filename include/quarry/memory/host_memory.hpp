@@ -52,17 +52,22 @@ template <class T>
 class PinnedAllocator {
  public:
   static_assert(alignof(T) <= Resource::default_alignment);
+  ///@{
+  /// For std::allocator_traits: containers that are assigned or swapped take the allocator along.
   using value_type = T;
   using propagate_on_container_copy_assignment = std::true_type;
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
+  ///@}
 
   /// Without a device: of the one that is current when memory is asked for.
   PinnedAllocator() noexcept = default;
+  /// Memory for copies with `device`.
   explicit PinnedAllocator(const HostMemoryOptions& options,
                            const std::optional<Device>& device = std::nullopt) noexcept
       : options_(options), device_(device) {}
+  /// The same for elements of another type.
   template <class U>
   PinnedAllocator(const PinnedAllocator<U>& other) noexcept
       : options_(other.options()), device_(other.device()) {}
@@ -72,11 +77,15 @@ class PinnedAllocator {
     return static_cast<T*>(
         detail::allocate_pinned(detail::allocation_bytes(count, sizeof(T)), options_, device_));
   }
+  /// Handed out again when the copies that use it are done.
   void deallocate(T* memory, std::size_t) noexcept { detail::release_pinned(memory); }
 
+  /// How the memory is locked.
   const HostMemoryOptions& options() const noexcept { return options_; }
+  /// The device that is current when memory is asked for, if none.
   const std::optional<Device>& device() const noexcept { return device_; }
 
+  /// Whether each can free what the other has allocated.
   template <class U>
   friend bool operator==(const PinnedAllocator& a, const PinnedAllocator<U>& b) noexcept {
     return a.options().portable == b.options().portable &&
@@ -92,18 +101,22 @@ class PinnedAllocator {
 template <class T>
 class AlignedAllocator {
  public:
+  ///@{
+  /// For std::allocator_traits: containers that are assigned or swapped take the allocator along.
   using value_type = T;
   using propagate_on_container_copy_assignment = std::true_type;
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
-  static constexpr std::size_t page = 4096;
+  ///@}
+  static constexpr std::size_t page = 4096;  ///< the default alignment, in bytes
 
   /// Throws LogicError unless `alignment` is a power of two.
   explicit AlignedAllocator(std::size_t alignment = page) : alignment_(alignment) {
     detail::require_alignment(alignment);
     if (alignment_ < alignof(T)) alignment_ = alignof(T);
   }
+  /// The same for elements of another type.
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>& other) : AlignedAllocator(other.alignment()) {}
 
@@ -112,10 +125,12 @@ class AlignedAllocator {
     return static_cast<T*>(
         detail::allocate_aligned(detail::allocation_bytes(count, sizeof(T)), alignment_));
   }
+  /// Frees what allocate() gave.
   void deallocate(T* memory, std::size_t) noexcept { detail::release_aligned(memory, alignment_); }
 
-  std::size_t alignment() const noexcept { return alignment_; }
+  std::size_t alignment() const noexcept { return alignment_; }  ///< in bytes
 
+  /// Whether each can free what the other has allocated.
   template <class U>
   friend bool operator==(const AlignedAllocator& a, const AlignedAllocator<U>& b) noexcept {
     return a.alignment() == b.alignment();

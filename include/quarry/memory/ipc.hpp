@@ -15,16 +15,20 @@ namespace quarry {
 /// How another process finds an address: the handle opens the allocation of `bytes` bytes; the
 /// address is `offset` bytes into it.
 struct IpcMemory {
-  IpcBytes handle{};
-  std::size_t offset = 0, bytes = 0;
-  Device device;
+  IpcBytes handle{};       ///< the CUipcMemHandle of the allocation
+  std::size_t offset = 0;  ///< of the address in the allocation
+  std::size_t bytes = 0;   ///< of the allocation
+  Device device;           ///< that holds the memory
 };
+/// Of any address in memory that can be shared.
 IpcMemory get_ipc_handle(const DevicePtr& memory);
 
+///@{
 /// The handle alone, of memory that is the start of its allocation; throws LogicError for an
 /// address within one.
 IpcBytes mem_get_ipc_handle(const DevicePtr& memory);
 IpcBytes mem_get_ipc_handle(const void* memory);
+///@}
 
 /// An allocation of another process. Opened twice, on one device, it is one mapping at one address.
 /// Moves only; what buffer() returned keeps the memory after close().
@@ -33,17 +37,23 @@ class IPCMemoryHandle {
   /// Throws LogicError in the process that exported it, for bytes that are no handle, for memory
   /// that is not there any more or that `device` cannot reach, and on the CPU device.
   explicit IPCMemoryHandle(const IpcBytes& handle, const Device& device = {});
+  ///@{
+  /// What was moved from is closed.
   IPCMemoryHandle(IPCMemoryHandle&&) noexcept = default;
   IPCMemoryHandle& operator=(IPCMemoryHandle&&) noexcept = default;
+  ///@}
 
   /// Waits for the device and closes; throws LogicError the second time.
   void close();
+  /// Whether close() has not been called yet.
   bool is_open() const { return buffer_ != nullptr; }
 
-  // All of these throw LogicError after close().
+  ///@{
+  /// Of the whole allocation. Throw LogicError after close().
   std::byte* device_pointer() const { return buffer()->data(); }
   std::size_t size() const { return buffer()->bytes(); }
   const std::shared_ptr<Buffer>& buffer() const;
+  ///@}
 
  private:
   std::shared_ptr<Buffer> buffer_;

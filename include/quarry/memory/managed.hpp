@@ -11,6 +11,7 @@ namespace quarry {
 /// otherwise; the host, and one stream.
 enum class Attach { global, host, single };
 
+/// What can be said of how pages are used: cuMemAdvise.
 enum class Advice {
   set_read_mostly,
   unset_read_mostly,

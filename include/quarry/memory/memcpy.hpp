@@ -37,6 +37,7 @@ void copy_htod(const DevicePtr& to, std::span<const std::byte> from, const Strea
 void copy_dtoh(std::span<std::byte> to, const DevicePtr& from, const Stream* stream);
 }  // namespace detail
 
+///@{
 /// All of `from`.
 template <class H>
 requires HostArray<std::remove_reference_t<H>>
@@ -48,6 +49,7 @@ requires HostArray<std::remove_reference_t<H>>
 void memcpy_htod_async(const DevicePtr& to, H&& from, const Stream& stream = current_stream()) {
   detail::copy_htod(to, detail::host_bytes(from), &stream);
 }
+///@}
 
 /// All of `to`.
 template <class H>
@@ -64,6 +66,7 @@ void memcpy_dtoh_async(H&& to, const DevicePtr& from, const Stream& stream = cur
 
 /// In the default stream of the device; the host does not wait. The ranges must not overlap.
 void memcpy_dtod(const DevicePtr& to, const DevicePtr& from, std::size_t bytes);
+/// In `stream`; the host does not wait. The ranges must not overlap.
 void memcpy_dtod_async(const DevicePtr& to, const DevicePtr& from, std::size_t bytes,
                        const Stream& stream = current_stream());
 

@@ -18,8 +18,11 @@ namespace quarry {
 /// MemoryResource: ResourceGuard guard(pool) makes arrays come from it.
 class MemoryPool {
  public:
-  MemoryPool(const MemoryPool&) = default;  ///< a handle of the same pool, as what was moved from
+  ///@{
+  /// A handle of the same pool; so is what was moved from.
+  MemoryPool(const MemoryPool&) = default;
   MemoryPool& operator=(const MemoryPool&) = default;
+  ///@}
 
   /// The class of a request: 16 * floor(log2(bytes)) plus the four bits after the first; 0 for 0.
   static int bin_number(std::size_t bytes);
@@ -27,11 +30,11 @@ class MemoryPool {
   /// class.
   static std::size_t alloc_size(int bin);
 
-  std::size_t held_blocks() const;    ///< kept for later
-  std::size_t active_blocks() const;  ///< handed out
-  std::size_t managed_bytes() const;  ///< of all blocks
-  std::size_t active_bytes() const;   ///< that were asked for, of the blocks handed out
-  std::size_t peak_managed_bytes() const;
+  std::size_t held_blocks() const;           ///< kept for later
+  std::size_t active_blocks() const;         ///< handed out
+  std::size_t managed_bytes() const;         ///< of all blocks
+  std::size_t active_bytes() const;          ///< that were asked for, of the blocks handed out
+  std::size_t peak_managed_bytes() const;    ///< the most it has been
   std::size_t upstream_allocations() const;  ///< since the pool was made
 
   /// Gives the blocks that are kept back to the upstream.
@@ -42,16 +45,19 @@ class MemoryPool {
   /// Throws MemoryError, after blocks that are kept have been given back, the largest first, and
   /// the device's Pool has been trimmed.
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
+  /// Kept for a request of the same size class, or given back after stop_holding().
   void deallocate(const Stream& stream, void* memory, std::size_t bytes,
                   std::size_t alignment) noexcept;
-  MemorySpace space() const;
-  Device device() const;
-  std::string name() const;
-  void trim() { free_held(); }
+  MemorySpace space() const;    ///< of the upstream
+  Device device() const;        ///< of the upstream
+  std::string name() const;     ///< for messages
+  void trim() { free_held(); }  ///< as free_held()
 
+  /// Whether both are handles of one pool.
   friend bool operator==(const MemoryPool& a, const MemoryPool& b) { return a.state_ == b.state_; }
 
  protected:
+  /// A pool over `upstream`, called `name` in messages.
   MemoryPool(Resource upstream, std::string name);
   /// From `resource`, which stands on this pool. A request of 0 bytes takes a block too, of 1 byte.
   static std::shared_ptr<Buffer> allocate_block(std::size_t bytes, const Stream& stream,
@@ -65,7 +71,7 @@ class MemoryPool {
 /// A block of a pool: goes back to it at the end of its life, or by free().
 class PooledAllocation {
  public:
-  std::size_t size() const { return bytes_; }
+  std::size_t size() const { return bytes_; }  ///< in bytes, as asked for
   /// Throws LogicError after free() and after a move.
   const std::shared_ptr<Buffer>& buffer() const;
   /// Arrays that stand on buffer() keep the block until they are gone. A second call throws
@@ -73,9 +79,12 @@ class PooledAllocation {
   void free();
 
  protected:
+  /// Owns a block, of which `bytes` bytes were asked for.
   explicit PooledAllocation(std::shared_ptr<Buffer> buffer, std::size_t bytes)
       : buffer_(std::move(buffer)), bytes_(bytes) {}
   ~PooledAllocation() = default;
+  ///@{
+  /// Moves only; what was moved from has no block.
   PooledAllocation(PooledAllocation&& other) noexcept
       : buffer_(std::move(other.buffer_)), bytes_(std::exchange(other.bytes_, 0)) {}
   PooledAllocation& operator=(PooledAllocation&& other) noexcept {
@@ -83,19 +92,22 @@ class PooledAllocation {
     bytes_ = std::exchange(other.bytes_, 0);
     return *this;
   }
+  ///@}
 
  private:
   std::shared_ptr<Buffer> buffer_;
   std::size_t bytes_ = 0;
 };
 
+/// A block of a DeviceMemoryPool, for raw copies or for arrays to stand on.
 class PooledDeviceAllocation : public PooledAllocation {
  public:
-  std::byte* device_pointer() const { return buffer()->data(); }
+  std::byte* device_pointer() const { return buffer()->data(); }  ///< the first byte
   explicit operator std::uintptr_t() const {
     return reinterpret_cast<std::uintptr_t>(device_pointer());
   }
-  Device device() const { return buffer()->device(); }
+  Device device() const { return buffer()->device(); }  ///< that holds the memory
+  /// The address `bytes` bytes further on.
   friend DevicePtr operator+(const PooledDeviceAllocation& a, std::ptrdiff_t bytes) {
     return DevicePtr(a) + bytes;
   }
@@ -108,7 +120,7 @@ class PooledDeviceAllocation : public PooledAllocation {
 /// Host memory; a contiguous range of bytes.
 class PooledHostAllocation : public PooledAllocation {
  public:
-  std::byte* data() const { return buffer()->host_data(); }
+  std::byte* data() const { return buffer()->host_data(); }  ///< as the host sees it
   /// Where kernels see it. Throws LogicError if it is not mapped.
   std::byte* device_pointer() const;
 
@@ -137,6 +149,7 @@ struct PageLockedAllocator {
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
   std::optional<Device> device = std::nullopt;  ///< the current device if none
 
+  /// Such memory, as a pool's upstream.
   Resource resource() const;
 };
 
@@ -144,6 +157,7 @@ class PageLockedMemoryPool;
 /// What PageLockedMemoryPool::allocate<T>(shape) makes; <quarry/pooled.hpp> defines it for xtensor.
 template <class T, class Enable>
 struct PooledArrayOf {
+  /// Does not compile: <quarry/pooled.hpp> is not included.
   static std::vector<T> make(const PageLockedMemoryPool&, const Shape&, Order) {
     static_assert(sizeof(T) == 0, "allocate<T>(shape) needs #include <quarry/pooled.hpp>");
     return {};
@@ -154,9 +168,11 @@ struct PooledArrayOf {
 /// are done; until then its block counts as active.
 class PageLockedMemoryPool : public MemoryPool {
  public:
+  /// Page-locked as `allocator` says.
   explicit PageLockedMemoryPool(const PageLockedAllocator& allocator = {});
 
   using MemoryPool::allocate;
+  /// Uninitialised. Throws MemoryError.
   PooledHostAllocation allocate(std::size_t bytes);
   /// An xtensor array, uninitialised, whose memory is a block of the pool. Needs
   /// <quarry/pooled.hpp>.
@@ -165,9 +181,11 @@ class PageLockedMemoryPool : public MemoryPool {
     return PooledArrayOf<T, void>::make(*this, shape, order);
   }
 
+  ///@{
   /// As MemoryPool's, after the copies are done.
   void free_held() { host_.trim(); }
   void stop_holding();
+  ///@}
 
  private:
   template <class T>
@@ -184,14 +202,19 @@ template <class T>
 class PooledAllocator {
  public:
   static_assert(alignof(T) <= Resource::default_alignment);
+  ///@{
+  /// For std::allocator_traits: containers that are assigned or swapped take the allocator along.
   using value_type = T;
   using propagate_on_container_copy_assignment = std::true_type;
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
+  ///@}
 
   PooledAllocator() : PooledAllocator(PageLockedMemoryPool()) {}
+  /// Blocks of `pool`.
   explicit PooledAllocator(PageLockedMemoryPool pool) : pool_(std::move(pool)) {}
+  /// The same pool for elements of another type.
   template <class U>
   PooledAllocator(const PooledAllocator<U>& other) : pool_(other.pool()) {}
 
@@ -199,10 +222,12 @@ class PooledAllocator {
   T* allocate(std::size_t count) {
     return static_cast<T*>(pool_.allocate_kept(detail::allocation_bytes(count, sizeof(T))));
   }
+  /// Back to the pool when the copies that use it are done.
   void deallocate(T* memory, std::size_t) noexcept { detail::release_pinned(memory); }
 
-  const PageLockedMemoryPool& pool() const { return pool_; }
+  const PageLockedMemoryPool& pool() const { return pool_; }  ///< that the blocks come from
 
+  /// Whether both allocate from one pool.
   template <class U>
   friend bool operator==(const PooledAllocator& a, const PooledAllocator<U>& b) {
     return a.pool() == b.pool();

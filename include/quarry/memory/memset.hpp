@@ -9,24 +9,35 @@
 /// device, the _async forms in `stream`; the host waits for neither.
 namespace quarry {
 
+///@{
+/// `count` elements in a row, in the default stream.
 void memset_d8(const DevicePtr& to, std::uint8_t value, std::size_t count);
 void memset_d16(const DevicePtr& to, std::uint16_t value, std::size_t count);
 void memset_d32(const DevicePtr& to, std::uint32_t value, std::size_t count);
+///@}
 
+///@{
+/// `count` elements in a row, in `stream`.
 void memset_d8_async(const DevicePtr& to, std::uint8_t value, std::size_t count,
                      const Stream& stream = current_stream());
 void memset_d16_async(const DevicePtr& to, std::uint16_t value, std::size_t count,
                       const Stream& stream = current_stream());
 void memset_d32_async(const DevicePtr& to, std::uint32_t value, std::size_t count,
                       const Stream& stream = current_stream());
+///@}
 
+///@{
+/// `height` rows of `width` elements, in the default stream.
 void memset_d2d8(const DevicePtr& to, std::size_t pitch, std::uint8_t value, std::size_t width,
                  std::size_t height);
 void memset_d2d16(const DevicePtr& to, std::size_t pitch, std::uint16_t value, std::size_t width,
                   std::size_t height);
 void memset_d2d32(const DevicePtr& to, std::size_t pitch, std::uint32_t value, std::size_t width,
                   std::size_t height);
+///@}
 
+///@{
+/// `height` rows of `width` elements, in `stream`.
 void memset_d2d8_async(const DevicePtr& to, std::size_t pitch, std::uint8_t value,
                        std::size_t width, std::size_t height,
                        const Stream& stream = current_stream());
@@ -36,5 +47,6 @@ void memset_d2d16_async(const DevicePtr& to, std::size_t pitch, std::uint16_t va
 void memset_d2d32_async(const DevicePtr& to, std::size_t pitch, std::uint32_t value,
                         std::size_t width, std::size_t height,
                         const Stream& stream = current_stream());
+///@}
 
 }  // namespace quarry

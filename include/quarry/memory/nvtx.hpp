@@ -9,12 +9,15 @@ namespace quarry {
 /// next to nothing where no profiler listens, and in builds without CUDA.
 class Nvtx : public detail::Adaptor<Nvtx> {
  public:
-  static constexpr const char* kind = "nvtx";
+  static constexpr const char* kind = "nvtx";  ///< begins name()
+  /// Of any resource.
   explicit Nvtx(Resource upstream) : Adaptor(std::move(upstream)) {}
 
+  /// Passed on, within a range.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;
+  /// Passed on, within a range.
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
   /// Whether a profiler listens.

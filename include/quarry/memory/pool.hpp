@@ -15,11 +15,13 @@ struct PoolStatistics {
   std::size_t active_bytes = 0;        ///< handed out (sizes as rounded)
   std::size_t held_bytes = 0;          ///< cached, free to be used again
   std::size_t largest_free_bytes = 0;  ///< the largest block that is cached in one piece
-  std::size_t peak_active_bytes = 0;
-  std::size_t allocations = 0;  ///< calls that had to ask the upstream
+  std::size_t peak_active_bytes = 0;   ///< the most that was handed out
+  std::size_t allocations = 0;         ///< calls that had to ask the upstream
+  /// The most that is taken from the upstream.
   std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
 
+/// How a pool is made.
 struct PoolOptions {
   /// No more than this is taken from the upstream.
   std::size_t limit = std::numeric_limits<std::size_t>::max();
@@ -32,9 +34,13 @@ struct PoolOptions {
 /// out keeps the pool alive.
 class Pool {
  public:
+  /// A pool over any resource, which may be shared with others.
   explicit Pool(Resource upstream, const PoolOptions& options = {});
+  ///@{
+  /// A handle of the same pool.
   Pool(const Pool&) = default;
   Pool& operator=(const Pool&) = default;
+  ///@}
   /// The pool that arrays on `device` come from when nobody says otherwise; lives as long as the
   /// process.
   static Pool of(const Device& device);
@@ -42,18 +48,21 @@ class Pool {
   /// Throws MemoryError, after everything that is cached has been tried and given back, with the
   /// figures of PoolStatistics and what the device has.
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
+  ///@{
+  /// Handed out again in the order of `stream`, after the work that `others` have queued so far.
   void deallocate(const Stream& stream, void* memory, std::size_t bytes,
                   std::size_t alignment) noexcept;
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) noexcept;
-  MemorySpace space() const;
-  Device device() const;
-  std::string name() const;
+  ///@}
+  MemorySpace space() const;  ///< of the upstream
+  Device device() const;      ///< of the upstream
+  std::string name() const;   ///< for messages
 
-  const Resource& upstream() const;
+  const Resource& upstream() const;  ///< where its memory comes from
   /// Waits for the streams whose memory is cached, and gives it back to the upstream.
   void trim();
-  PoolStatistics statistics() const;
+  PoolStatistics statistics() const;  ///< of this moment
   /// Throws LogicError, and keeps the old one, if more than `bytes` are handed out.
   void set_limit(std::size_t bytes);
 
@@ -62,6 +71,7 @@ class Pool {
   /// returns whether it is worth another attempt, of which there are 8 at most. What `f` itself
   /// allocates is not helped so, and throws MemoryError at once. Returns what removes it.
   using PressureCallback = std::function<bool(std::size_t bytes, int attempt)>;
+  /// Holds for as long as what it returns.
   [[nodiscard]] std::shared_ptr<void> on_pressure(PressureCallback f);
 
   struct State;

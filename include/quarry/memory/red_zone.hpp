@@ -10,6 +10,7 @@
 
 namespace quarry {
 
+/// How a block, or the memory around it, was misused.
 enum class MemoryFaultKind {
   overwritten_before,  ///< bytes in front of a block were written to
   overwritten_after,   ///< bytes behind a block were written to
@@ -18,11 +19,12 @@ enum class MemoryFaultKind {
   foreign_pointer,  ///< freed, but not the start of a block of the adaptor
   wrong_size,       ///< freed with another size or alignment than it was allocated with
 };
+/// "freed twice", "overwritten after its end", ...
 std::string to_string(MemoryFaultKind kind);
 
 /// Misuse of a block.
 struct MemoryFault {
-  MemoryFaultKind kind;
+  MemoryFaultKind kind;       ///< what was found
   void* block = nullptr;      ///< what was freed, where no block is known
   std::size_t bytes = 0;      ///< of the block, as asked for
   std::uint64_t number = 0;   ///< of the allocation, 1 is the adaptor's first; 0 if not known
@@ -31,6 +33,7 @@ struct MemoryFault {
 /// "block #3 of 1000 bytes at 0x7f00: byte 1003 was written, 4 bytes after the end"
 std::string to_string(const MemoryFault& fault);
 
+/// How blocks are guarded.
 struct RedZoneOptions {
   std::size_t zone = 256;  ///< bytes before and after each block
   /// Freed blocks, in bytes, that are kept from being handed out again, to find later writes.
@@ -46,14 +49,17 @@ struct RedZoneOptions {
 /// seen. Deallocation waits for the stream; so does allocation of memory that the host can use.
 class RedZone : public detail::Adaptor<RedZone> {
  public:
-  static constexpr const char* kind = "red zones";
-  static constexpr unsigned char poison = 0xFB, zone_pattern = 0xA5;
+  static constexpr const char* kind = "red zones";     ///< begins name()
+  static constexpr unsigned char poison = 0xFB;        ///< of fresh and of freed blocks
+  static constexpr unsigned char zone_pattern = 0xA5;  ///< around blocks
+  /// Guards the blocks that come from `upstream`.
   explicit RedZone(Resource upstream, const RedZoneOptions& options = {});
 
   /// If there is no memory, what is in quarantine is given back before the second attempt.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;
+  /// Checks the block and keeps it in quarantine. Faults are reported, not thrown.
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
   /// Empties the quarantine, whose blocks are checked, and trims the upstream.
@@ -64,7 +70,7 @@ class RedZone : public detail::Adaptor<RedZone> {
   void check() const;
   /// All that were found so far, oldest first.
   std::vector<MemoryFault> faults() const;
-  std::size_t quarantined_bytes() const;
+  std::size_t quarantined_bytes() const;  ///< of freed blocks that are kept
 
  private:
   struct State;

@@ -9,6 +9,7 @@
 
 namespace quarry {
 
+/// How host memory is registered.
 struct RegisterOptions {
   std::optional<Device> device = std::nullopt;  ///< the current device if none
   bool portable = false;                        ///< page-locked for every GPU
@@ -25,15 +26,18 @@ class RegisteredHostMemory {
   /// `base`, if given, is kept alive. Throws MemoryError when the system refuses to lock so much.
   RegisteredHostMemory(void* data, std::size_t bytes, const RegisterOptions& options = {},
                        std::shared_ptr<void> base = nullptr);
+  ///@{
+  /// Moves only; what was moved from has nothing registered.
   RegisteredHostMemory(RegisteredHostMemory&&) noexcept = default;
   RegisteredHostMemory& operator=(RegisteredHostMemory&&) noexcept = default;
+  ///@}
   /// As unregister(), if that has not been called.
   ~RegisteredHostMemory();
 
-  std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-  const std::shared_ptr<void>& base() const { return base_; }
-  bool is_registered() const { return buffer_ != nullptr; }
+  std::byte* data() const { return data_; }                    ///< the first byte
+  std::size_t bytes() const { return bytes_; }                 ///< the size
+  const std::shared_ptr<void>& base() const { return base_; }  ///< what is kept alive
+  bool is_registered() const { return buffer_ != nullptr; }    ///< whether it is locked now
 
   /// Waits for the streams that have used the memory and unlocks it. A second call throws
   /// LogicError.
@@ -71,6 +75,7 @@ std::shared_ptr<Buffer> registered_buffer(const HostSpan& span, const Stream& ho
 /// Page-locks host arrays for the scope.
 class [[nodiscard]] PinnedScope {
  public:
+  /// Registers all of the arrays, or throws and registers none.
   PinnedScope(const std::vector<HostRef>& arrays, const RegisterOptions& options);
 
  private:

@@ -15,6 +15,7 @@ namespace quarry {
 enum class MemorySpace { device, pinned, mapped, managed, host };
 /// "device", "pinned", ...
 std::string to_string(MemorySpace space);
+/// Whether the host can read and write it.
 constexpr bool is_host_accessible(MemorySpace space) { return space != MemorySpace::device; }
 /// Whether kernels can use it; plain host memory and pinned memory that is not mapped are for
 /// copies.
@@ -49,16 +50,21 @@ class Resource {
   /// Of memory that arrays may have: a multiple of 256 bytes on every device.
   static constexpr std::size_t default_alignment = 256;
 
+  /// What a Resource calls: a MemoryResource without its type.
   struct Interface {
     virtual ~Interface() = default;
+    /// Throws MemoryError.
     virtual void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) = 0;
     /// `others` have used the memory too; it may be handed out again only after their work.
     virtual void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                             std::size_t bytes, std::size_t alignment) noexcept = 0;
+    ///@{
+    /// As the members of Resource.
     virtual MemorySpace space() const = 0;
     virtual Device device() const = 0;
     virtual std::string name() const = 0;
     virtual void trim() = 0;
+    ///@}
   };
 
   /// Of any MemoryResource. (Whether R can be copied is not asked before the constructor is chosen:
@@ -76,6 +82,8 @@ class Resource {
   }
   /// For resources of the library.
   explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {}
+  ///@{
+  /// Handles of the same resource; so is what was moved from.
   Resource(const Resource&) = default;
   Resource& operator=(const Resource&) = default;
   // A move copies. NOLINTNEXTLINE(performance-move-constructor-init)
@@ -84,11 +92,16 @@ class Resource {
     shared_ = other.shared_;
     return *this;
   }
+  ///@}
 
+  /// Memory for work queued in `stream` from now on. Throws MemoryError.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = default_alignment) const {
     return shared_->allocate(stream, bytes, alignment);
   }
+  ///@{
+  /// Takes the memory back in the order of `stream`, and after the work that `others` have queued.
+  /// Size and alignment are those of allocate().
   void deallocate(const Stream& stream, void* memory, std::size_t bytes,
                   std::size_t alignment = default_alignment) const noexcept {
     shared_->deallocate(stream, {}, memory, bytes, alignment);
@@ -97,12 +110,14 @@ class Resource {
                   std::size_t bytes, std::size_t alignment = default_alignment) const noexcept {
     shared_->deallocate(stream, others, memory, bytes, alignment);
   }
-  MemorySpace space() const { return shared_->space(); }
-  Device device() const { return shared_->device(); }
-  std::string name() const { return shared_->name(); }
+  ///@}
+  MemorySpace space() const { return shared_->space(); }  ///< where the memory lies
+  Device device() const { return shared_->device(); }     ///< that can use it
+  std::string name() const { return shared_->name(); }    ///< for messages
   /// Gives memory that is cached and not in use back to where it came from; may wait.
   void trim() const { shared_->trim(); }
 
+  /// Whether both are handles of one resource.
   friend bool operator==(const Resource&, const Resource&) = default;
 
  private:
@@ -118,6 +133,7 @@ namespace detail {
 void join_streams(const Stream& stream, std::span<const Stream> others) noexcept;
 }  // namespace detail
 
+/// A resource of type R.
 template <class R>
 struct Resource::Model final : Resource::Interface {
   explicit Model(R r) : resource(std::move(r)) {}
@@ -161,6 +177,7 @@ void reset_current_resource(const Device& device = {});
 /// order, as StreamGuards.
 class ResourceGuard {
  public:
+  /// Throws LogicError if kernels of its device cannot use its memory.
   explicit ResourceGuard(Resource resource);
   ~ResourceGuard();
   ResourceGuard(const ResourceGuard&) = delete;

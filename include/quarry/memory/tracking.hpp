@@ -13,10 +13,10 @@ namespace quarry {
 
 /// The calls that led to a place, the innermost first; without entries where none were recorded.
 struct CallStack {
-  std::vector<void*> addresses;
+  std::vector<void*> addresses;  ///< return addresses
 
-  static CallStack here();
-  bool empty() const { return addresses.empty(); }
+  static CallStack here();                          ///< that led to this call
+  bool empty() const { return addresses.empty(); }  ///< whether nothing was recorded
 };
 /// One call a line: its function if the program exports it (link with -rdynamic), the file, the
 /// address in it.
@@ -24,28 +24,28 @@ std::string to_string(const CallStack& stack);
 
 /// An allocation that has not been freed.
 struct TrackedAllocation {
-  std::uint64_t number = 0;  ///< 1 is the adaptor's first
-  void* memory = nullptr;
-  std::size_t bytes = 0;
-  std::size_t alignment = 0;
+  std::uint64_t number = 0;   ///< 1 is the adaptor's first
+  void* memory = nullptr;     ///< the block
+  std::size_t bytes = 0;      ///< as asked for
+  std::size_t alignment = 0;  ///< as asked for
   std::uintptr_t stream = 0;  ///< Stream::handle()
-  CallStack stack;
+  CallStack stack;            ///< of the allocation; empty without stacks
 };
 /// "#3: 1024 bytes at 0x7f00 of stream 0x0", and its stack.
 std::string to_string(const TrackedAllocation& allocation);
 
 /// A deallocation that fits no allocation, or another size or alignment.
 struct TrackingError {
-  std::string message;
-  void* memory = nullptr;
-  CallStack stack;  ///< of the deallocation
+  std::string message;     ///< what is wrong, with the values
+  void* memory = nullptr;  ///< that was freed
+  CallStack stack;         ///< of the deallocation
 };
 
 /// Remembers every allocation until it is freed. A free of memory that it does not know is not
 /// passed on; one with a wrong size is, with the right one.
 class Tracking : public detail::Adaptor<Tracking> {
  public:
-  static constexpr const char* kind = "tracking";
+  static constexpr const char* kind = "tracking";  ///< begins name()
   /// With stacks each call costs some microseconds.
   explicit Tracking(Resource upstream, bool with_stacks = false);
 
@@ -53,13 +53,14 @@ class Tracking : public detail::Adaptor<Tracking> {
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;
+  /// Passed on if the block is known; else an error is noted.
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
 
   void set_stacks(bool on) const;  ///< for allocations from now on
   /// In the order in which they were made.
   std::vector<TrackedAllocation> outstanding() const;
-  std::size_t outstanding_bytes() const;
+  std::size_t outstanding_bytes() const;  ///< of all of them
   /// Oldest first.
   std::vector<TrackingError> errors() const;
   /// Called at each error from now on, where the memory is freed; what it throws is ignored.

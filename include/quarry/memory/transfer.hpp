@@ -17,9 +17,9 @@ struct program;
 
 /// Host memory seen as an array; owns nothing. Strides in bytes.
 struct HostRef {
-  std::byte* data;
-  DType dtype;
-  Layout layout;
+  std::byte* data;  ///< element (0, 0, ...)
+  DType dtype;      ///< of the elements
+  Layout layout;    ///< shape and strides
 };
 
 /// A host array with strides in elements: every xtensor container and view with memory of its own.
@@ -48,6 +48,7 @@ concept ContiguousHostRange = !StridedHostArray<H> && requires(H & h) {
 template <class H>
 concept HostArray = StridedHostArray<H> || ContiguousHostRange<H>;
 
+/// The type of a host array's elements, without const.
 template <HostArray H>
 using host_value_t = std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<H&>().data())>>;
 
@@ -62,6 +63,8 @@ namespace detail {
 Strides byte_strides(const Shape& shape, Strides in_elements, std::size_t itemsize);
 }  // namespace detail
 
+///@{
+/// A host array as the copies take it.
 template <StridedHostArray H>
 HostRef host_ref(H& h) {
   using T = host_value_t<H>;
@@ -83,15 +86,17 @@ HostRef host_ref(H& h) {
           dtype_of<T>,
           {Shape{h.size()}, Strides{sizeof(T)}}};
 }
+///@}
 
 /// Device memory seen as an array.
 struct DeviceRef {
-  std::byte* data;
-  DType dtype;
-  Layout layout;
-  Buffer* buffer;
+  std::byte* data;  ///< element (0, 0, ...)
+  DType dtype;      ///< of the elements
+  Layout layout;    ///< shape and strides
+  Buffer* buffer;   ///< that owns the memory
 };
 
+///@{
 /// Copies between arrays of the same shape, in any layout; only elements of the destination are
 /// written. `convert` is the program of one input that makes elements of the destination's dtype
 /// from those of the source; without it the dtypes must agree. Throw ShapeError, DTypeError with
@@ -105,6 +110,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
             const kernels::program* convert = nullptr);
 void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking,
               const kernels::program* convert = nullptr);
+///@}
 /// Also between devices; the source broadcasts to the destination's shape. Overlap is as if through
 /// a temporary. Queued in `stream`, a stream of the destination's device.
 void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& stream,

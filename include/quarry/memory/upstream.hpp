@@ -8,6 +8,7 @@
 /// throws LogicError.
 namespace quarry {
 
+/// How page-locked memory is made.
 struct HostMemoryOptions {
   bool portable = false;        ///< page-locked for every GPU
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read

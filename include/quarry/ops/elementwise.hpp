@@ -16,30 +16,20 @@ concept Value = Operand<X> || Scalar<X> || HostArray<X>;  // the last ones to be
 template <class A, class B>
 concept Pair = (Operand<A> || Operand<B>)&&Value<A>&& Value<B>;
 
-/// An integer that no element of A lies beyond counts as the end of their range.
-template <class A, class X>
-const X& lower_bound(const X& x) {
+enum class End { lowest, highest };
+/// `x` as a bound of the elements of A at one end: an integer beyond what they can be is no bound.
+template <class A, End end, class X>
+const X& clip_bound(const X& x) {
   return x;
 }
-template <class A, Integer S>
-S lower_bound(const S& s) {
+template <class A, End end, Integer S>
+S clip_bound(const S& s) {
   using T = kernel_type_t<typename A::value_type>;
   if constexpr (kernels::is_integer<T>) {
-    constexpr T end = kernels::limits<T>::lowest();
-    if (std::cmp_less(kernel_type_t<S>(s), end)) return S(end);
-  }
-  return s;
-}
-template <class A, class X>
-const X& upper_bound(const X& x) {
-  return x;
-}
-template <class A, Integer S>
-S upper_bound(const S& s) {
-  using T = kernel_type_t<typename A::value_type>;
-  if constexpr (kernels::is_integer<T>) {
-    constexpr T end = kernels::limits<T>::highest();
-    if (std::cmp_greater(kernel_type_t<S>(s), end)) return S(end);
+    constexpr bool is_low = end == End::lowest;
+    constexpr T last = is_low ? kernels::limits<T>::lowest() : kernels::limits<T>::highest();
+    const auto value = kernel_type_t<S>(s);
+    if (is_low ? std::cmp_less(value, last) : std::cmp_greater(value, last)) return S(last);
   }
   return s;
 }
@@ -69,32 +59,30 @@ auto where(const C& condition, const X& x, const Y& y) {
 /// lower bound, one above no upper bound.
 template <expr::Operand A, expr::Value L, expr::Value H>
 auto clip(const A& a, const L& low, const H& high) {
-  return expr::apply<kernels::clip_op>(a, expr::lower_bound<A>(low), expr::upper_bound<A>(high));
+  return expr::apply<kernels::clip_op>(a, expr::clip_bound<A, expr::End::lowest>(low),
+                                       expr::clip_bound<A, expr::End::highest>(high));
 }
 
-// NumPy's other names
-#define QUARRY_ALIAS(alias, name)              \
-  template <expr::Operand A>                   \
-  auto alias(const A& a) {                     \
-    return expr::apply<kernels::name##_op>(a); \
+// NumPy's second names.
+#define QUARRY_UNARY_ALIAS(alias, row)        \
+  template <expr::Operand A>                  \
+  auto alias(const A& a) {                    \
+    return expr::apply<kernels::row##_op>(a); \
   }
-QUARRY_ALIAS(arcsin, asin)
-QUARRY_ALIAS(arccos, acos)
-QUARRY_ALIAS(arctan, atan)
-QUARRY_ALIAS(arcsinh, asinh)
-QUARRY_ALIAS(arccosh, acosh)
-QUARRY_ALIAS(arctanh, atanh)
-QUARRY_ALIAS(absolute, abs)
-#undef QUARRY_ALIAS
-template <class A, class B>
-requires expr::Pair<A, B>
-auto arctan2(const A& a, const B& b) { return expr::apply<kernels::atan2_op>(a, b); }
+#define QUARRY_BINARY_ALIAS(alias, row) \
+  template <class A, class B>           \
+  requires expr::Pair<A, B>             \
+  auto alias(const A& a, const B& b) { return expr::apply<kernels::row##_op>(a, b); }
+#include <quarry/kernels/aliases.def>
+#undef QUARRY_UNARY_ALIAS
+#undef QUARRY_BINARY_ALIAS
 
 // Operators. / divides truly (integers give float64), % has the sign of the divisor; see
 // floor_divide, fmod.
-#define QUARRY_OPERATOR(symbol, name) \
-  template <class A, class B>         \
-  requires expr::Pair<A, B>           \
+#define QUARRY_OPERATOR(symbol, name)    \
+  /** name() of the elements, lazily. */ \
+  template <class A, class B>            \
+  requires expr::Pair<A, B>              \
   auto operator symbol(const A& a, const B& b) { return expr::apply<kernels::name##_op>(a, b); }
 QUARRY_OPERATOR(+, add)
 QUARRY_OPERATOR(-, subtract)
@@ -117,6 +105,7 @@ QUARRY_OPERATOR(>>, right_shift)
 #undef QUARRY_OPERATOR
 
 #define QUARRY_OPERATOR(symbol, name)          \
+  /** name() of the elements, lazily. */       \
   template <expr::Operand A>                   \
   auto operator symbol(const A& a) {           \
     return expr::apply<kernels::name##_op>(a); \
@@ -129,6 +118,7 @@ QUARRY_OPERATOR(~, invert)
 
 // In place, through a name or a view; the array keeps its type.
 #define QUARRY_OPERATOR(symbol, name)                                                              \
+  /** name() in place. Throws ShapeError if the result has not the array's shape. */               \
   template <class T, expr::Value B>                                                                \
   requires(!std::is_const_v<T>) const DeviceNDArray<T>& operator symbol(const DeviceNDArray<T>& a, \
                                                                         const B& b) {              \

@@ -96,11 +96,13 @@ inline constexpr TypeId id_of = dtype_of<element_t<X>>.id();
 
 }  // namespace expr
 
+/// The sum; 0 without elements. Integers and bools give 64 bits.
 template <expr::Operand X>
 auto sum(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   return expr::accumulate<kernels::sum_of, expr::sum_type(expr::id_of<X>)>(x, axes, options,
                                                                            nullptr);
 }
+/// The product; 1 without elements. Integers and bools give 64 bits.
 template <expr::Operand X>
 auto prod(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   return expr::accumulate<kernels::prod_of, expr::sum_type(expr::id_of<X>)>(x, axes, options,
@@ -112,6 +114,7 @@ auto mean(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options 
   return expr::accumulate<kernels::mean_of, expr::mean_type(expr::id_of<X>)>(x, axes, options,
                                                                              nullptr);
 }
+///@{
 /// NaN if there is one. Throws ShapeError without elements.
 template <expr::Operand X>
 auto min(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
@@ -125,6 +128,8 @@ auto max(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options =
   return expr::reduce_tree<kernels::max_of, K, expr::element_t<X>>(expr::as_tree(x), axes, options,
                                                                    false, "max");
 }
+///@}
+/// Whether any element is not 0; false without elements.
 template <expr::Operand X>
 auto any(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   return expr::reduce_tree<kernels::any_of, bool, bool>(expr::as_tree(x), axes, options, false,
@@ -136,8 +141,9 @@ auto all_of(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& option
   return expr::reduce_tree<kernels::all_of, bool, bool>(expr::as_tree(x), axes, options, false,
                                                         nullptr);
 }
-/// The C-order position, among the reduced elements, of the first smallest one, or of the first
-/// NaN.
+///@{
+/// The C-order position, among the reduced elements, of the first smallest or largest one, or of
+/// the first NaN. Throws ShapeError without elements.
 template <expr::Operand X>
 auto argmin(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   return expr::find<kernels::argmin_of>(x, axes, options, "argmin");
@@ -146,5 +152,6 @@ template <expr::Operand X>
 auto argmax(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
   return expr::find<kernels::argmax_of>(x, axes, options, "argmax");
 }
+///@}
 
 }  // namespace quarry

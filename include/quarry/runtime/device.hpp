@@ -22,8 +22,8 @@ struct GuardEntry;  // runtime/guard_stack.hpp
 
 /// Bytes of a device's memory.
 struct MemoryInfo {
-  std::size_t free = 0;
-  std::size_t total = 0;
+  std::size_t free = 0;   ///< that can be allocated now
+  std::size_t total = 0;  ///< of the device
 };
 
 /// A GPU or the CPU: a small value, equal when it names the same device.
@@ -39,16 +39,17 @@ class Device {
   /// "cpu", "cuda" or "cuda:1"; throws LogicError for anything else.
   static Device parse(const std::string& text);
 
-  bool is_cpu() const;
-  int id() const;  ///< ordinal among the GPUs; 0 for the CPU
-  std::string name() const;
+  bool is_cpu() const;                             ///< whether it is Device::cpu()
+  int id() const;                                  ///< ordinal among the GPUs; 0 for the CPU
+  std::string name() const;                        ///< as the driver says it; for people
   std::string uuid() const;                        ///< "GPU-..." ; empty for the CPU
   std::pair<int, int> compute_capability() const;  ///< {0, 0} for the CPU
   /// By the names of CUdevice_attribute without prefix: MULTIPROCESSOR_COUNT, WARP_SIZE, ...
   std::map<std::string, std::int64_t> attributes() const;
   /// Throws LogicError for a name that the device does not have.
   std::int64_t attribute(const std::string& name) const;
-  MemoryInfo memory_info() const;
+  MemoryInfo memory_info() const;  ///< of this moment
+  /// Whether its kernels can read and write memory of `other`.
   bool can_access_peer(const Device& other) const;
   /// Waits for all work of the process on the device.
   void synchronize() const;
@@ -58,17 +59,23 @@ class Device {
   /// of it. After a reset by somebody else every call on the device throws DeviceLost.
   void reset() const;
 
+  ///@{
+  /// For the library itself.
   backend::Device& backend() const { return *backend_; }
   explicit Device(backend::Device& backend) : backend_(&backend) {}
+  ///@}
+  /// Whether both are the same device.
   friend bool operator==(const Device&, const Device&) = default;
 
  private:
   backend::Device* backend_;
 };
 
+///@{
 /// "cpu" or "cuda:0".
 std::string to_string(const Device& device);
 std::ostream& operator<<(std::ostream& out, const Device& device);
+///@}
 
 /// Whether a GPU can be used in this process: there is a driver, a GPU, and NVRTC. Never throws.
 bool is_available();
@@ -79,38 +86,54 @@ std::string why_unavailable();
 /// Prints each GPU and what it can do, and returns whether any can be used.
 bool detect(std::ostream& out);
 bool detect();  ///< to std::cout
+///@{
 /// CUDA versions {major, minor}; {0, 0} where there is none.
 std::pair<int, int> driver_version();
 std::pair<int, int> nvrtc_version();
+///@}
 
 /// The GPUs of the process.
 class DeviceList {
  public:
-  std::size_t size() const;
-  bool empty() const { return size() == 0; }
+  std::size_t size() const;                   ///< 0 where CUDA cannot be used
+  bool empty() const { return size() == 0; }  ///< whether there is no GPU
   /// Throws IndexError.
   Device operator[](int id) const;
   /// The current device; throws LogicError if it is not a GPU.
   Device current() const;
 
+  /// Goes over the GPUs in the order of their ids.
   class iterator {
    public:
+    ///@{
+    /// For std::iterator_traits.
     using value_type = Device;
     using difference_type = std::ptrdiff_t;
+    ///@}
     iterator() = default;
+    /// At GPU `id`.
     explicit iterator(int id) : id_(id) {}
+    /// The GPU that it stands at.
     Device operator*() const { return Device::cuda(id_); }
+    ///@{
+    /// On to the next GPU.
     iterator& operator++() { return ++id_, *this; }
     iterator operator++(int) { return iterator(id_++); }
+    ///@}
+    /// Whether both stand at the same GPU.
     friend bool operator==(const iterator&, const iterator&) = default;
 
    private:
     int id_ = 0;
   };
+  ///@{
+  /// For loops over all GPUs.
   iterator begin() const { return iterator(0); }
   iterator end() const { return iterator(static_cast<int>(size())); }
+  ///@}
 };
-inline constexpr DeviceList gpus{};
+inline constexpr DeviceList gpus{};  ///< the GPUs of the process
+/// Numba's name of `gpus`.
 inline DeviceList list_devices() { return gpus; }
 
 /// The thread's current device. First what QUARRY_DEVICE, CUDA_DEVICE or ~/.cuda-device names, else
@@ -119,11 +142,13 @@ inline DeviceList list_devices() { return gpus; }
 Device get_current_device();
 /// Makes GPU `id` current for the thread and returns it.
 Device select_device(int id);
+/// Makes `device`, a GPU or the CPU, current for the thread.
 void set_current_device(const Device& device);
 
 /// Makes a device current for the scope. Guards may end in any order, as StreamGuards.
 class DeviceGuard {
  public:
+  /// Makes `device` current for this thread.
   explicit DeviceGuard(const Device& device);
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
@@ -144,12 +169,17 @@ decltype(auto) with_device(const Device& device, F&& f) {
 /// share.
 class Context {
  public:
+  /// Creates nothing yet.
   explicit Context(const Device& device) : device_(device) {}
-  const Device& device() const { return device_; }
+  const Device& device() const { return device_; }  ///< that it belongs to
+  ///@{
+  /// As the members of Device.
   MemoryInfo get_memory_info() const { return device_.memory_info(); }
   bool can_access_peer(const Device& other) const { return device_.can_access_peer(other); }
   void synchronize() const { device_.synchronize(); }
   void reset() const { device_.reset(); }
+  ///@}
+  /// Whether both are of the same device.
   friend bool operator==(const Context&, const Context&) = default;
 
  private:

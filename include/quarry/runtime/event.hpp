@@ -10,8 +10,9 @@ namespace quarry {
 /// go through a pipe or a file.
 using IpcBytes = std::array<std::byte, 64>;
 
+/// How an event is made.
 struct EventOptions {
-  bool timing = true;
+  bool timing = true;         ///< elapsed_time() can be asked
   bool blocking = false;      ///< synchronize() sleeps instead of spinning
   bool interprocess = false;  ///< can be shared between processes; needs timing = false
   std::optional<Device> device = std::nullopt;  ///< the current device if none
@@ -21,23 +22,29 @@ struct EventOptions {
 /// every member throws LogicError.
 class Event {
  public:
+  /// Throws LogicError for options that do not go together.
   explicit Event(const EventOptions& options = {});
 
-  Device device() const;
+  Device device() const;  ///< whose streams record it
   /// Happens when the work queued in `stream` so far is done; recording again moves it.
   const Event& record(const Stream& stream) const;
   const Event& record() const;  ///< in the current stream
   /// Whether it has happened; true also when never recorded.
   bool query() const;
+  /// Waits until it has happened. Throws errors of the work before it, once.
   void synchronize() const;
   /// Work queued in `stream` from now on starts after the event. Does not wait on the host.
   void wait(const Stream& stream) const;
+  /// The same for the current stream.
   void wait() const;
   /// Milliseconds from this event to `end`. Throws LogicError if one was not recorded, has not
   /// happened yet, or was made without timing.
   float elapsed_time(const Event& end) const;
+  ///@{
+  /// PyCUDA's names: milliseconds since or until another event, as elapsed_time().
   float time_since(const Event& earlier) const { return earlier.elapsed_time(*this); }
   float time_till(const Event& later) const { return elapsed_time(later); }
+  ///@}
 
   /// With which another process opens this event, while this one keeps it. Throws LogicError unless
   /// it was made with interprocess = true and timing = false, and on the CPU device.
@@ -47,6 +54,7 @@ class Event {
   static Event from_ipc_handle(const IpcBytes& handle, const Device& device = {});
 
   struct State;
+  /// For the library itself.
   State& state() const {
     if (!state_) throw_moved_from();
     return *state_;
@@ -59,9 +67,12 @@ class Event {
   std::shared_ptr<State> state_;
 };
 
+///@{
+/// Numba's names.
 inline Event event(bool timing = true) { return Event({.timing = timing}); }
 inline float event_elapsed_time(const Event& start, const Event& end) {
   return start.elapsed_time(end);
 }
+///@}
 
 }  // namespace quarry

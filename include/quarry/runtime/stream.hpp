@@ -14,6 +14,7 @@ namespace detail {
 struct StreamState;
 }
 
+/// How a stream is made.
 struct StreamOptions {
   /// Neither waits for the legacy default stream nor makes it wait.
   bool non_blocking = false;
@@ -30,18 +31,19 @@ class Stream {
   /// The current device's default stream.
   Stream();
 
-  Device device() const;
-  bool is_default() const;
-  bool is_external() const;
+  Device device() const;     ///< whose work it holds
+  bool is_default() const;   ///< whether every device has it
+  bool is_external() const;  ///< whether another library made it
   /// CUstream as an integer; 0 for a default stream.
   std::uintptr_t handle() const;
-  int priority() const;
+  int priority() const;  ///< lower is more urgent
 
   /// Waits for the work queued so far. Throws errors of the work itself, once, and what a callback
   /// threw. On the CPU work that is queued behind work that failed is left out until the error has
   /// been thrown: here, by a copy to the host, by an event's synchronize() or the device's, or in a
   /// default stream, which waits for this one.
   void synchronize() const;
+  /// Whether the work queued so far is done; does not wait.
   bool is_done() const;
   /// Work queued from now on starts after `event` has happened. Does not wait on the host.
   void wait_event(const Event& event) const;
@@ -55,13 +57,16 @@ class Stream {
   /// Becomes ready, with this stream, when the work queued so far is done; with its error, where
   /// that failed.
   std::future<Stream> async_done() const;
-  /// Synchronises when the scope ends, unless an exception leaves it:  auto guard =
-  /// s.auto_synchronize();
   class AutoSynchronize;
+  /// Synchronises when the scope ends, unless an exception leaves it:
+  ///     auto guard = s.auto_synchronize();
   AutoSynchronize auto_synchronize() const;
 
+  /// Whether both are handles of one stream.
   friend bool operator==(const Stream& a, const Stream& b) { return a.state_ == b.state_; }
 
+  ///@{
+  /// For the library itself.
   detail::StreamState& state() const {
     if (!state_) [[unlikely]]
       throw_moved_from();
@@ -69,6 +74,7 @@ class Stream {
   }
   const std::shared_ptr<detail::StreamState>& shared() const { return state_; }
   explicit Stream(std::shared_ptr<detail::StreamState> state) : state_(std::move(state)) {}
+  ///@}
 
  private:
   [[noreturn]] static void throw_moved_from();
@@ -76,13 +82,15 @@ class Stream {
   std::shared_ptr<detail::StreamState> state_;
 };
 
+/// The scope of Stream::auto_synchronize().
 class Stream::AutoSynchronize {
  public:
+  /// Begins the scope.
   explicit AutoSynchronize(Stream stream);
   ~AutoSynchronize() noexcept(false);
   AutoSynchronize(const AutoSynchronize&) = delete;
   AutoSynchronize& operator=(const AutoSynchronize&) = delete;
-  const Stream& operator*() const { return stream_; }
+  const Stream& operator*() const { return stream_; }  ///< the stream
 
  private:
   Stream stream_;
@@ -91,10 +99,12 @@ class Stream::AutoSynchronize {
 
 /// A new stream.
 Stream stream(const StreamOptions& options = {});
+///@{
 /// Streams that every device has. On the CPU the three are one and run their work at once.
 Stream default_stream();
 Stream legacy_default_stream();
 Stream per_thread_default_stream();
+///@}
 /// A stream that another library made (a CUstream) and will destroy, after the last handle and the
 /// last array made in the stream or bound to it. Streams of one handle are equal.
 Stream external_stream(std::uintptr_t handle);
@@ -106,6 +116,7 @@ Stream default_stream(const Device& device);
 /// left counts. One that is destroyed on another thread says so on stderr.
 class StreamGuard {
  public:
+  /// Begins the scope. Throws LogicError for a stream that was moved from.
   explicit StreamGuard(Stream stream);
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;

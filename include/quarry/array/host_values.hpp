@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/methods.hpp>
+#include <quarry/base/shape.hpp>
+
+#include <vector>
+
+/// What other libraries' arrays are made of and made into: <quarry/xtensor.hpp> specialises these.
+namespace quarry {
+
+/// What copy_to_host() makes; <quarry/xtensor.hpp> specialises it for xtensor.
+template <class T, class = void>
+struct HostArrayOf {
+  /// Does not compile: only <quarry/xtensor.hpp> knows what to make.
+  static std::vector<T> make(const Shape&) {
+    static_assert(sizeof(T) == 0,
+                  "copy_to_host() without a destination needs #include <quarry/xtensor.hpp>");
+    return {};
+  }
+};
+
+/// Makes host memory of what has none of its own; <quarry/xtensor.hpp> specialises it for xtensor's
+/// expressions.
+template <class X>
+struct HostValuesOf {
+  /// Does not compile for what is no memory of the host.
+  static std::vector<float> make(const X&) {
+    static_assert(detail::never<X>,
+                  "this is no memory of the host: xtensor's containers, std::vector and std::span "
+                  "are; xtensor's expressions need #include <quarry/xtensor.hpp>");
+    return {};
+  }
+};
+
+}  // namespace quarry
