@@ -81,6 +81,7 @@ DeviceNDArray<U> convert_elements(const E& e) {
   return expr::evaluate_as<U>(astype<U>(e));
 }
 
+///@{
 /// Evaluates an expression into a new array; an array is returned as it is.
 template <Expression E>
 auto eval(const E& e) {
@@ -90,6 +91,7 @@ template <class T>
 DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
   return array;
 }
+///@}
 
 /// Prints the values of an expression, which is computed for it.
 template <Expression E>
@@ -97,6 +99,7 @@ std::ostream& operator<<(std::ostream& out, const E& e) {
   return out << eval(e);
 }
 
+///@{
 /// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is no number.
 /// Integers wrap, half precision is computed in float32 and rounded once.
 template <Number T>
@@ -105,11 +108,12 @@ template <Number T>
 DeviceNDArray<T> arange(T stop, const ArrayOptions& options = {}) {
   return arange<T>(T(0), stop, T(1), options);
 }
+///@}
 
-/// `count` evenly spaced values from start to stop, both included unless endpoint is false.
+/// How a linspace is made.
 struct LinspaceOptions {
-  bool endpoint = true;
-  ArrayOptions array = {};
+  bool endpoint = true;     ///< the last value is `stop`
+  ArrayOptions array = {};  ///< where it goes
 };
 
 namespace expr {
@@ -152,6 +156,8 @@ DeviceNDArray<T> arange(T start, T stop, T step, const ArrayOptions& options) {
   return generate<T>(n, elements, options);
 }
 
+/// `count` evenly spaced values from start to stop, which is included unless options.endpoint is
+/// false. Throws ShapeError for a negative count.
 template <Number T>
 requires std::is_floating_point_v<T> DeviceNDArray<T> linspace(
     T start, T stop, std::int64_t count = 50, const LinspaceOptions& options = {}) {
@@ -176,8 +182,9 @@ using CommonPoint =
     std::conditional_t<std::is_integral_v<CommonNumber<N...>>, double, CommonNumber<N...>>;
 }  // namespace expr
 
-// Numbers of several types: the element type is their common one, and points between integers are
-// double. A type that is named (arange<float>(0, 5)) goes to the functions above.
+///@{
+/// Of numbers of several types: the element type is their common one; points between integers are
+/// double. A type that is named (arange<float>(0, 5)) chooses the functions above.
 template <class Named = void, class A, class B>
 requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> &&
          !std::is_same_v<A, B>) auto arange(A start, B stop, const ArrayOptions& options = {}) {
@@ -201,5 +208,6 @@ requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<
   using T = expr::CommonPoint<A, B>;
   return linspace<T>(T(start), T(stop), count, options);
 }
+///@}
 
 }  // namespace quarry

@@ -4,9 +4,8 @@
 #include <quarry/kernels/params.hpp>
 
 /// out[i] = E(in[i]...), moving every operand once. The expression is a type, the layout is data:
-///   map_flat     all operands dense and in one order: vectors of V elements, one vector a thread
-///   map_strided  any layout of any rank: threads run along the innermost axis, rows are decoded
-///   once
+///   map_flat     all operands dense and in one order: vectors of V elements, one a thread
+///   map_strided  any layout of any rank: threads run along the innermost axis
 #if defined(__CUDACC__) || defined(QUARRY_EMULATED_DEVICE)
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {

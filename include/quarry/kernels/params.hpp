@@ -4,14 +4,14 @@
 
 /// One parameter block for every kernel and for the CPU loops: 64-bit words, so that plain host
 /// code packs it without knowing the kernel's type. Operand 0 is the output.
-///   map:     [n] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R, operand-major, bytes]
-///   reduce:  [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [kept shape x Rk] [reduced shape
-///   x Rr]
-///            [stride x K*(Rk+Rr), operand-major, bytes, kept axes first]
-/// A flat map has R = 0.
+///   map:     [n] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R]
+///   reduce:  [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R]
+/// where R counts the kept axes, which come first, and the reduced ones. Strides are in bytes,
+/// those of one operand after those of another. A flat map has R = 0.
 namespace quarry::kernels {
 
-/// Rows of a strided map from this length on begin at a line of 128 bytes: with idle threads.
+/// Rows of a strided map that are at least this long are cut at multiples of 128 bytes of the
+/// output; the first threads of a row may then have nothing to do.
 inline constexpr i64 lead_columns = 1024;
 
 template <int K, int S, int R, int Head = 1>

@@ -41,12 +41,13 @@ struct users_of<call<F, A...>> {
 
 using user_visitor = void (*)(void* state, const user_function&);
 
+/// One for each type of expression; lives as long as the program or library that made it.
 struct program {
-  std::string_view name;  ///< of map_of<...> or reduction_of<...>
-  int inputs, scalars;
+  std::string_view name;          ///< of map_of<...> or reduction_of<...>
+  int inputs, scalars;            ///< how many
   const std::uint32_t* itemsize;  ///< of the output, then of each input
   const std::uint32_t* alignment;
-  void (*users)(void* state, user_visitor);
+  void (*users)(void* state, user_visitor);  ///< calls the visitor for every user function
   map_loop map = nullptr;
   const reduce_loops* reduce = nullptr;
   std::uint32_t accumulator_size = 0;

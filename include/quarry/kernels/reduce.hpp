@@ -275,8 +275,8 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
       }
     }
   };
-  static constexpr i64 lanes =
-      32;  // chains of a block; a fixed count, so that -O2 makes vectors of them
+  /// Chains of a block; a fixed count, so that -O2 makes vectors of them.
+  static constexpr i64 lanes = 32;
 
   static Acc* accumulators(void* acc) { return static_cast<Acc*>(acc); }
   static void begin(void* acc, i64 n) {

@@ -4,9 +4,8 @@
 
 /// What a reduction computes, apart from how it walks the data:
 ///   identity<Acc>()      the neutral element
-///   take(a, v, i)        adds one element with its C-order position i among the reduced ones,
-///   which is above
-///                        the positions of all that `a` has taken
+///   take(a, v, i)        adds one element with its C-order position i among the reduced ones;
+///                        `a` has taken none behind it
 ///   combine(a, b)        associative and commutative
 ///   finish<Out>(a, n)    the result from the total of n elements
 namespace quarry::kernels {
@@ -113,8 +112,8 @@ struct arg_of {
 
   template <class T>
   QUARRY_HD static bool beats(T x, T y) {
-    const bool is_better =
-        !NoBetter::template apply<T>(x, y);  // true for every NaN but a complex one
+    // true for every NaN but a complex one
+    const bool is_better = !NoBetter::template apply<T>(x, y);
     if constexpr (is_complex<T>)
       return (is_better || math::isnan(x)) && !math::isnan(y);
     else
