@@ -48,6 +48,9 @@ void Device::free(void* memory, std::size_t bytes) noexcept {
 }
 
 Device::Pitched Device::allocate_pitched(std::size_t width, std::size_t height, unsigned access) {
+  require<LogicError>(access == 4 || access == 8 || access == 16, [&] {
+    return fmt::format("the words that read pitched memory have 4, 8 or 16 bytes, not {}", access);
+  });
   const Pitched made = do_allocate_pitched(width, height, access);
   const std::size_t bytes = made.pitch * height;
   listed(Owned::device_memory, made.memory, bytes, [&] { do_free(made.memory, bytes); });
@@ -78,6 +81,7 @@ void Device::free_host(void* memory) noexcept {
 }
 
 void Device::register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
+  require<LogicError>(memory && bytes > 0, "there is no host memory to register in 0 bytes");
   do_register_host(memory, bytes, flags);
   listed(Owned::registered_memory, memory, bytes, [&] { do_unregister_host(memory); });
 }
@@ -88,6 +92,8 @@ void Device::unregister_host(void* memory) {
 }
 
 void* Device::allocate_managed(std::size_t bytes, Attach attach) {
+  require<LogicError>(attach != Attach::single,
+                      "managed memory is attached to one stream after it has been allocated");
   void* const memory = do_allocate_managed(bytes, attach);
   return listed(Owned::managed_memory, memory, bytes, [&] { do_free(memory, bytes); });
 }

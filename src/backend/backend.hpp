@@ -175,8 +175,8 @@ class Device {
   // Memory of other kinds. What allocates returns nullptr when there is none. On the CPU device all
   // of them are aligned memory of the program.
 
-  /// Rows of `width` bytes, `height` of them; `access` (4, 8 or 16) is the largest word that will
-  /// be read. Freed by free().
+  /// Rows of `width` bytes, `height` of them; `access` is the largest word that will be read: 4, 8
+  /// or 16 bytes, LogicError is thrown for others. Freed by free().
   struct Pitched {
     void* memory = nullptr;
     std::size_t pitch = 0;
@@ -202,7 +202,7 @@ class Device {
   /// Where the device sees page-locked, mapped or registered memory.
   virtual void* device_pointer(void* host) = 0;
 
-  /// `attach` is global or host. Freed by free().
+  /// `attach` is global or host; LogicError is thrown for single. Freed by free().
   void* allocate_managed(std::size_t bytes, Attach attach);
   virtual void attach_managed(Stream stream, void* memory, Attach attach) = 0;
   /// `to` is the device that the pages go to; the CPU device is the host. Throws LogicError for

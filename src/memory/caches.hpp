@@ -33,8 +33,8 @@ void add_trim(Trim trim);
 /// The caches of the device, those that were made last first: they may stand on earlier ones.
 std::vector<std::shared_ptr<Cache>> caches_of(const backend::Device& device);
 /// All of them give back what they keep, and so does the driver's pool; scopes of defer_cleanup()
-/// may put off the frees. Errors of one keep none of
-/// the others from it; the first is thrown at the end.
+/// may put off the frees. All are asked, also when one throws; the first error is thrown at the
+/// end.
 void give_back_all(backend::Device& device);
 
 }  // namespace quarry::memory

@@ -50,8 +50,7 @@ Request request_of(std::size_t bytes, std::size_t alignment) {
   return rounded((eighth + 9) << (power - 3), 17 + (power - 12) * 8 + eighth);
 }
 
-// --- marks
-// ------------------------------------------------------------------------------------------
+// --- marks ---------------------------------------------------------------------------------------
 
 backend::Event Marks::make() {
   {
@@ -140,8 +139,7 @@ void Marks::clear() noexcept {
   events_.clear();
 }
 
-// --- a heap
-// -----------------------------------------------------------------------------------------
+// --- a heap --------------------------------------------------------------------------------------
 
 StreamHeap::StreamHeap(Pool::State& of) : pool(of), marks(of.marks), all_active_(of.active) {}
 

@@ -13,8 +13,7 @@
 
 namespace quarry {
 
-// --- the state
-// --------------------------------------------------------------------------------------
+// --- the state -----------------------------------------------------------------------------------
 
 Pool::State::State(Resource from, const PoolOptions& options)
     : upstream(std::move(from)),
@@ -138,8 +137,7 @@ std::string Pool::State::where() const {
   return fmt::format("pool({}) on {}", upstream.name(), to_string(Device(device)));
 }
 
-// --- the handle
-// -------------------------------------------------------------------------------------
+// --- the handle ----------------------------------------------------------------------------------
 
 Pool::Pool(Resource upstream, const PoolOptions& options)
     : state_(std::make_shared<State>(std::move(upstream), options)) {

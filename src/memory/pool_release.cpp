@@ -126,8 +126,7 @@ void Pool::State::put_back_after(Block* block, std::vector<Mark>&& after) noexce
   heap.make_free(block);
 }
 
-// --- back to the upstream
-// ---------------------------------------------------------------------------
+// --- back to the upstream ------------------------------------------------------------------------
 
 /// Chunks that are in no heap any more, and when the work in them is done.
 struct Pool::State::Detached {

@@ -56,8 +56,7 @@ Block* Pool::State::take_own(Heap& own, const Request& request, bool thorough) {
   return own.take_harder(request, thorough);
 }
 
-// --- from other streams
-// -----------------------------------------------------------------------------
+// --- from other streams --------------------------------------------------------------------------
 
 Block* Pool::State::take_from_others(Heap& own, const Request& request, bool behind_their_work) {
   const std::lock_guard lock(mutex_);
@@ -130,8 +129,7 @@ Block* Pool::State::take_pending(Heap& own, const Request& request) {
   return own.take_harder(request, true);
 }
 
-// --- from the upstream
-// ------------------------------------------------------------------------------
+// --- from the upstream ---------------------------------------------------------------------------
 
 bool Pool::State::reserve(std::size_t bytes) {
   std::size_t now = reserved_.load();
@@ -210,8 +208,7 @@ Block* Pool::State::grow(Heap& own, const Stream& stream, const Request& request
   return take_own(own, request, false);
 }
 
-// --- when there is none
-// -----------------------------------------------------------------------------
+// --- when there is none --------------------------------------------------------------------------
 
 /// However long it takes to find, and whatever work it must come after.
 Block* Pool::State::take_anything(Heap& own, const Stream& stream, const Request& request) {

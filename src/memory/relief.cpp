@@ -2,6 +2,7 @@
 #include "memory/relief.hpp"
 
 #include <exception>
+#include <iterator>
 
 #include "memory/caches.hpp"
 #include "memory/deferred.hpp"
@@ -14,21 +15,28 @@ constexpr int most_callbacks = 8;
 /// Allocations of this thread that are under way, one within the other.
 thread_local int depth = 0;
 
-void give_back_quietly(backend::Device& device) noexcept {
+bool give_back(backend::Device& device) noexcept {
   try {
     give_back_all(device);
   } catch (const std::exception&) {  // as much as could be; the next attempt meets the error
   }
   free_deferred(device);
+  return true;
 }
 
-/// What streams still use is freed then. On the CPU whoever gives back has waited already.
-void wait_quietly(backend::Device& device) noexcept {
+/// After the wait no stream uses freed memory any more. On the CPU give_back() has waited already.
+bool wait_and_give_back(backend::Device& device) noexcept {
   try {
     if (!device.info().is_cpu) device.synchronize();
-  } catch (const std::exception&) {
+  } catch (const std::exception&) {  // the next attempt meets it
   }
+  return give_back(device);
 }
+
+/// What is done before callbacks are asked, in this order. Each returns whether it is worth another
+/// attempt.
+constexpr bool (*steps[])(backend::Device&) noexcept = {free_deferred, give_back,
+                                                        wait_and_give_back};
 
 }  // namespace
 
@@ -38,21 +46,10 @@ Relief::~Relief() { --depth; }
 
 bool Relief::next() {
   if (!is_outermost_) return false;
-  switch (step_++) {
-    case 0:
-      if (free_deferred(device_)) return true;
-      ++step_;
-      [[fallthrough]];
-    case 1:
-      give_back_quietly(device_);
-      return true;
-    case 2:
-      wait_quietly(device_);
-      give_back_quietly(device_);
-      return true;
-    default:
-      return call_back();
+  while (steps_ < std::size(steps)) {
+    if (steps[steps_++](device_)) return true;
   }
+  return call_back();
 }
 
 bool Relief::call_back() {
@@ -62,7 +59,7 @@ bool Relief::call_back() {
   for (const auto& cache : caches_of(device_)) {
     is_worth_it = cache->call_back(bytes_, callbacks_) || is_worth_it;
   }
-  if (is_worth_it) give_back_quietly(device_);  // what was freed went into the caches
+  if (is_worth_it) give_back(device_);  // what was freed went into the caches
   return is_worth_it;
 }
 

@@ -31,7 +31,8 @@ class Relief {
   backend::Device& device_;
   std::size_t bytes_;
   bool is_outermost_;
-  int step_ = 0, callbacks_ = 0;
+  std::size_t steps_ = 0;  ///< done so far, of relief.cpp's list
+  int callbacks_ = 0;
 };
 
 /// The result of `attempt()`, which is tested as a pointer is; when that is null, or MemoryError is

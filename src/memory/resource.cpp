@@ -33,8 +33,7 @@ std::string to_string(MemorySpace space) {
   return "host";
 }
 
-// --- the current resource
-// ---------------------------------------------------------------------------
+// --- the current resource ------------------------------------------------------------------------
 
 namespace {
 

@@ -57,7 +57,7 @@ void copy_bytes(const Stream& stream, backend::Direction direction, void* to, co
 }
 
 /// A small dense copy that waits is left to the device as it is. With page-locked memory the
-/// driver's call that waits is slower than its other one and a wait. False: it is no such copy.
+/// driver's call that waits is slower than its other one and a wait. Returns false for others.
 bool copy_at_once(backend::Direction direction, const DeviceRef& device, const HostRef& host,
                   const Stream& stream) {
   const std::size_t bytes = bytes_of(device.layout, device.dtype);

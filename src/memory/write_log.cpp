@@ -35,7 +35,7 @@ bool checked_mode() {
 }
 
 void log_write(Elements written) {
-  require_not_forked();  // whose threads may have held the lock
+  require_not_forked();  // a thread that the child has not may hold the lock
   const std::lock_guard lock(log().mutex);
   if (log().latest.size() == Log::capacity) log().latest.pop_front();
   log().latest.push_back(std::move(written));

@@ -78,8 +78,7 @@ std::vector<quarry::Stream> new_streams(const Candidate& candidate, int count) {
 
 int batch_of(const Candidate& candidate) { return candidate.slow ? 16 : 2048; }
 
-// --- one stream
-// -------------------------------------------------------------------------------------
+// --- one stream ----------------------------------------------------------------------------------
 
 double pairs(const quarry::Resource& resource, const quarry::Stream& stream, std::size_t bytes,
              int count) {
@@ -143,8 +142,7 @@ Sample holes(const Candidate& candidate, int count, std::size_t hole) {
           batch = batch_of(candidate)] { return pairs(resource, stream, kib, batch); };
 }
 
-// --- streams and threads
-// ----------------------------------------------------------------------------
+// --- streams and threads -------------------------------------------------------------------------
 
 /// Buffers of 64 KiB that are filled and freed at once, in turn in every stream, until all is done.
 Sample filled_in_streams(const Candidate& candidate, int count) {
@@ -249,8 +247,7 @@ Sample handed_over(const Candidate& candidate) {
   };
 }
 
-// --- the list
-// ---------------------------------------------------------------------------------------
+// --- the list ------------------------------------------------------------------------------------
 
 using List = std::vector<Workload>;
 

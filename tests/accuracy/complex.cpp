@@ -6,8 +6,6 @@
 namespace quarry::accuracy {
 namespace {
 
-#define QUARRY_CALL(name) [](const auto&... x) { return quarry::name(x...); }
-
 template <class T>
 void unary(const Settings& settings, std::vector<Result>& results) {
   Random random(settings.seed + 2);
@@ -23,10 +21,9 @@ void unary(const Settings& settings, std::vector<Result>& results) {
   drop(turned, 0x1p40);
   drop(moderate, 0x1p20);
   const auto row = [&](const char* name, auto f, Metric metric, double bound) {
-    if (!settings.only.empty() && settings.only != name) return;
     const auto is = [name](const char* other) { return std::string_view(name) == other; };
     const auto& operands = is("exp2") ? turned : is("expm1") ? moderate : x;
-    results.push_back(measure(name, f, metric, bound, operands));
+    measure(settings, results, name, f, metric, bound, operands);
   };
 // clang-format off
 #define PARTS(name) row(#name, QUARRY_CALL(name), Metric::each_part, 8);
@@ -46,8 +43,7 @@ void binary(const Settings& settings, std::vector<Result>& results) {
   Random random(settings.seed + 3);
   const auto x = binary_operands<T>(settings.draws, random);
   const auto row = [&](const char* name, auto f, Metric metric, double bound) {
-    if (!settings.only.empty() && settings.only != name) return;
-    results.push_back(measure(name, f, metric, bound, x));
+    measure(settings, results, name, f, metric, bound, x);
   };
 #define ROW(name, metric, ulps) row(#name, QUARRY_CALL(name), Metric::metric, ulps);
   ROW(add, each_part, 0.5)

@@ -119,10 +119,14 @@ Result compare_all(const Comparison& how, Oracle oracle, const std::array<Operan
   return all;
 }
 
-/// Measures `f`, which takes arrays.
+/// A function of Quarry as an object.
+#define QUARRY_CALL(name) [](const auto&... x) { return quarry::name(x...); }
+
+/// Measures `f`, which takes arrays, on the operands `x`, if the settings ask for `name`.
 template <class T, std::size_t N, class F>
-Result measure(const char* name, F f, Metric metric, double bound,
-               const std::array<Operand<T>, N>& x) {
+void measure(const Settings& settings, std::vector<Result>& results, const char* name, F f,
+             Metric metric, double bound, const std::array<Operand<T>, N>& x) {
+  if (!settings.only.empty() && settings.only != name) return;
   using Format = accuracy::Format<T>;
   std::array<DeviceNDArray<T>, N> arrays;
   for (std::size_t k = 0; k < N; ++k) arrays[k] = to_device(x[k]);
@@ -136,7 +140,7 @@ Result measure(const char* name, F f, Metric metric, double bound,
   result.function = name;
   result.type = std::string(dtype_of<T>.name());
   result.bound = bound;
-  return result;
+  results.push_back(std::move(result));
 }
 
 /// One file each.

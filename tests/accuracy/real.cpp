@@ -10,15 +10,12 @@ double bound_of(double ulps) {
   return sizeof(T) == 2 && ulps > 0.5 ? 1 : ulps;
 }
 
-#define QUARRY_CALL(name) [](const auto&... x) { return quarry::name(x...); }
-
 template <class T>
 void unary(const Settings& settings, std::vector<Result>& results) {
   Random random(settings.seed);
   const auto x = unary_operands<T>(settings.draws, random);
   const auto row = [&](const char* name, auto f, double bound) {
-    if (!settings.only.empty() && settings.only != name) return;
-    results.push_back(measure(name, f, Metric::each_part, bound_of<T>(bound), x));
+    measure(settings, results, name, f, Metric::each_part, bound_of<T>(bound), x);
   };
 // clang-format off
 #define EXACT(name) row(#name, QUARRY_CALL(name), 0);
@@ -40,8 +37,7 @@ void binary(const Settings& settings, std::vector<Result>& results) {
   Random random(settings.seed + 1);
   const auto x = binary_operands<T>(settings.draws, random);
   const auto row = [&](const char* name, auto f, double bound) {
-    if (!settings.only.empty() && settings.only != name) return;
-    results.push_back(measure(name, f, Metric::each_part, bound_of<T>(bound), x));
+    measure(settings, results, name, f, Metric::each_part, bound_of<T>(bound), x);
   };
 // clang-format off
 #define ROW(name, ulps) row(#name, QUARRY_CALL(name), ulps);

@@ -3,25 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "moved_from.hpp"
+
 namespace quarry {
 namespace {
 
-/// The call throws LogicError and says that the array was moved from.
-void expect_refused(const char* name, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << name << " went through";
-  } catch (const LogicError& e) {
-    EXPECT_NE(std::string(e.what()).find("moved from"), std::string::npos)
-        << name << ": " << e.what();
-  }
-}
+using test::expect_refused;
 
 template <class X>
 std::string printed(const X& x) {

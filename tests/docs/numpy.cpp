@@ -11,6 +11,9 @@ namespace qy = quarry;
 // example-begin function
 QUARRY_FUNCTION(saxpy, (auto a, auto x, auto y), a * x + y);
 // example-end
+// example-begin statements
+QUARRY_FUNCTION(smooth, (auto x), auto t = clip(x, 0.f, 1.f); return t * t * (3 - 2 * t););
+// example-end
 // clang-format on
 
 namespace {
@@ -92,6 +95,7 @@ void functions() {
   auto z = qy::eval(saxpy(2.f, x, y) + 1.f);  // one kernel
   // example-end
   CHECK(z(0).item() == 3.f);
+  CHECK(qy::eval(smooth(x * 0.5f))(0).item() == 0.5f);
 }
 
 void host() {

@@ -3,24 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <string>
 #include <utility>
 #include <vector>
+
+#include "moved_from.hpp"
 
 namespace quarry {
 namespace {
 
-/// The call throws LogicError and says that the object was moved from.
-void expect_refused(const char* name, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << name << " went through";
-  } catch (const LogicError& e) {
-    EXPECT_NE(std::string(e.what()).find("moved from"), std::string::npos)
-        << name << ": " << e.what();
-  }
-}
+using test::expect_refused;
 
 // NOLINTBEGIN(bugprone-use-after-move): that is the subject
 

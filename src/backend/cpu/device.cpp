@@ -106,8 +106,8 @@ class CpuDevice final : public Device {
   void do_reset() override { streams_.synchronize(); }
   void* do_allocate(std::size_t bytes) override { return aligned_memory(bytes); }
   void do_free(void* memory, std::size_t) noexcept override { known_.free(memory); }
-  Pitched do_allocate_pitched(std::size_t width, std::size_t height, unsigned access) override {
-    return pitched_memory(width, height, access);
+  Pitched do_allocate_pitched(std::size_t width, std::size_t height, unsigned) override {
+    return pitched_memory(width, height);
   }
   void* do_allocate_pooled(std::size_t bytes, Stream stream) override;
   void do_free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept override;
@@ -119,8 +119,8 @@ class CpuDevice final : public Device {
     known_.register_host(memory, bytes, flags);
   }
   void do_unregister_host(void* memory) override { known_.unregister_host(memory); }
-  void* do_allocate_managed(std::size_t bytes, Attach attach) override {
-    return known_.allocate_managed(bytes, attach);
+  void* do_allocate_managed(std::size_t bytes, Attach) override {
+    return known_.allocate_managed(bytes);
   }
   void* do_create_array(const ArrayDescriptor& descriptor) override {
     return aligned_memory(descriptor.bytes());

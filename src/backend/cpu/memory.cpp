@@ -29,15 +29,15 @@ unsigned bits(const HostMemoryFlags& flags) {
          (flags.write_combined ? write_combined : 0);
 }
 
-/// What has been granted, touched or not, and since somebody has looked what the system has.
-std::atomic<std::size_t> granted = 0, unlooked = 0;
-constexpr std::size_t looked_at = std::size_t{16} << 20;
+std::atomic<std::size_t> granted = 0;    ///< bytes that are allocated, touched or not
+std::atomic<std::size_t> unchecked = 0;  ///< of these, since the limits were last read
+constexpr std::size_t most_unchecked = std::size_t{16} << 20;
 
-/// Linux grants more than it has, and ends the process when that is used. Small requests are looked
-/// at together.
+/// Linux grants more than it has, and ends the process when that is used. To read the limits takes
+/// long: small requests are let through until they are together as large as a large one.
 bool is_available(std::size_t bytes) {
-  if (bytes < looked_at && unlooked.fetch_add(bytes) + bytes < looked_at) return true;
-  unlooked = 0;
+  if (bytes < most_unchecked && unchecked.fetch_add(bytes) + bytes < most_unchecked) return true;
+  unchecked = 0;
   const MemoryInfo system = memory_limits();
   if (system.total == 0) return true;  // it does not tell
   const std::size_t given = granted, used = resident_bytes();
@@ -67,10 +67,7 @@ void release_memory(void* memory) noexcept {
   std::free(memory);
 }
 
-Device::Pitched pitched_memory(std::size_t width, std::size_t height, unsigned access) {
-  require<LogicError>(access == 4 || access == 8 || access == 16, [&] {
-    return fmt::format("the words that read pitched memory have 4, 8 or 16 bytes, not {}", access);
-  });
+Device::Pitched pitched_memory(std::size_t width, std::size_t height) {
   const std::size_t filled = std::max<std::size_t>(width, 1) + (small_alignment - 1);
   const std::size_t pitch = filled / small_alignment * small_alignment;
   std::size_t bytes = 0;
@@ -99,9 +96,7 @@ void KnownMemory::free_host(void* memory) noexcept {
   release_memory(memory);
 }
 
-void* KnownMemory::allocate_managed(std::size_t bytes, Attach attach) {
-  require<LogicError>(attach != Attach::single,
-                      "managed memory is attached to one stream after it has been allocated");
+void* KnownMemory::allocate_managed(std::size_t bytes) {
   void* const memory = add(aligned_memory(bytes), {Origin::managed, bytes, 0});
   if (memory) ++managed_;
   return memory;
@@ -116,7 +111,6 @@ void KnownMemory::free(void* memory) noexcept {
 }
 
 void KnownMemory::register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
-  require<LogicError>(memory && bytes > 0, "there is no host memory to register in 0 bytes");
   auto* const first = static_cast<const std::byte*>(memory);
   const std::lock_guard lock(mutex_);
   const auto after = blocks_.lower_bound(first);

@@ -15,15 +15,15 @@ void* aligned_memory(std::size_t bytes);
 /// What aligned_memory() has given, or nullptr.
 void release_memory(void* memory) noexcept;
 
-/// Rows at a pitch of 256 bytes or a multiple. Throws LogicError unless `access` is 4, 8 or 16.
-Device::Pitched pitched_memory(std::size_t width, std::size_t height, unsigned access);
+/// Rows at a pitch of 256 bytes or a multiple.
+Device::Pitched pitched_memory(std::size_t width, std::size_t height);
 
 /// What a GPU would have page-locked or managed, so that a program is told the same here.
 class KnownMemory {
  public:
   void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags);
   void free_host(void* memory) noexcept;
-  void* allocate_managed(std::size_t bytes, Attach attach);
+  void* allocate_managed(std::size_t bytes);
   /// Of memory of any kind but page-locked.
   void free(void* memory) noexcept;
 

@@ -81,34 +81,8 @@ template <class E>
   throw E(fmt::format("{}, at {}", error_text(result), place(where)));
 }
 
-}  // namespace
-
-std::string error_text(CUresult result) {
-  const char *name = nullptr, *description = nullptr;
-  driver().GetErrorName(result, &name);
-  driver().GetErrorString(result, &description);
-  return fmt::format("{} ({}): {}", name ? name : "CUDA error", static_cast<int>(result),
-                     description ? description : "unknown to this driver");
-}
-
-bool is_fatal(CUresult result) noexcept {
-  switch (static_cast<int>(result)) {
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case CUDA_ERROR_EXTERNAL_DEVICE:
-    case contained:
-      return true;
-    default:
-      return is_kernel_fault(result);
-  }
-}
-
-void detail::raise(CUresult result, const Where& where) {
-  if (const CUresult cause = cause_of_loss(result); cause != CUDA_SUCCESS) {
-    remember(cause);
-    raise_lost(checked_device,
-               fmt::format("{}, seen at {}", lost_text(checked_device), place(where)));
-  }
+/// For codes that leave the device usable.
+[[noreturn]] void raise_error(CUresult result, const Where& where) {
   switch (static_cast<int>(result)) {
     case CUDA_ERROR_OUT_OF_MEMORY:
       raise_as<MemoryError>(result, where);
@@ -145,6 +119,37 @@ void detail::raise(CUresult result, const Where& where) {
     default:
       raise_as<RuntimeError>(result, where);
   }
+}
+
+}  // namespace
+
+std::string error_text(CUresult result) {
+  const char *name = nullptr, *description = nullptr;
+  driver().GetErrorName(result, &name);
+  driver().GetErrorString(result, &description);
+  return fmt::format("{} ({}): {}", name ? name : "CUDA error", static_cast<int>(result),
+                     description ? description : "unknown to this driver");
+}
+
+bool is_fatal(CUresult result) noexcept {
+  switch (static_cast<int>(result)) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+    case contained:
+      return true;
+    default:
+      return is_kernel_fault(result);
+  }
+}
+
+void detail::raise(CUresult result, const Where& where) {
+  if (const CUresult cause = cause_of_loss(result); cause != CUDA_SUCCESS) {
+    remember(cause);
+    raise_lost(checked_device,
+               fmt::format("{}, seen at {}", lost_text(checked_device), place(where)));
+  }
+  raise_error(result, where);
 }
 
 void detail::raise_launch(CUresult result, const Where& where) {

@@ -13,9 +13,7 @@
 namespace quarry::backend::cuda {
 namespace {
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+using kernels::text::is_name_character;
 
 bool is_whole(std::string_view name, std::size_t begin, std::size_t end) {
   const char before = begin > 0 ? name[begin - 1] : ' ',

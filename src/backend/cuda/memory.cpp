@@ -132,9 +132,6 @@ void CudaDevice::do_free(void* memory, std::size_t) noexcept {
 
 Device::Pitched CudaDevice::do_allocate_pitched(std::size_t width, std::size_t height,
                                                 unsigned access) {
-  require<LogicError>(access == 4 || access == 8 || access == 16, [&] {
-    return fmt::format("the words that read pitched memory have 4, 8 or 16 bytes, not {}", access);
-  });
   const auto current = context_.bind();
   CUdeviceptr memory = 0;
   std::size_t pitch = 0;
@@ -191,7 +188,6 @@ unsigned CudaDevice::host_flags(void* memory) {
 }
 
 void CudaDevice::do_register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
-  require<LogicError>(memory && bytes > 0, "there is no host memory to register in 0 bytes");
   const auto current = context_.bind();
   const bool has_read_only = attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED) != 0;
   const CUresult result =
@@ -232,8 +228,6 @@ bool CudaDevice::holds_managed(std::size_t bytes) {
 }
 
 void* CudaDevice::do_allocate_managed(std::size_t bytes, Attach attach) {
-  require<LogicError>(attach != Attach::single,
-                      "managed memory is attached to one stream after it has been allocated");
   const auto current = context_.bind();
   if (!holds_managed(bytes)) return nullptr;
   CUdeviceptr memory = 0;

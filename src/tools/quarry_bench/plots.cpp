@@ -35,8 +35,7 @@ bool is_plain(const TransferRow& row) {
   return row.error.empty() && row.layout == "contiguous" && row.streams == 0 && row.bytes > 0;
 }
 
-// --- transfers
-// --------------------------------------------------------------------------------------
+// --- transfers -----------------------------------------------------------------------------------
 
 std::string rate_over_size(const Results& results, const std::string& title,
                            const std::string& direction, const Mark& mark) {
@@ -153,8 +152,7 @@ std::string stream_bars(const Results& results, const Mark& mark) {
   return chart.categories.empty() ? "" : to_svg(chart);
 }
 
-// --- allocation
-// -------------------------------------------------------------------------------------
+// --- allocation ----------------------------------------------------------------------------------
 
 std::string time_over_parameter(const Results& results, const std::string& group,
                                 const std::string& title, const std::string& x_title,

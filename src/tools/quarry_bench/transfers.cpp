@@ -135,8 +135,7 @@ TransferRow Transfers::run(const TransferCase& c) {
   return row;
 }
 
-// --- what is timed
-// ----------------------------------------------------------------------------------
+// --- what is timed -------------------------------------------------------------------------------
 
 quarry::HostRef Transfers::host_ref(const TransferCase& c, std::size_t at) const {
   const bool strided = c.strided == Side::host;
@@ -236,8 +235,7 @@ double Transfers::prefetch(const TransferCase& c) {
   return timed([&] { move(c.way == Way::up ? gpu : cpu); });
 }
 
-// --- checks
-// -----------------------------------------------------------------------------------------
+// --- checks --------------------------------------------------------------------------------------
 
 /// Nothing that was there before can pass for a result.
 void Transfers::poison(const TransferCase& c) {
@@ -285,8 +283,7 @@ void Transfers::check(const TransferCase& c, const Work& work) {
   }
 }
 
-// --- waiting
-// ----------------------------------------------------------------------------------------
+// --- waiting -------------------------------------------------------------------------------------
 
 std::vector<TransferRow> Transfers::latencies() {
   take_arenas(device_.is_cpu() ? Memory::pageable : Memory::pinned);
