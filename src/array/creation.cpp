@@ -3,10 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <numeric>
-#include <vector>
+#include "base/dense_like.hpp"
 
 namespace quarry::detail {
 
@@ -14,18 +11,7 @@ Layout layout_like(const Layout& like, std::size_t itemsize, std::optional<Order
   if (order) {
     return {like.shape, dense_strides(like.shape, itemsize, resolve_order(*order, like, itemsize))};
   }
-  if (is_c_contiguous(like, itemsize)) return {like.shape, c_strides(like.shape, itemsize)};
-  std::vector<std::size_t> axes(like.rank());
-  std::iota(axes.begin(), axes.end(), std::size_t{0});
-  std::stable_sort(axes.begin(), axes.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(like.strides[a]) > std::abs(like.strides[b]);
-  });
-  Shape sorted;
-  for (const std::size_t axis : axes) sorted.push_back(like.shape[axis]);
-  const Strides dense = c_strides(sorted, itemsize);
-  Layout result = like;
-  for (std::size_t i = 0; i < axes.size(); ++i) result.strides[axes[i]] = dense[i];
-  return result;
+  return dense_like(like, itemsize);
 }
 
 ArrayOptions options_like(const DeviceNDArrayBase& like, const ArrayOptions& options) {

@@ -7,14 +7,6 @@
 
 namespace quarry::expr {
 
-bool is_aligned(const DeviceNDArrayBase& array) {
-  auto places = reinterpret_cast<std::uintptr_t>(array.device_pointer());
-  for (std::size_t d = 0; d < array.ndim(); ++d) {
-    if (array.shape()[d] > 1) places |= static_cast<std::uintptr_t>(array.strides()[d]);
-  }
-  return places % array.dtype().alignment() == 0;
-}
-
 void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
   if (in.buffer() == out.buffer()) return;
   require<LogicError>(in.device() == out.device(), [&] {

@@ -4,11 +4,13 @@
 
 #include <vector>
 
+#include "base/aligned.hpp"
+
 namespace quarry::expr {
 
-/// Whether every element lies at a multiple of its type's alignment. A GPU faults on anything else,
-/// and then loses its context; views of fields and of adopted memory can be so.
-bool is_aligned(const DeviceNDArrayBase& array);
+inline bool is_aligned(const DeviceNDArrayBase& array) {
+  return quarry::is_aligned(array.device_pointer(), array.layout(), array.dtype());
+}
 
 /// Throws LogicError if the two are not on one device.
 void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in);
