@@ -10,23 +10,31 @@
 namespace quarry::test {
 namespace {
 
-/// The test device is set by QUARRY_DEVICE before main, so a test names its own in another
-/// variable.
-void set_device() {
-  const char* const chosen = std::getenv("QUARRY_TEST_DEFAULT");
+/// The test device and its kernel cache are set before main, so a test names its own in other
+/// variables.
+void set(const char* variable, const char* from) {
+  const char* const chosen = std::getenv(from);
   if (!chosen) return;
-  *chosen ? setenv("QUARRY_DEVICE", chosen, 1) : unsetenv("QUARRY_DEVICE");
+  *chosen ? setenv(variable, chosen, 1) : unsetenv(variable);
+}
+
+void say_whence_kernels_came() {
+  const KernelCacheStatistics kernels = kernel_cache_statistics();
+  std::printf("kernels: %lld compiled, %lld from disk\n", static_cast<long long>(kernels.compiled),
+              static_cast<long long>(kernels.disk_hits));
 }
 
 /// Computes and copies something and says how that went.
 int say_how_it_goes() {
-  set_device();
+  set("QUARRY_DEVICE", "QUARRY_TEST_DEFAULT");
+  set("QUARRY_CACHE_DIR", "QUARRY_TEST_CACHE");
   try {
     const Device device = get_current_device();
     const auto a = ones<float>({1 << 20});
     std::vector<float> host(1 << 20);
     DeviceNDArray<float>(a + 1.f).copy_to_host(host);
     std::printf("outcome: %s on %s\n", host[7] == 2 ? "right" : "wrong", to_string(device).c_str());
+    say_whence_kernels_came();
   } catch (const BackendUnavailable& e) {
     std::printf("outcome: unavailable, %s\n", e.what());
   } catch (const LogicError& e) {

@@ -26,6 +26,10 @@ struct Row {
   Expected expected;
 };
 
+/// Nearly as long as the system takes.
+const std::string longest_text(100'000, 'x');
+const char* const longest = longest_text.c_str();
+
 const std::vector<Row> rows = {
     {"QUARRY_NUM_THREADS", {"1", "2", "100000", ""}, Expected::right},
     {"QUARRY_NUM_THREADS",
@@ -48,6 +52,7 @@ const std::vector<Row> rows = {
      {"fast", "CPU", "cuda:", "cuda:x", "cuda:0x", "cuda: 0", "cuda:1.5", "0",
       "cuda:99999999999999999999", "%s%n{}", "\xff\xfe"},
      Expected::refused},
+    {"QUARRY_TEST_DEFAULT", {longest}, Expected::refused},
     {"QUARRY_TEST_DEFAULT", {"cuda:700", "cuda:2147483647"}, Expected::unavailable},
 };
 
