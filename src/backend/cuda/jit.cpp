@@ -86,11 +86,12 @@ class Program {
 [[noreturn]] void raise(nvrtcResult result, std::string log, const KernelSource& source,
                         const std::vector<std::string>& options) {
   const std::string reason = nvrtc().GetErrorString(result);
-  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
-    throw BackendUnavailable("NVRTC cannot find its built-ins library: " + reason);
-  }
   const auto end = log.find_last_not_of(std::string("\0\n", 2));
   log.resize(end == log.npos ? 0 : end + 1);
+  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
+    throw BackendUnavailable(
+        fmt::format("NVRTC cannot use its built-ins library: {}: {}", reason, log));
+  }
   throw CompileError(fmt::format("the kernel {} did not compile: {}", source.instantiation, reason),
                      source.text, std::move(log), fmt::format("{}", fmt::join(options, " ")));
 }
