@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "array/npy_file.hpp"
+#include "memory/raw_address.hpp"
 
 namespace quarry {
 
@@ -74,6 +75,7 @@ NpyContents load_npy(const std::string& path, DType expected) {
 }
 
 void save_npy(const std::string& path, const HostRef& array, const SaveOptions& options) {
+  if (element_count(array.layout.shape) > 0) memory::require_address(array);
   const std::optional<Order> order = dense_order(array);
   const std::string header =
       npy::make_header(array.dtype, order.value_or(Order::c), array.layout.shape);
@@ -87,6 +89,7 @@ void save_npy(const std::string& path, const HostRef& array, const SaveOptions& 
 }
 
 void copy_host(const HostRef& to, const HostRef& from) {
+  if (element_count(from.layout.shape) > 0) memory::require_address(from);
   Shape shape = from.layout.shape;
   Strides to_strides = to.layout.strides;
   Strides from_strides = from.layout.strides;

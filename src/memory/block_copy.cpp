@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/block_copy.hpp"
 
+#include <quarry/base/overlap.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -174,14 +176,40 @@ void require_same_elements(const BoxSide& to, const BoxSide& from) {
   });
 }
 
+/// Where the rows of a box lie: elements of `width` bytes. Of one row or plane the distance to the
+/// next is 0, whatever the block has.
+struct Rows {
+  const std::byte* first;
+  Layout layout;
+};
+
+Rows rows_of(const BoxSide& side, const Box& box) {
+  const Place& p = side.place;
+  const std::size_t pitch = p.y + box.height > 1 || p.z + box.depth > 1 ? p.pitch : 0;
+  const std::size_t plane = p.z + box.depth > 1 ? size_product(pitch, p.height) : 0;
+  const std::size_t before = p.x + p.y * pitch + p.z * plane;
+  return {static_cast<const std::byte*>(address_of(side)) + before,
+          {{box.depth, box.height}, {box.depth > 1 ? plane : 0, box.height > 1 ? pitch : 0}}};
+}
+
+/// The sides may be one box.
+void require_apart(const BoxSide& to, const BoxSide& from, const Box& box) {
+  if (to.array != from.array) return;
+  const Rows a = rows_of(to, box), b = rows_of(from, box);
+  if (a.first == b.first && a.layout.strides == b.layout.strides) return;
+  require<AliasError>(
+      overlap(a.first, a.layout, box.width, b.first, b.layout, box.width) != Overlap::overlapping,
+      [&] {
+        return fmt::format("{} and the source share some of the bytes of a box of {} x {} x {}",
+                           to.name, box.width, box.height, box.depth);
+      });
+}
+
 /// For the checked mode: where the box lies in memory that arrays may have.
 void note_write(const BoxSide& to, const Box& box) {
   if (to.array) return;
-  const Place& p = to.place;
-  const std::size_t plane = size_product(p.pitch, p.height);
-  const std::size_t before = p.x + p.y * p.pitch + p.z * plane;
-  const Layout layout{{box.depth, box.height, box.width}, {plane, p.pitch, 1}};
-  memory::note_write(static_cast<const std::byte*>(address_of(to)) + before, layout, 1);
+  const Rows rows = rows_of(to, box);
+  memory::note_write(rows.first, rows.layout, box.width);
 }
 
 }  // namespace
@@ -202,6 +230,7 @@ void copy_box(BoxSide to, BoxSide from, const Box& box, const Stream* stream, bo
     }
   }
   require_same_elements(to, from);
+  require_apart(to, from, box);
   used_on(to, in);
   used_on(from, in);
   note_write(to, box);

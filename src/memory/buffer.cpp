@@ -74,6 +74,9 @@ std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home,
 std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Stream& home,
                                       std::shared_ptr<void> owner, MemorySpace space) {
   require<LogicError>(owner != nullptr, "Buffer::adopt: memory without an owner");
+  require<LogicError>(bytes <= ~reinterpret_cast<std::uintptr_t>(memory), [&] {
+    return fmt::format("Buffer::adopt: {} bytes at {} end beyond the last address", bytes, memory);
+  });
   if (is_device_accessible(space) || memory == nullptr) {
     memory::require_device_memory("Buffer::adopt", DevicePtr(memory), bytes, home.device());
   }

@@ -83,6 +83,7 @@ class ManagedResource final : public Resource::Interface {
       return fmt::format("the memory manager of {} returned no memory for {} bytes",
                          to_string(device_), bytes);
     });
+    require_size(memory, bytes);
     require<LogicError>(add(address, memory), [&] {
       return fmt::format("the memory manager returned {}, which is in use", address);
     });
@@ -128,6 +129,13 @@ class ManagedResource final : public Resource::Interface {
     if (is_prepared_) return;
     manager->initialize();
     is_prepared_ = true;
+  }
+  /// Gives back what is too small.
+  static void require_size(const MemoryPointer& memory, std::size_t bytes) {
+    if (memory.bytes >= bytes) return;
+    if (memory.finalizer) memory.finalizer();
+    throw LogicError(
+        fmt::format("the memory manager returned {} of {} bytes", memory.bytes, bytes));
   }
   /// Returns whether it was not there.
   bool add(void* address, const MemoryPointer& memory) {

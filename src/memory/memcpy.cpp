@@ -40,6 +40,7 @@ void copy_on_device(const char* call, const DevicePtr& to, const DevicePtr& from
   memory::require_device_memory(call, to, bytes, stream.device());
   memory::require_device_memory(call, from, bytes, stream.device());
   if (bytes == 0) return;
+  memory::require_apart(call, to.get(), from.get(), bytes);
   memory::note_write(to.get(), bytes);
   memory::used_on(to, stream);
   memory::used_on(from, stream);
@@ -51,6 +52,7 @@ void copy_from_peer(const char* call, const DevicePtr& to, const DevicePtr& from
   memory::require_device_memory(call, to, bytes, stream.device());
   memory::require_device_memory(call, from, bytes, source);
   if (bytes == 0) return;
+  memory::require_apart(call, to.get(), from.get(), bytes);
   memory::note_write(to.get(), bytes);
   memory::used_on(to, stream);
   memory::used_on(from, stream);
@@ -65,6 +67,7 @@ void detail::copy_htod(const DevicePtr& to, std::span<const std::byte> from, con
   memory::require_device_memory("memcpy_htod", to, from.size(), in.device());
   memory::require_host_memory("memcpy_htod", from, in.device());
   if (from.empty()) return;
+  memory::require_apart("memcpy_htod", to.get(), from.data(), from.size());
   memory::note_write(to.get(), from.size());
   if (stream) {
     memory::used_on(to, in);
@@ -78,6 +81,7 @@ void detail::copy_dtoh(std::span<std::byte> to, const DevicePtr& from, const Str
   memory::require_device_memory("memcpy_dtoh", from, to.size(), in.device());
   memory::require_host_memory("memcpy_dtoh", to, in.device());
   if (to.empty()) return;
+  memory::require_apart("memcpy_dtoh", to.data(), from.get(), to.size());
   memory::note_write(to.data(), to.size());
   if (stream) {
     memory::used_on(from, in);

@@ -78,6 +78,20 @@ void require_host_memory(const char* call, std::span<const std::byte> memory,
   });
 }
 
+void require_apart(const char* call, const void* to, const void* from, std::size_t bytes) {
+  const auto a = reinterpret_cast<std::uintptr_t>(to), b = reinterpret_cast<std::uintptr_t>(from);
+  require<AliasError>(a == b || (a < b ? b - a : a - b) >= bytes, [&] {
+    return fmt::format("{}: {} and the source at {:#x} share some of their bytes", call,
+                       range_text(a, bytes), b);
+  });
+}
+
+void require_address(const HostRef& host) {
+  require<LogicError>(host.data != nullptr, [&] {
+    return fmt::format("host memory of shape {} at a null address", to_string(host.layout.shape));
+  });
+}
+
 void used_on(const DevicePtr& p, const Stream& stream) {
   if (const auto buffer = p.buffer()) buffer->used_on(stream);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/memory/device_pointer.hpp>
+#include <quarry/memory/transfer.hpp>
 
 #include <initializer_list>
 #include <span>
@@ -17,6 +18,12 @@ void require_device_memory(const char* call, const DevicePtr& p, std::size_t byt
                            const Device& device);
 /// The host can touch it.
 void require_host_memory(const char* call, std::span<const std::byte> memory, const Device& device);
+
+/// A copy of `bytes` bytes may go from the one to the other: they are apart, or the same. Throws
+/// AliasError.
+void require_apart(const char* call, const void* to, const void* from, std::size_t bytes);
+/// Throws LogicError for a host array at a null address.
+void require_address(const HostRef& host);
 
 /// To be called before work on the memory is queued in `stream`: it may be dropped then.
 void used_on(const DevicePtr& p, const Stream& stream);

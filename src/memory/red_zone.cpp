@@ -106,10 +106,16 @@ GuardedBlock RedZone::State::plan(const Stream& stream, std::size_t bytes,
   require<LogicError>(std::has_single_bit(alignment), [&] {
     return fmt::format("an alignment of {} bytes is not a power of two", alignment);
   });
-  const std::size_t before = (options.zone + alignment - 1) / alignment * alignment;
-  require<SizeOverflow>(
-      bytes <= std::numeric_limits<std::size_t>::max() / 2 - before - options.zone,
-      [&] { return fmt::format("an allocation of {} bytes", bytes); });
+  constexpr std::size_t most = std::numeric_limits<std::int64_t>::max();
+  const auto fits = [&](std::size_t before) {
+    return before <= most && bytes <= most - before && options.zone <= most - before - bytes;
+  };
+  const std::size_t before = options.zone <= most - alignment
+                                 ? (options.zone + alignment - 1) / alignment * alignment
+                                 : options.zone;
+  require<SizeOverflow>(fits(before), [&] {
+    return fmt::format("an allocation of {} bytes between zones of {}", bytes, options.zone);
+  });
   return {nullptr, nullptr, before, bytes, options.zone, alignment, 0, stream};
 }
 

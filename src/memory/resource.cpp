@@ -33,6 +33,8 @@ std::string to_string(MemorySpace space) {
   return "host";
 }
 
+void Resource::throw_empty() { throw LogicError("a memory resource that is nullptr"); }
+
 // --- the current resource ------------------------------------------------------------------------
 
 namespace {

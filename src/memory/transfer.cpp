@@ -13,6 +13,7 @@
 #include "memory/host_registry.hpp"
 #include "memory/host_transfer.hpp"
 #include "memory/locked_ranges.hpp"
+#include "memory/raw_address.hpp"
 #include "memory/stream_order.hpp"
 #include "memory/strided_copy.hpp"
 #include "memory/transfer_thresholds.hpp"
@@ -38,12 +39,6 @@ void require_like(const Shape& to, DType to_type, const Shape& from, DType from_
   require<DTypeError>(converts || to_type == from_type, [&] {
     return fmt::format("cannot copy {} into {}; convert with astype first", to_string(from_type),
                        to_string(to_type));
-  });
-}
-
-void require_address(const HostRef& host) {
-  require<LogicError>(host.data != nullptr, [&] {
-    return fmt::format("host memory of shape {} at a null address", to_string(host.layout.shape));
   });
 }
 
@@ -182,7 +177,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   if (element_count(to.layout.shape) == 0) return;
   const std::size_t itemsize = to.dtype.itemsize();
   require_no_aliases(to.layout, itemsize);
-  require_address(from);
+  memory::require_address(from);
   if (is_own_memory(from, to)) {
     const HostTemporary copy(from);
     copy_on_host(copy.ref(), from);
@@ -201,7 +196,7 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   require_like(to.layout.shape, to.dtype, from.layout.shape, from.dtype, convert);
   if (element_count(to.layout.shape) == 0) return;
   require_no_aliases(to.layout, to.dtype.itemsize());
-  require_address(to);
+  memory::require_address(to);
   memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (is_own_memory(to, from)) {
     const HostTemporary copy(to);

@@ -153,6 +153,20 @@ TEST_F(Npy, VectorsAndBoolsAndComplex) {
   EXPECT_EQ(same, z);
 }
 
+TEST_F(Npy, MemoryAtANullAddressIsRefused) {
+  save_npy(path_, counted<float>({2, 3}));
+  const std::string before = contents();
+  EXPECT_THROW(save_npy(path_, std::span<const float>(static_cast<const float*>(nullptr), 3)),
+               LogicError);
+  auto loaded = load_npy<float>(path_);
+  const auto taken = std::move(loaded);
+  EXPECT_THROW(save_npy(path_, loaded), LogicError);  // NOLINT: the subject
+  EXPECT_THROW((xt::xarray<float>(loaded)), LogicError);
+  EXPECT_EQ(contents(), before);
+  save_npy(path_, std::span<const float>());
+  EXPECT_EQ(load_npy<float>(path_).size(), 0);
+}
+
 TEST_F(Npy, LoadedArraysCanBeSaved) {
   save_npy(path_, counted<float>({2, 3}));
   const std::string before = contents();

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdint>
 #include <deque>
 #include <numeric>
 #include <thread>
@@ -201,6 +202,15 @@ TEST(DevicePtr, IsAnAddressThatKnowsItsMemory) {
   memory.free();
   EXPECT_THROW(p.buffer(), LogicError);
   EXPECT_THROW(memset_d8(p, 0, 1), LogicError);
+}
+
+TEST(DevicePtr, MovesByAnyDistance) {
+  const DevicePtr p(std::uintptr_t{1000});
+  for (const std::ptrdiff_t bytes :
+       {std::ptrdiff_t{0}, std::ptrdiff_t{-1}, std::ptrdiff_t{999}, PTRDIFF_MIN, PTRDIFF_MAX}) {
+    EXPECT_EQ(p + bytes - bytes, p) << bytes;
+    EXPECT_EQ((p - bytes).address(), 1000 - static_cast<std::uintptr_t>(bytes)) << bytes;
+  }
 }
 
 TEST(PointerInfo, TellsTheKindsOfMemoryApart) {

@@ -156,6 +156,10 @@ TEST(Buffer, WhatTheDeviceCannotUseIsNotAdopted) {
     }
   }
   EXPECT_EQ(adopt(owner->data(), 4000, MemorySpace::host)->bytes(), 4000u) << "for copies";
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  for (const auto space : {MemorySpace::device, MemorySpace::host}) {
+    EXPECT_THROW(adopt(owner->data(), most, space), LogicError) << "beyond the last address";
+  }
   const auto known = Buffer::allocate(4096, home, device_resource());
   const auto again = Buffer::adopt(known->data(), 4096, home, known);
   EXPECT_EQ(again->data(), known->data());

@@ -30,7 +30,7 @@ class Counting : public HostOnlyMemoryManager {
     sizes.push_back(bytes);
     log.push_back("memalloc");
     void* const memory = below_.allocate(default_stream(device()), bytes);
-    return {memory, bytes, [this, number, memory, bytes] {
+    return {memory, bytes - missing, [this, number, memory, bytes] {
               finalized.push_back(number);
               below_.deallocate(default_stream(device()), memory, bytes);
             }};
@@ -49,6 +49,7 @@ class Counting : public HostOnlyMemoryManager {
 
   int version = 1, initialized = 0;
   bool is_empty = false;
+  std::size_t missing = 0;  ///< bytes of every block
   std::vector<std::size_t> sizes;
   std::vector<int> finalized;
   std::vector<std::string> log;
@@ -120,6 +121,18 @@ TEST_F(ExternalManager, DeferredCleanupIsPassedOn) {
     EXPECT_EQ(manager->log, std::vector<std::string>{"defer"});
   }
   EXPECT_EQ(manager->log, (std::vector<std::string>{"defer", "cleanup"}));
+}
+
+TEST_F(ExternalManager, LessMemoryThanWasAskedForIsFoundOutAndGivenBack) {
+  manager->missing = 1;
+  set_memory_manager(manager);
+  try {
+    empty<float>({25});
+    FAIL() << "no exception";
+  } catch (const LogicError& e) {
+    EXPECT_NE(std::string(e.what()).find("99 of 100 bytes"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(manager->finalized, std::vector{0});
 }
 
 TEST_F(ExternalManager, AnotherInterfaceVersionIsRefused) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -258,6 +259,25 @@ TEST(RedZone, UnderArraysAndFromManyThreads) {
   for (auto& thread : threads) thread.join();
   EXPECT_NO_THROW(zoned.check());
   EXPECT_TRUE(zoned.faults().empty());
+}
+
+/// What is told in the options or asked for leaves no room in an address.
+TEST(RedZone, ZonesThatNoMemoryHoldsAreRefused) {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  const Stream s = default_stream();
+  for (const std::size_t zone : {most, most - 255, most / 2, most / 4, std::size_t{1} << 60}) {
+    const RedZone zones(device_resource(), {.zone = zone});
+    for (const std::size_t bytes : {std::size_t{100}, most / 2, most - 100}) {
+      try {
+        zones.allocate(s, bytes);
+        ADD_FAILURE() << zone << ' ' << bytes;
+      } catch (const SizeOverflow&) {
+      } catch (const MemoryError&) {
+        EXPECT_LT(zone, most / 4);
+      }
+    }
+    EXPECT_TRUE(zones.faults().empty());
+  }
 }
 
 }  // namespace

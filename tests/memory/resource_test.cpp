@@ -31,6 +31,10 @@ TEST(Resource, IsAValueThatNamesWhatItHolds) {
   EXPECT_EQ(Resource(Pool(a)).name(), "pool(source)");
 }
 
+TEST(Resource, OfNothingIsRefused) {
+  EXPECT_THROW(Resource(std::shared_ptr<Resource::Interface>()), LogicError);
+}
+
 static_assert(MemoryResource<Source> && MemoryResource<Pool> && MemoryResource<Resource>);
 static_assert(!MemoryResource<int>);
 

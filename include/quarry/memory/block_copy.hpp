@@ -10,9 +10,9 @@
 /// of `pitch` bytes, `height` rows a plane; the box begins `x_in_bytes`, `y` rows and `z` planes
 /// into it. A pitch of 0 is the width of the box, a height of 0 its height. Before the driver is
 /// called, LogicError is thrown for boxes that leave their block or the memory that is known, for
-/// a side that was not set, and for host memory given as device memory or the reverse. Memory is
-/// not kept alive, but what has been freed is noticed if a side was set from an array or an
-/// allocation on the device.
+/// a side that was not set, and for host memory given as device memory or the reverse; AliasError
+/// is thrown for boxes that share a part of their bytes. Memory is not kept alive, but what has
+/// been freed is noticed if a side was set from an array or an allocation on the device.
 ///
 /// A side that is a CUDA array has the extents of the array, with its layers as planes: its pitch,
 /// height and context are ignored. `x_in_bytes` and `width_in_bytes` are multiples of the size of

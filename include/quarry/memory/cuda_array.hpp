@@ -96,7 +96,7 @@ void memcpy_atoh_async(H&& to, const CudaArray& from, std::size_t index,
 void memcpy_dtoa(const CudaArray& to, std::size_t index, const DevicePtr& from, std::size_t bytes);
 void memcpy_atod(const DevicePtr& to, const CudaArray& from, std::size_t index, std::size_t bytes);
 ///@}
-/// The elements of both arrays have the same size. The ranges must not overlap.
+/// The elements of both arrays have the same size.
 void memcpy_atoa(const CudaArray& to, std::size_t to_index, const CudaArray& from,
                  std::size_t from_index, std::size_t bytes);
 

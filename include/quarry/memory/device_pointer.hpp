@@ -47,7 +47,10 @@ class DevicePtr {
     p.address_ += static_cast<std::uintptr_t>(bytes);
     return p;
   }
-  friend DevicePtr operator-(const DevicePtr& p, std::ptrdiff_t bytes) { return p + -bytes; }
+  friend DevicePtr operator-(DevicePtr p, std::ptrdiff_t bytes) {
+    p.address_ -= static_cast<std::uintptr_t>(bytes);
+    return p;
+  }
   ///@}
   /// Whether the addresses are equal.
   friend bool operator==(const DevicePtr& a, const DevicePtr& b) {

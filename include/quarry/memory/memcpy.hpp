@@ -11,6 +11,7 @@
 /// an array, an allocation or a DevicePtr. Addresses are checked before the driver sees them: host
 /// memory given as device memory, or the reverse, and ranges that leave their allocation throw
 /// LogicError. So does host memory of which only a part is registered: the driver refuses it.
+/// Ranges that share a part of their bytes throw AliasError.
 ///
 /// The plain forms run in the default stream and return when the copy is done. The _async forms run
 /// in `stream`; pageable memory may be used again on return, page-locked memory must not be written
@@ -64,7 +65,7 @@ void memcpy_dtoh_async(H&& to, const DevicePtr& from, const Stream& stream = cur
   detail::copy_dtoh(detail::host_bytes(to), from, &stream);
 }
 
-/// In the default stream of the device; the host does not wait. The ranges must not overlap.
+/// In the default stream of the device; the host does not wait.
 void memcpy_dtod(const DevicePtr& to, const DevicePtr& from, std::size_t bytes);
 /// In `stream`; the host does not wait. The ranges must not overlap.
 void memcpy_dtod_async(const DevicePtr& to, const DevicePtr& from, std::size_t bytes,

@@ -80,8 +80,11 @@ class Resource {
     return Resource(
         std::shared_ptr<Interface>(std::shared_ptr<void>(), new Model<R>(std::move(resource))));
   }
-  /// For resources of the library.
-  explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {}
+  /// For resources of the library. Throws LogicError for nullptr.
+  explicit Resource(std::shared_ptr<Interface> shared) : shared_(std::move(shared)) {
+    if (!shared_) [[unlikely]]
+      throw_empty();
+  }
   ///@{
   /// Handles of the same resource; so is what was moved from.
   Resource(const Resource&) = default;
@@ -123,6 +126,7 @@ class Resource {
  private:
   template <class R>
   struct Model;
+  [[noreturn]] static void throw_empty();
 
   std::shared_ptr<Interface> shared_;
 };
