@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -109,6 +112,21 @@ TEST_F(FakeHostMemory, AFailedRegistrationLeavesNothing) {
   }
   EXPECT_NO_THROW(static_cast<void>(pinned(a, b, c)));
   EXPECT_EQ(fake::live().registrations, 0u);
+}
+
+TEST_F(FakeHostMemory, MemoryThatTheDriverRefusesToLockIsNamed) {
+  std::vector<char> host(1000);
+  shim::inject({.code = CUDA_ERROR_INVALID_VALUE, .function = DriverFunction::MemHostRegister});
+  try {
+    const RegisteredHostMemory locked(host.data(), host.size());
+    ADD_FAILURE() << "registered";
+  } catch (const LogicError& e) {
+    const auto address = reinterpret_cast<std::uintptr_t>(host.data());
+    std::ostringstream text;
+    text << "host memory [0x" << std::hex << address << ", 0x" << address + 1000 << ")";
+    EXPECT_NE(std::string(e.what()).find(text.str()), std::string::npos) << e.what();
+  }
+  shim::clear_faults();
 }
 
 TEST_F(FakeHostMemory, OnePieceOfAPartialRegistrationFails) {

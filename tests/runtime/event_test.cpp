@@ -114,6 +114,14 @@ TEST(Event, OptionsThatExcludeEachOtherAreRefused) {
   EXPECT_TRUE(sleepy.query());
 }
 
+TEST(Event, OfBytesThatAreNoHandleIsRefused) {
+  for (const int value : {0, 1, 0x7f, 0xff}) {
+    IpcBytes bytes{};
+    bytes.fill(std::byte(value));
+    EXPECT_THROW(Event::from_ipc_handle(bytes), LogicError) << value;
+  }
+}
+
 TEST(Event, OfAnotherDeviceIsRefusedToRecordButCanBeWaitedFor) {
   if (get_current_device().is_cpu()) GTEST_SKIP() << "needs a GPU beside the CPU";
   const Event on_cpu({.device = Device::cpu()});

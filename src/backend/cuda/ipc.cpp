@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <bit>
 
+#include <quarry/base/error.hpp>
+
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/driver.hpp"
@@ -8,6 +10,16 @@
 
 /// Memory and events that other processes share.
 namespace quarry::backend::cuda {
+namespace {
+
+/// Of a handle of another process: what cannot be mapped are bytes that are none, or of none that
+/// is left.
+void check_opened(CUresult result) {
+  require<LogicError>(result != CUDA_ERROR_MAP_FAILED, [&] { return error_text(result); });
+  check(result);
+}
+
+}  // namespace
 
 IpcHandle CudaDevice::export_memory(void* memory) {
   const auto current = context_.bind();
@@ -19,8 +31,8 @@ IpcHandle CudaDevice::export_memory(void* memory) {
 void* CudaDevice::do_import_memory(const IpcHandle& handle) {
   const auto current = context_.bind();
   CUdeviceptr memory = 0;
-  check(driver().IpcOpenMemHandle(&memory, std::bit_cast<CUipcMemHandle>(handle),
-                                  CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  check_opened(driver().IpcOpenMemHandle(&memory, std::bit_cast<CUipcMemHandle>(handle),
+                                         CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
   return pointer(memory);
 }
 
@@ -39,7 +51,7 @@ IpcHandle CudaDevice::export_event(Event event) {
 Event CudaDevice::do_import_event(const IpcHandle& handle) {
   const auto current = context_.bind();
   CUevent event = nullptr;
-  check(driver().IpcOpenEventHandle(&event, std::bit_cast<CUipcEventHandle>(handle)));
+  check_opened(driver().IpcOpenEventHandle(&event, std::bit_cast<CUipcEventHandle>(handle)));
   return event;
 }
 

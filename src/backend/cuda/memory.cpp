@@ -201,6 +201,10 @@ void CudaDevice::do_register_host(void* memory, std::size_t bytes, const HostMem
         fmt::format("page-locking {}: {}", range_text(memory, bytes), error_text(result)),
         {.requested = bytes});
   }
+  require<LogicError>(result != CUDA_ERROR_INVALID_VALUE, [&] {
+    return fmt::format("{} is no memory to page-lock: {}", range_text(memory, bytes),
+                       error_text(result));
+  });
   check(result);
 }
 
