@@ -12,6 +12,7 @@
 #include "memory/granted.hpp"
 #include "memory/raw_address.hpp"
 #include "memory/stream_order.hpp"
+#include "runtime/callback.hpp"
 #include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
@@ -85,12 +86,29 @@ std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Str
 
 Buffer::~Buffer() {
   if (!resource_ || is_forked()) return;
+  if (detail::is_in_callback()) [[unlikely]]
+    give_back_later();
+  else
+    give_back();
+}
+
+void Buffer::give_back() noexcept {
   owner_.reset();  // from here on the memory may be handed out again
   if (others_.empty()) [[likely]] {
     resource_->deallocate(home_, data_, bytes_);
   } else {
     resource_->deallocate(home_, last_streams(), data_, bytes_);
   }
+}
+
+void Buffer::give_back_later() noexcept {
+  detail::call_later([this] {
+    return [resource = *resource_, home = home_, others = other_streams(), owner = owner_,
+            memory = data_, bytes = bytes_]() mutable {
+      owner.reset();
+      resource.deallocate(home, others, memory, bytes);
+    };
+  });
 }
 
 std::byte* Buffer::host_data() const {

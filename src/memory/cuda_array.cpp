@@ -9,6 +9,7 @@
 #include "memory/relief.hpp"
 #include "memory/report.hpp"
 #include "memory/stream_order.hpp"
+#include "runtime/callback.hpp"
 
 namespace quarry {
 namespace {
@@ -79,8 +80,20 @@ detail::ArrayState::~ArrayState() {
   buffer.device().backend().destroy_array(buffer.data());
 }
 
+namespace {
+
+void end(detail::ArrayState* state) noexcept {
+  if (!detail::is_in_callback()) {
+    delete state;
+  } else {
+    detail::call_later([=] { return [=] { delete state; }; });
+  }
+}
+
+}  // namespace
+
 CudaArray::CudaArray(const ArrayDescriptor& descriptor, const Device& device)
-    : state_(std::make_shared<detail::ArrayState>(descriptor, device)) {}
+    : state_(new detail::ArrayState(descriptor, device), end) {}
 
 const std::shared_ptr<detail::ArrayState>& CudaArray::state() const {
   require<LogicError>(state_ != nullptr, "the CUDA array has been freed");

@@ -10,6 +10,7 @@
 #include "memory/relief.hpp"
 #include "memory/report.hpp"
 #include "memory/stream_order.hpp"
+#include "runtime/callback.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -50,7 +51,10 @@ class Upstream final : public Resource::Interface {
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) noexcept override {
-    if (memory) kind_.deallocate(stream, others, memory, bytes, alignment);
+    if (!memory) return;
+    if (detail::is_in_callback()) [[unlikely]]
+      return deallocate_later(stream, others, memory, bytes, alignment);
+    kind_.deallocate(stream, others, memory, bytes, alignment);
   }
   MemorySpace space() const override { return Kind::space; }
   Device device() const override { return Device(kind_.device); }
@@ -60,6 +64,15 @@ class Upstream final : public Resource::Interface {
   }
 
  private:
+  void deallocate_later(const Stream& stream, std::span<const Stream> others, void* memory,
+                        std::size_t bytes, std::size_t alignment) noexcept {
+    detail::call_later([&] {
+      return [=, kind = kind_, more = std::vector<Stream>(others.begin(), others.end())] {
+        kind.deallocate(stream, more, memory, bytes, alignment);
+      };
+    });
+  }
+
   Kind kind_;
 };
 

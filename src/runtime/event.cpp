@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/runtime/event.hpp>
 
+#include "runtime/callback.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -11,7 +12,13 @@ struct Event::State {
   State(backend::Device& on, backend::Event handle, bool interprocess)
       : device(&on), native(handle), is_shared(interprocess) {}
   ~State() {
-    if (native) device->destroy_event(native);
+    if (!native) return;
+    if (detail::is_in_callback()) {
+      detail::call_later(
+          [this] { return [on = device, event = native] { on->destroy_event(event); }; });
+    } else {
+      device->destroy_event(native);
+    }
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;

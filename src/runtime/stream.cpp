@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/forked.hpp"
+#include "runtime/callback.hpp"
 #include "runtime/guard_stack.hpp"
 #include "runtime/stream_lifetime.hpp"
 
@@ -70,32 +71,48 @@ void StreamState::rethrow() {
 namespace {
 
 /// The driver refuses every call there.
-thread_local constinit bool is_in_callback = false;
+thread_local constinit bool in_callback = false;
+
+/// A function of the program runs in the scope.
+class CallbackScope {
+ public:
+  CallbackScope() {
+    running_callbacks.fetch_add(1, std::memory_order_relaxed);
+    in_callback = true;
+  }
+  ~CallbackScope() {
+    in_callback = false;
+    running_callbacks.fetch_sub(1, std::memory_order_relaxed);
+  }
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+};
 
 /// A callback on its way, or a future, where there is no function. It holds a stream, whose last
 /// handle must not be dropped on the driver's thread: finished ones are collected here and
 /// destroyed by the next caller of the library.
-struct Callback {
+struct Callback : PutOff {
+  explicit Callback(Stream s, std::function<void(const Stream&)> g = {})
+      : stream(std::move(s)), f(std::move(g)) {}
   Stream stream;
   std::function<void(const Stream&)> f;
   std::promise<Stream> done = {};
-  std::unique_ptr<Callback> next = nullptr;  ///< of those that are finished
 };
 
 struct Finished {
   std::mutex mutex;
-  std::unique_ptr<Callback> first;
+  std::unique_ptr<PutOff> first;
   static Finished& instance() {
     static Finished* const all = new Finished;  // outlives every thread that may still call back
     return *all;
   }
-  void add(std::unique_ptr<Callback> callback) noexcept {
+  void add(std::unique_ptr<PutOff> end) noexcept {
     const std::lock_guard lock(mutex);
-    callback->next = std::move(first);
-    first = std::move(callback);
+    end->next = std::move(first);
+    first = std::move(end);
   }
   void collect() noexcept {
-    std::unique_ptr<Callback> dead;
+    std::unique_ptr<PutOff> dead;
     {
       const std::lock_guard lock(mutex);
       dead = std::move(first);
@@ -106,8 +123,8 @@ struct Finished {
 
 void run_callback(void* state) {
   std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
-  is_in_callback = true;
   try {
+    const CallbackScope scope;
     if (callback->f)
       callback->f(callback->stream);
     else
@@ -115,7 +132,6 @@ void run_callback(void* state) {
   } catch (...) {
     callback->stream.state().keep(std::current_exception());
   }
-  is_in_callback = false;
   Finished::instance().add(std::move(callback));
 }
 
@@ -149,8 +165,12 @@ thread_local constinit GuardStack<Stream> guards;
 
 }  // namespace
 
+bool runs_on_this_thread() noexcept { return in_callback; }
+
+void put_off(std::unique_ptr<PutOff> end) noexcept { Finished::instance().add(std::move(end)); }
+
 void drop_finished_callbacks() noexcept {
-  if (is_in_callback || is_forked()) return;
+  if (in_callback || is_forked()) return;
   Finished::instance().collect();
   end_retired_streams();
 }
@@ -210,12 +230,12 @@ Event Stream::record() const {
 
 void Stream::add_callback(std::function<void(const Stream&)> f) const {
   require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
-  auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, std::move(f)});
+  auto callback = std::make_unique<detail::Callback>(*this, std::move(f));
   detail::queue_callback(callback);
 }
 
 std::future<Stream> Stream::async_done() const {
-  auto callback = std::make_unique<detail::Callback>(detail::Callback{*this, nullptr});
+  auto callback = std::make_unique<detail::Callback>(*this);
   auto future = callback->done.get_future();  // ends first: nobody is told of a broken promise
   detail::queue_callback(callback);
   return future;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/forked.hpp"
+#include "runtime/callback.hpp"
 
 namespace quarry::detail {
 namespace {
@@ -102,7 +103,12 @@ void retire(const StatePtr& state) noexcept {
 struct User {
   StatePtr state;
   ~User() {
-    if (state) retire(state);
+    if (!state) return;
+    if (is_in_callback()) {
+      call_later([this] { return [last = state] { retire(last); }; });
+    } else {
+      retire(state);
+    }
   }
 };
 

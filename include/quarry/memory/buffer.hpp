@@ -68,6 +68,8 @@ class Buffer {
 
  private:
   using User = std::shared_ptr<detail::StreamState>;  ///< does not keep the stream from its end
+  void give_back() noexcept;
+  void give_back_later() noexcept;
   void remember(const Stream& stream);
   void add(std::vector<User>::iterator at, User user);
 
