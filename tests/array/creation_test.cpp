@@ -216,6 +216,23 @@ TEST(Creation, ArangeWithoutALengthIsRefused) {
   EXPECT_THROW(arange<std::int64_t>(low, std::numeric_limits<std::int64_t>::max()), ShapeError);
 }
 
+/// What NumPy gives.
+TEST(Creation, LinspaceOfHalfPrecisionIsRoundedOnce) {
+  using H = Eigen::half;
+  using B = Eigen::bfloat16;
+  const auto floats = [](const auto& a) { return values(a.template astype<float>()); };
+  EXPECT_EQ(floats(linspace(H(0.1f), H(3), 7)),
+            (std::vector{0.0999755859375f, 0.58349609375f, 1.06640625f, 1.5498046875f, 2.033203125f,
+                         2.517578125f, 3.0f}));
+  EXPECT_EQ(
+      floats(linspace(B(0.1f), B(3), 7)),
+      (std::vector{0.10009765625f, 0.58203125f, 1.0703125f, 1.546875f, 2.03125f, 2.515625f, 3.0f}));
+  EXPECT_EQ(floats(linspace<H>(H(-65504), H(65504), 5)),
+            (std::vector{-65504.f, -32752.f, 0.f, 32752.f, 65504.f}));
+  EXPECT_EQ(floats(linspace(H(0), H(1), 4, {.endpoint = false})),
+            (std::vector{0.f, 0.25f, 0.5f, 0.75f}));
+}
+
 TEST(Creation, LinspaceReachesItsEnds) {
   const auto a = values(linspace(0.0, 1.0, 11));
   ASSERT_EQ(a.size(), 11u);

@@ -101,6 +101,7 @@ TEST(Mapped, ReshapeTransposeSplitAndBind) {
   const auto m = a.reshape({3, -1});
   EXPECT_EQ(m.at(2, 1), 9);
   EXPECT_EQ(m.transpose().at(1, 2), 9);
+  EXPECT_EQ(m.T().at(1, 2), 9);
   EXPECT_EQ(m.transpose({1, 0}).host_pointer(), a.host_pointer());
   EXPECT_EQ(m.ravel().at(11), 11);
   EXPECT_THROW(m.transpose().ravel(), ShapeError);

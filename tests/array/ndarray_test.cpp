@@ -17,15 +17,6 @@ using test::Ints;
 using test::read;
 using test::values;
 
-template <class A>
-concept Fillable = requires(A a) {
-  a.fill(1);
-};
-template <class A>
-concept Addable = requires(A a) {
-  a += 1;
-};
-
 TEST(NDArray, KnowsItsShapeStridesTypeAndSize) {
   const auto a = device_array<float>({2, 3, 4});
   EXPECT_EQ(a.shape(), (Shape{2, 3, 4}));
@@ -271,8 +262,6 @@ TEST(NDArray, ReadOnlyViewsReadAndCannotBeTurnedBack) {
   EXPECT_EQ(values(view.copy()), (std::vector{1, 2, 3}));
   using View = DeviceNDArray<const int>;
   static_assert(!std::is_convertible_v<View, DeviceNDArray<int>>);
-  static_assert(!Fillable<View> && Fillable<DeviceNDArray<int>>);
-  static_assert(!Addable<View> && Addable<DeviceNDArray<int>>);
 }
 
 TEST(NDArray, TheBaseGivesBackTheTypeItHolds) {

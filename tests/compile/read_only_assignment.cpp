@@ -7,6 +7,6 @@ void f(quarry::DeviceNDArray<float>& a) {
 #ifdef QUARRY_VALID
   a(all) = view + 1.f;
 #else
-  view(all) = a + 1.f;  // error: constraints
+  view(all) = a + 1.f;  // one error: the elements of this array are read-only
 #endif
 }

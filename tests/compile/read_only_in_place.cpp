@@ -6,6 +6,7 @@ void f(quarry::DeviceNDArray<float>& a) {
 #ifdef QUARRY_VALID
   a += view;
 #else
-  view += a;  // error: +=
+  view += a;  // one error: the elements of this array are read-only: copy() gives an array
+              // that can be written
 #endif
 }

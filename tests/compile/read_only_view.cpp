@@ -6,6 +6,6 @@ void f(quarry::DeviceNDArray<int>& a) {
 #ifdef QUARRY_VALID
   a.fill(view(0).item());
 #else
-  view.fill(0);  // error: constraints not satisfied
+  view.fill(0);  // one error: the elements of this array are read-only
 #endif
 }

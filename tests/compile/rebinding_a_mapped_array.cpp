@@ -6,6 +6,6 @@ void f(quarry::MappedNDArray<float>& a, const quarry::DeviceNDArray<float>& b) {
 #ifdef QUARRY_VALID
   a(quarry::all) = b;
 #else
-  a = b;  // error: deleted
+  a = b;  // one error: a name of a mapped or managed array is rebound to another such array only
 #endif
 }

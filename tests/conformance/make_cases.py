@@ -8,6 +8,7 @@ Entries follow each other: the length of a key (1 byte), the key, the length of 
 """
 import itertools
 import struct
+import warnings
 from pathlib import Path
 
 import ml_dtypes
@@ -232,6 +233,32 @@ def special(dtype, n):
     return result
 
 
+def variance_bound(name, a, axes, result):
+    """Of two passes: the mean is off by count * eps * max|x|, and so is each distance."""
+    count = np.prod([SHAPE[d] for d in axes])
+    eps = np.finfo("f4" if result.dtype.itemsize <= 4 else "f8").eps
+    size = np.abs(a.astype(np.clongdouble if a.dtype.kind == "c" else np.longdouble)).max(axis=axes)
+    spread = np.abs(result).astype(np.longdouble)
+    bound = 4 * count * eps * (spread + size * (spread ** 0.5 if name == "var" else 1))
+    if result.dtype.itemsize == 2:
+        bound = bound + spread * 2.0 ** -10 + 2.0 ** -24
+    return np.nan_to_num(np.asarray(bound, np.float64), nan=0.0, posinf=0.0)
+
+
+def variances(cases, key, a, subsets):
+    for name, ddof, axes in itertools.product(["var", "std"], [0, 1, 4], subsets):
+        mask = sum(1 << d for d in axes)
+        precise = a if a.dtype.kind in "iub" else wide(a, a.dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # no degrees of freedom
+            result = np.asarray(getattr(np, name)(precise, axis=axes, ddof=ddof))
+        kind = getattr(np, name)(np.ones(1, a.dtype)).dtype
+        result = result.astype(kind)
+        bound = variance_bound(name, a, axes, result)
+        cases.add(f"{name}{ddof}/{key}/{mask}",
+                  struct.pack("<B", IDS[kind]) + result.tobytes() + bound.tobytes())
+
+
 def reductions(cases):
     subsets = [s for r in (1, 2, 3) for s in itertools.combinations(range(3), r)]
     for n, make in itertools.product(
@@ -250,11 +277,28 @@ def reductions(cases):
             bound = error_bound(name, a, axes, result)
             cases.add(f"{name}/{key}/{mask}", struct.pack("<B", IDS[result.dtype]) +
                       result.tobytes() + bound.tobytes())
+        variances(cases, key, a, subsets)
         for name, axis in itertools.product(["argmin", "argmax"], [None, 0, 1, 2]):
             result = np.asarray(getattr(np, name)(a, axis=axis), np.int64)
             mask = 7 if axis is None else 1 << axis
             cases.add(f"{name}/{key}/{mask}", struct.pack("<B", IDS[result.dtype]) +
                       result.tobytes() + bytes(8 * result.size))
+
+
+def roundings(cases):
+    for n in ["bool", "int8", "uint8", "int64", "float16", "float32", "float64", "complex64"]:
+        dtype = DTYPES[n]
+        if dtype.kind in "iu":  # not to where NumPy's conversion from float64 is undefined
+            top = min(np.iinfo(dtype).max // 10 * 9, 2 ** 52)
+            low = -top if dtype.kind == "i" else 0
+            a = random.integers(low, top, 48).astype(dtype)
+        else:
+            a = values(dtype, 48)
+        cases.add(f"in/round/{n}", a.tobytes())
+        for decimals in [0] if n == "bool" else [-2, -1, 0, 1, 3]:
+            result = np.round(a, decimals)
+            cases.add(f"round/{n}/{decimals}",
+                      struct.pack("<BHB", IDS[result.dtype], 0, 0) + result.tobytes())
 
 
 MISSING = -128
@@ -357,6 +401,8 @@ def main():
         reductions(cases)
     slices(cases)
     reshapes(cases)
+    with np.errstate(all="ignore"):
+        roundings(cases)
     versions = f"NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}"
     cases.add("versions", versions.encode())
     Path(__file__).with_name("cases.bin").write_bytes(cases.data)

@@ -56,17 +56,18 @@ void compare(const std::string& key, const R& got, unsigned mask, bool keepdims)
 
 /// A reduction of the inputs of one kind, in every layout, over all subsets of the axes.
 template <class T, class F>
-void check(const char* name, const char* inputs, F reduce, std::initializer_list<unsigned> masks) {
+void check(const std::string& name, const char* inputs, F reduce,
+           std::initializer_list<unsigned> masks) {
   const std::string type = name_of<T>() + '/' + inputs;
   if (!has("in/reduce/" + type)) return;
   const auto host = find("in/reduce/" + type).array<T>(input_shape);
   for (const unsigned mask : masks) {
-    const std::string key = name + ('/' + type) + '/' + std::to_string(mask);
+    const std::string key = name + '/' + type + '/' + std::to_string(mask);
     if (!has(key)) continue;
     for (const int layout : layouts()) {
       const auto a = laid_out(host, layout);
       for (const bool keepdims : {false, true}) {
-        compare(key, reduce(a, axes_of(mask), ReduceOptions{keepdims}), mask, keepdims);
+        compare(key, reduce(a, axes_of(mask), keepdims), mask, keepdims);
       }
     }
   }
@@ -78,12 +79,14 @@ using Types = testing::Types<bool, std::int8_t, std::int32_t, std::uint64_t, Eig
                              double, std::complex<float>>;
 TYPED_TEST_SUITE(Reductions, Types);
 
-#define REDUCTION(name, function, ...)                                                         \
-  TYPED_TEST(Reductions, name) {                                                               \
-    for (const char* const inputs : {"moderate", "special"}) {                                 \
-      check<TypeParam>(#name, inputs, [](const auto&... x) { return quarry::function(x...); }, \
-                       {__VA_ARGS__});                                                         \
-    }                                                                                          \
+#define REDUCTION(name, function, ...)                                       \
+  TYPED_TEST(Reductions, name) {                                             \
+    const auto reduce = [](const auto& a, const auto& axes, bool keepdims) { \
+      return quarry::function(a, axes, {.keepdims = keepdims});              \
+    };                                                                       \
+    for (const char* const inputs : {"moderate", "special"}) {               \
+      check<TypeParam>(#name, inputs, reduce, {__VA_ARGS__});                \
+    }                                                                        \
   }
 REDUCTION(sum, sum, 1, 2, 3, 4, 5, 6, 7)
 REDUCTION(prod, prod, 1, 2, 3, 4, 5, 6, 7)
@@ -95,6 +98,21 @@ REDUCTION(all, all_of, 1, 2, 3, 4, 5, 6, 7)
 REDUCTION(argmin, argmin, 1, 2, 4, 7)
 REDUCTION(argmax, argmax, 1, 2, 4, 7)
 #undef REDUCTION
+
+#define VARIANCE(function)                                                                         \
+  TYPED_TEST(Reductions, function) {                                                               \
+    for (const int ddof : {0, 1, 4}) {                                                             \
+      const auto reduce = [ddof](const auto& a, const auto& axes, bool keepdims) {                 \
+        return quarry::function(a, axes, {.ddof = double(ddof), .keepdims = keepdims});            \
+      };                                                                                           \
+      for (const char* const inputs : {"moderate", "special"}) {                                   \
+        check<TypeParam>(#function + std::to_string(ddof), inputs, reduce, {1, 2, 3, 4, 5, 6, 7}); \
+      }                                                                                            \
+    }                                                                                              \
+  }
+VARIANCE(var)
+VARIANCE(std)
+#undef VARIANCE
 
 }  // namespace
 }  // namespace quarry::conformance

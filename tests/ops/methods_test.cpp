@@ -41,6 +41,9 @@ TEST_F(Methods, ReductionsAreTheFunctions) {
     expect_same(x.max(0), max(x, 0));
     expect_same(x.any(0), any(x, 0));
     expect_same(x.all(), all_of(x));
+    expect_same(x.var(-1), var(x, -1));
+    expect_same(x.var({.ddof = 1}), var(x, {0, 1}, {.ddof = 1}));
+    expect_same(x.std(0, {.ddof = 1, .keepdims = true}), std(x, 0, {.ddof = 1, .keepdims = true}));
     expect_same(x.argmin(), argmin(x));
     expect_same(x.argmax(1), argmax(x, 1));
   });
@@ -88,6 +91,7 @@ TEST_F(Methods, ShapesOfExpressions) {
     EXPECT_EQ(values(x.reshape({3, -1})), values(eval(x)));
     EXPECT_EQ(x.reshape({3, -1}).shape(), (Shape{3, 2}));
     EXPECT_EQ(values(x.transpose()), (std::vector<double>{3, -1, 1, 5, 4, 9}));
+    expect_same(x.T(), x.transpose());
     EXPECT_EQ(values(x.ravel()), values(eval(x)));
     EXPECT_EQ(x.flatten().shape(), (Shape{6}));
     EXPECT_EQ(x.reshape({1, 6}).squeeze().shape(), (Shape{6}));
@@ -106,6 +110,8 @@ TEST_F(Methods, ElementwiseMethodsAreTheFunctions) {
   on_both([](const auto& x) {
     expect_same(eval(x.clip(0, 4)), eval(clip(x, 0, 4)));
     expect_same(eval(x.real()), eval(real(x)));
+    expect_same(eval((x / 8).round(1)), eval(round(x / 8, 1)));
+    expect_same(eval(x.round()), eval(around(x)));
   });
   const auto z = to_device(std::vector<std::complex<float>>{{1, 2}, {3, -4}});
   expect_same(eval(z.conj()), eval(conj(z)));
@@ -117,6 +123,7 @@ TEST_F(Methods, ExpressionsPrint) {
   lazy << array * 2. + 1.;
   stored << eval(array * 2. + 1.);
   EXPECT_EQ(lazy.str(), stored.str());
+  EXPECT_EQ(to_string(array * 2. + 1.), stored.str());
   EXPECT_NE(lazy.str(), "");
 }
 

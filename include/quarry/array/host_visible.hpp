@@ -23,12 +23,12 @@ void require_c_contiguous(const DeviceNDArrayBase& array);
 /// type. What the host reads and writes is not ordered with the work in streams: synchronise the
 /// stream first. A name can be rebound to another such array only; `a(all) = e` and `a.assign(e)`
 /// write into it.
-template <class T, MemorySpace where>
-class HostVisibleNDArray : public DeviceNDArray<T> {
-  using Base = DeviceNDArray<T>;
+template <class V, MemorySpace where>
+class HostVisibleNDArray : public DeviceNDArray<V> {
+  using Base = DeviceNDArray<V>;
 
  public:
-  using typename Base::value_type;  ///< T without const
+  using typename Base::value_type;  ///< V without const
 
   /// An array whose element 0 the host sees at `host`.
   HostVisibleNDArray(const Base& array, std::byte* host) : Base(array), host_(host) {}
@@ -70,27 +70,33 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
     return *this;
   }
   ///@}
+  /// Does not compile: a name is rebound to another such array only.
   template <detail::OtherThan<HostVisibleNDArray> X>
-  HostVisibleNDArray& operator=(const X&) & = delete;
+  HostVisibleNDArray& operator=(const X&) & {
+    static_assert(detail::never<X>,
+                  "a name of a mapped or managed array is rebound to another such array only: "
+                  "a(all) = x and a.fill(x) write into the elements");
+    return *this;
+  }
 
   /// Where the host sees element 0.
-  T* host_pointer() const { return reinterpret_cast<T*>(host_); }
+  V* host_pointer() const { return reinterpret_cast<V*>(host_); }
   /// The element; negative indices count from the end. Throws IndexError.
   template <Integer... I>
-  T& at(I... indices) const {
+  V& at(I... indices) const {
     const std::int64_t position[] = {Extent(indices).value..., 0};
-    return *reinterpret_cast<T*>(host_ +
+    return *reinterpret_cast<V*>(host_ +
                                  detail::element_offset(this->layout_, {position, sizeof...(I)}));
   }
   /// The elements in C order. Throws LogicError if they do not lie so.
-  std::span<T> host_span() const {
+  std::span<V> host_span() const {
     detail::require_c_contiguous(*this);
     return {host_pointer(), static_cast<std::size_t>(this->size())};
   }
   ///@{
   /// The elements in C order, for loops. Throw LogicError if they do not lie so.
-  T* begin() const { return host_span().data(); }
-  T* end() const { return begin() + this->size(); }
+  V* begin() const { return host_span().data(); }
+  V* end() const { return begin() + this->size(); }
   ///@}
 
   ///@{
@@ -102,7 +108,16 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   HostVisibleNDArray operator()(std::span<const Index> entries) const {
     return seen(Base::operator()(entries));
   }
+  template <class... I>
+  requires(detail::OnDevice<I> || ...) HostVisibleNDArray operator()(const I&...) const {
+    static_assert(detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);
+    return *this;
+  }
   HostVisibleNDArray operator[](const Index& entry) const { return (*this)(entry); }
+  template <detail::OnDevice I>
+  HostVisibleNDArray operator[](const I& entry) const {
+    return (*this)(entry);
+  }
   ///@}
   ///@{
   /// A view. Throws ShapeError where only a copy could have the shape.
@@ -121,6 +136,7 @@ class HostVisibleNDArray : public DeviceNDArray<T> {
   /// Views, as DeviceNDArray's.
   HostVisibleNDArray transpose() const { return seen(Base::transpose()); }
   HostVisibleNDArray transpose(const Axes& axes) const { return seen(Base::transpose(axes)); }
+  HostVisibleNDArray T() const { return transpose(); }
   HostVisibleNDArray squeeze() const { return seen(Base::squeeze()); }
   HostVisibleNDArray squeeze(const Axes& axes) const { return seen(Base::squeeze(axes)); }
   ///@}

@@ -42,7 +42,22 @@ struct ReduceOptions {
 namespace detail {
 template <class...>
 inline constexpr bool never = false;
-}
+/// Stands before numbers in options: they have to be named, so that {1} is an axis.
+struct Named {
+  explicit constexpr Named() = default;
+};
+}  // namespace detail
+
+/// Of var and std, besides their axes.
+struct VarianceOptions {
+  detail::Named named{};  ///< so that the others have to be named
+  double ddof = 0;        ///< the divisor is the number of elements less this
+  bool keepdims = false;  ///< reduced axes stay, with extent 1
+};
+/// What names the axes of var and std. They are a template's parameter, as g++ 12 takes {.ddof = 1}
+/// for an axis, too, and then prefers the function that is no template, or less of one.
+template <class I>
+concept AxesArgument = std::convertible_to<const I&, ReduceAxes>;
 
 /// Each method is the function of the same name (ops/reduce.hpp, ops/elementwise.hpp) of the whole
 /// array or expression `A`, which derives from this; `all` is all_of.
@@ -57,12 +72,24 @@ class ArrayMethods {
   }
 #include <quarry/array/reductions.def>
 #undef QUARRY_REDUCTION
+  /// The variance.
+  template <AxesArgument I = ReduceAxes>
+  auto var(const I& axes = {}, const VarianceOptions& options = {}) const;
+  /// The same over all axes.
+  auto var(const VarianceOptions& options) const;
+  /// The root of the variance.
+  template <AxesArgument I = ReduceAxes>
+  auto std(const I& axes = {}, const VarianceOptions& options = {}) const;
+  /// The same over all axes.
+  auto std(const VarianceOptions& options) const;
   /// Lazy: the real part.
   auto real() const;
   /// Lazy: the imaginary part.
   auto imag() const;
   /// Lazy: the complex conjugate.
   auto conj() const;
+  /// Lazy: to this many decimal places.
+  auto round(int decimals = 0) const;
   /// Lazy: cut off at both ends.
   template <class L, class H>
   auto clip(const L& low, const H& high) const;

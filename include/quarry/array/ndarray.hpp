@@ -27,6 +27,9 @@ concept Expression = requires {
 #define QUARRY_NO_INDEX_ARRAYS \
   "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element"
 
+#define QUARRY_READ_ONLY \
+  "the elements of this array are read-only: copy() gives an array that can be written"
+
 namespace detail {
 
 /// A plain value that can be written into elements of T without losing its kind.
@@ -44,14 +47,14 @@ concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
 /// An array on a device, as numpy.ndarray: `=` on a name rebinds it, `=` on a view (`a(...) = e`)
 /// writes through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream
 /// order and do not wait, but for copies to and from the host that are given no stream.
-template <class T>
-class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArray<T>> {
-  static_assert(Element<std::remove_const_t<T>>, "not a type that an array can hold");
+template <class V>
+class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArray<V>> {
+  static_assert(Element<std::remove_const_t<V>>, "not a type that an array can hold");
 
  public:
-  using value_type = std::remove_const_t<T>;             ///< T without const
+  using value_type = std::remove_const_t<V>;             ///< V without const
   using quarry_array = void;                             ///< tells arrays from other types
-  static constexpr bool read_only = std::is_const_v<T>;  ///< whether elements can only be read
+  static constexpr bool read_only = std::is_const_v<V>;  ///< whether elements can only be read
 
   /// Shape (0,).
   DeviceNDArray() : DeviceNDArray(Shape{0}) {}
@@ -77,8 +80,8 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   }
   /// An array that can be written is not made of one that cannot; copy() makes one.
   DeviceNDArray(const DeviceNDArray<const value_type>&) requires(!read_only) = delete;
-  /// The same memory. Throws DTypeError if `base` does not hold T, LogicError if it is read-only
-  /// and T is not const.
+  /// The same memory. Throws DTypeError if `base` does not hold these elements, LogicError if it
+  /// is read-only and this one is not.
   explicit DeviceNDArray(const DeviceNDArrayBase& base) : DeviceNDArrayBase(base) {
     if (!(base.dtype() == dtype_of<value_type>)) {
       detail::throw_wrong_dtype(dtype_of<value_type>, base.dtype());
@@ -121,7 +124,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   const DeviceNDArray& operator=(const DeviceNDArray& other) && { return written(other); }
   // It copies elements, which can fail. NOLINTNEXTLINE(performance-noexcept-move-constructor)
   const DeviceNDArray& operator=(DeviceNDArray&& other) && { return written(other); }
-  template <detail::OtherThan<T> U>
+  template <detail::OtherThan<V> U>
   const DeviceNDArray& operator=(const DeviceNDArray<U>& other) && {
     return written(other);
   }
@@ -158,14 +161,18 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   }
   /// The same of an expression, in one kernel.
   template <class E>
-  void assign(const E& e) const requires(!read_only) {
-    assign_expression(*this, e);  // found by ADL: expr/evaluate.hpp
+  void assign(const E& e) const {
+    if constexpr (read_only) {
+      static_assert(detail::never<E>, QUARRY_READ_ONLY);
+    } else {
+      assign_expression(*this, e);  // found by ADL: expr/evaluate.hpp
+    }
   }
   /// Every element becomes `value`. Queued; does not wait.
   void fill(const value_type& value) const requires(!read_only) {
     fill_elements(ref(), &value, detail::stream_for(*this));
   }
-  /// A number is converted. Throws DTypeError for an integer that T does not hold.
+  /// A number is converted. Throws DTypeError for an integer that does not fit.
   template <detail::ElementValue<value_type> S>
   void fill(const S& value) const requires(!read_only && !std::same_as<S, value_type>) {
     if constexpr (Number<value_type>) {
@@ -174,6 +181,11 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     } else {
       fill(static_cast<value_type>(value));
     }
+  }
+  /// Does not compile: the elements are read-only.
+  template <class S>
+  void fill(const S&) const requires read_only {
+    static_assert(detail::never<S>, QUARRY_READ_ONLY);
   }
 
   /// A view: integers drop an axis, ranges keep it; see view.hpp.
@@ -193,6 +205,11 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     return *this;
   }
   DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }  ///< a(entry)
+  /// Does not compile: there is no indexing by masks or arrays yet.
+  template <detail::OnDevice I>
+  DeviceNDArray operator[](const I& entry) const {
+    return (*this)(entry);
+  }
 
   /// The element of an array of one element; waits for it. Throws ShapeError if there are more or
   /// none.
@@ -239,6 +256,8 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   DeviceNDArray transpose(const Axes& axes) const {
     return view({quarry::transpose(layout_, axes), 0});
   }
+  /// As transpose().
+  DeviceNDArray T() const { return transpose(); }
   /// A view without the axes of extent 1.
   DeviceNDArray squeeze() const { return view({quarry::squeeze(layout_), 0}); }
   /// A view without these axes. Throws ShapeError if one has not extent 1.
@@ -312,6 +331,11 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
       requires(!read_only) {
     copy_from(other, detail::stream_for(*this, &stream));
   }
+  /// Does not compile: the elements are read-only.
+  template <class X, class... Rest>
+  void copy_to_device(const X&, const Rest&...) const requires read_only {
+    static_assert(detail::never<X>, QUARRY_READ_ONLY);
+  }
 
  private:
   /// Every view is made here: it is bound to the stream that the array is bound to.
@@ -338,9 +362,11 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   void write_host(const H& host) const {
     const Shape shape = host_ref(host).layout.shape;
     if (shape == this->shape()) return copy_to_device(host);
-    DeviceNDArray<host_value_t<const H>> values(shape, detail::stream_for(*this));
-    values.copy_to_device(host);
-    assign(values);
+    if constexpr (!read_only) {
+      DeviceNDArray<host_value_t<const H>> values(shape, detail::stream_for(*this));
+      values.copy_to_device(host);
+      assign(values);
+    }
   }
   /// One-dimensional host memory (a span, a vector) stands for an array of any shape in C order.
   template <class H>

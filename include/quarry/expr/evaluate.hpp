@@ -75,6 +75,18 @@ auto astype(const E& e) {
   return expr::Node<expr::Convert<kernel_type_t<U>>, Tree>(expr::as_tree(e));
 }
 
+namespace expr {
+/// The tree of an operand, with elements of T.
+template <Number T, Operand E>
+auto tree_of(const E& e) {
+  if constexpr (std::same_as<std::remove_const_t<typename E::value_type>, T>) {
+    return as_tree(e);
+  } else {
+    return quarry::astype<T>(e);
+  }
+}
+}  // namespace expr
+
 /// The elements of an array or expression as U; always an array of its own.
 template <Number U, expr::Operand E>
 DeviceNDArray<U> convert_elements(const E& e) {
@@ -97,6 +109,12 @@ DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
 template <Expression E>
 std::ostream& operator<<(std::ostream& out, const E& e) {
   return out << eval(e);
+}
+
+/// The values as they are printed.
+template <Expression E>
+std::string to_string(const E& e) {
+  return to_string(eval(e));
 }
 
 ///@{
@@ -157,16 +175,17 @@ DeviceNDArray<T> arange(T start, T stop, T step, const ArrayOptions& options) {
 }
 
 /// `count` evenly spaced values from start to stop, which is included unless options.endpoint is
-/// false. Throws ShapeError for a negative count.
+/// false; computed in float64 and rounded once. Throws ShapeError for a negative count.
 template <Number T>
-requires std::is_floating_point_v<T> DeviceNDArray<T> linspace(
-    T start, T stop, std::int64_t count = 50, const LinspaceOptions& options = {}) {
+requires(dtype_of<T>.kind() ==
+         Kind::floating) DeviceNDArray<T> linspace(T start, T stop, std::int64_t count = 50,
+                                                   const LinspaceOptions& options = {}) {
   using namespace expr;
   const std::int64_t intervals = linspace_count(count) - (options.endpoint ? 1 : 0);
   const double step = intervals > 0 ? (double(stop) - double(start)) / double(intervals) : 0;
   using Times = Node<Apply<kernels::multiply_op, double>, Position<double>, Constant<double>>;
   using Plus = Node<Apply<kernels::add_op, double>, Constant<double>, Times>;
-  using Narrow = Node<Convert<T>, Plus>;
+  using Narrow = Node<Convert<kernel_type_t<T>>, Plus>;
   const Plus points(Constant<double>{double(start)}, Times({}, Constant<double>{step}));
   const auto result = generate<T>(count, Narrow(points), options.array);
   if (options.endpoint && count > 1) result(-1) = stop;  // exact, whatever the step was rounded to

@@ -278,6 +278,7 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   auto flatten(Order order = Order::c) const { return ravel(order); }
   auto transpose() const { return evaluate<value_type>().transpose(); }
   auto transpose(const Axes& axes) const { return evaluate<value_type>().transpose(axes); }
+  auto T() const { return transpose(); }
   auto squeeze() const { return evaluate<value_type>().squeeze(); }
   auto squeeze(const Axes& axes) const { return evaluate<value_type>().squeeze(axes); }
 

@@ -102,4 +102,33 @@ struct within {
   }
 };
 
+/// A term of a variance.
+struct squared_distance {
+  template <class T>
+  QUARRY_HD auto operator()(T x, T mean) const {
+    const T d = math::subtract(x, mean);
+    if constexpr (is_complex<T>)
+      return d.re * d.re + d.im * d.im;
+    else
+      return math::multiply(d, d);
+  }
+};
+
+/// NumPy's round to decimal places: x times `power`, a power of ten, is rounded and divided again,
+/// or first divided, to the left of the point. Integers have places there only; their power is a
+/// double.
+struct round_places {
+  template <class T, class R>
+  QUARRY_HD T operator()(T x, R power, bool is_left) const {
+    if constexpr (is_complex<T>)
+      return {(*this)(x.re, power, is_left), (*this)(x.im, power, is_left)};
+    else if constexpr (is_integer<T>)
+      return is_left ? convert<T>((*this)(convert<R>(x), power, true)) : x;
+    else if (is_left)
+      return math::multiply(math::rint(math::divide(x, power)), power);
+    else
+      return math::divide(math::rint(math::multiply(x, power)), power);
+  }
+};
+
 }  // namespace quarry::kernels

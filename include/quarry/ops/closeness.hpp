@@ -40,10 +40,8 @@ auto measured(const X& x) {
   using K = kernel_type_t<T>;
   if constexpr (Scalar<X>) {
     return Constant<K>{quarry::detail::scalar_as<K>(x)};
-  } else if constexpr (std::same_as<typename X::value_type, T>) {
-    return as_tree(x);
   } else {
-    return quarry::astype<T>(x);
+    return tree_of<T>(x);
   }
 }
 

@@ -63,6 +63,31 @@ auto clip(const A& a, const L& low, const H& high) {
                                        expr::clip_bound<A, expr::End::highest>(high));
 }
 
+/// To `decimals` places, halves to even, computed as NumPy does: x * 10^decimals is rounded and
+/// divided again. Negative places are to the left of the point, where integers have some, too;
+/// their type stays. Bools become float16.
+template <expr::Operand A>
+auto round(const A& a, int decimals = 0) {
+  if constexpr (!expr::is_numeric<A>()) {
+    return expr::refuse<A>();
+  } else {
+    constexpr TypeId id = expr::type_of<A>(), type = id == TypeId::bool_ ? TypeId::float16 : id;
+    constexpr bool is_integer = detail::is_integer(DType(type).kind());
+    using R = kernel_type_t<host_type_t<is_integer ? TypeId::float64 : detail::real_of(type)>>;
+    using X = decltype(expr::tree_of<host_type_t<type>>(a));
+    const double places = decimals;
+    const double power = kernels::math::power(10., places < 0 ? -places : places);
+    return expr::Node<expr::Call<kernels::round_places>, X, expr::Constant<R>,
+                      expr::Constant<bool>>(expr::tree_of<host_type_t<type>>(a),
+                                            {kernels::convert<R>(power)}, {decimals < 0});
+  }
+}
+/// As round.
+template <expr::Operand A>
+auto around(const A& a, int decimals = 0) {
+  return round(a, decimals);
+}
+
 // NumPy's second names.
 #define QUARRY_UNARY_ALIAS(alias, row)        \
   template <expr::Operand A>                  \
@@ -116,21 +141,31 @@ QUARRY_OPERATOR(!, logical_not)
 QUARRY_OPERATOR(~, invert)
 #undef QUARRY_OPERATOR
 
+namespace expr {
+template <class F, class T, class B>
+void apply_in_place(const DeviceNDArray<T>& a, const B& b) {
+  if constexpr (std::is_const_v<T>) {
+    static_assert(quarry::detail::never<T>, QUARRY_READ_ONLY);
+  } else {
+    const auto result = apply<F>(a, b);
+    require_in_place(result.shape(), a.shape());
+    a.assign(result);
+  }
+}
+}  // namespace expr
+
 // In place, through a name or a view; the array keeps its type.
-#define QUARRY_OPERATOR(symbol, name)                                                              \
-  /** name() in place. Throws ShapeError if the result has not the array's shape. */               \
-  template <class T, expr::Value B>                                                                \
-  requires(!std::is_const_v<T>) const DeviceNDArray<T>& operator symbol(const DeviceNDArray<T>& a, \
-                                                                        const B& b) {              \
-    const auto result = expr::apply<kernels::name##_op>(a, b);                                     \
-    expr::require_in_place(result.shape(), a.shape());                                             \
-    a.assign(result);                                                                              \
-    return a;                                                                                      \
-  }                                                                                                \
-  /** Does not compile: an expression has no elements. */                                          \
-  template <Expression A, expr::Value B>                                                           \
-  void operator symbol(const A& a, const B& b) {                                                   \
-    a = b;                                                                                         \
+#define QUARRY_OPERATOR(symbol, name)                                                \
+  /** name() in place. Throws ShapeError if the result has not the array's shape. */ \
+  template <class T, expr::Value B>                                                  \
+  const DeviceNDArray<T>& operator symbol(const DeviceNDArray<T>& a, const B& b) {   \
+    expr::apply_in_place<kernels::name##_op>(a, b);                                  \
+    return a;                                                                        \
+  }                                                                                  \
+  /** Does not compile: an expression has no elements. */                            \
+  template <Expression A, expr::Value B>                                             \
+  void operator symbol(const A& a, const B& b) {                                     \
+    a = b;                                                                           \
   }
 QUARRY_OPERATOR(+=, add)
 QUARRY_OPERATOR(-=, subtract)
@@ -167,11 +202,11 @@ auto call_function(const X&... x) {
 ///     QUARRY_FUNCTION(smooth, (auto x), auto t = clip(x, 0.f, 1.f); return t * t * (3 - 2 * t););
 ///     y = saxpy(2.f, x, smooth(y));
 /// The body is an expression, or statements that return. It knows its parameters, its own
-/// variables, the elementwise functions of this file on numbers, and other functions made with
-/// QUARRY_FUNCTION before it in its namespace or in one round it. It has C++'s types: an int stays
-/// an int. What a GPU's source cannot know (macros, names of std and other scopes, globals) does
-/// not compile; a call of an ordinary function throws CompileError at the first use, on every
-/// device. At namespace scope only.
+/// variables, the elementwise functions of this file on numbers (round aside), and other functions
+/// made with QUARRY_FUNCTION before it in its namespace or in one round it. It has C++'s types: an
+/// int stays an int. What a GPU's source cannot know (macros, names of std and other scopes,
+/// globals) does not compile; a call of an ordinary function throws CompileError at the first use,
+/// on every device. At namespace scope only.
 #define QUARRY_FUNCTION(name, parameters, ...)                                                 \
   struct name##_function : ::quarry::kernels::functions {                                      \
     static constexpr const char *quarry_parameters = #parameters, *quarry_body = #__VA_ARGS__; \

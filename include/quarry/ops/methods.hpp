@@ -20,6 +20,24 @@ namespace quarry {
 #undef QUARRY_REDUCTION
 
 template <class A>
+template <AxesArgument I>
+auto ArrayMethods<A>::var(const I& axes, const VarianceOptions& options) const {
+  return quarry::var(static_cast<const A&>(*this), axes, options);
+}
+template <class A>
+auto ArrayMethods<A>::var(const VarianceOptions& options) const {
+  return quarry::var(static_cast<const A&>(*this), options);
+}
+template <class A>
+template <AxesArgument I>
+auto ArrayMethods<A>::std(const I& axes, const VarianceOptions& options) const {
+  return quarry::std(static_cast<const A&>(*this), axes, options);
+}
+template <class A>
+auto ArrayMethods<A>::std(const VarianceOptions& options) const {
+  return quarry::std(static_cast<const A&>(*this), options);
+}
+template <class A>
 auto ArrayMethods<A>::real() const {
   return quarry::real(static_cast<const A&>(*this));
 }
@@ -30,6 +48,10 @@ auto ArrayMethods<A>::imag() const {
 template <class A>
 auto ArrayMethods<A>::conj() const {
   return quarry::conj(static_cast<const A&>(*this));
+}
+template <class A>
+auto ArrayMethods<A>::round(int decimals) const {
+  return quarry::round(static_cast<const A&>(*this), decimals);
 }
 template <class A>
 template <class L, class H>

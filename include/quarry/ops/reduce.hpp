@@ -71,7 +71,7 @@ consteval TypeId sum_type(TypeId t) {
   }
 }
 /// Half precision adds up in float32.
-consteval TypeId accumulator_type(TypeId t) {
+constexpr TypeId accumulator_type(TypeId t) {
   return t == TypeId::float16 || t == TypeId::bfloat16 ? TypeId::float32 : t;
 }
 consteval TypeId mean_type(TypeId t) {
@@ -114,6 +114,55 @@ auto mean(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options 
   return expr::accumulate<kernels::mean_of, expr::mean_type(expr::id_of<X>)>(x, axes, options,
                                                                              nullptr);
 }
+
+namespace expr {
+
+/// The variance of elements whose mean has type Mean, or its root.
+template <bool IsRoot, TypeId Mean, class X>
+auto variance(const X& x, const ReduceAxes& axes, const VarianceOptions& options) {
+  constexpr TypeId wide = accumulator_type(Mean);
+  using T = host_type_t<wide>;
+  using Out = host_type_t<quarry::detail::real_of(Mean)>;
+  const auto mean = accumulate<kernels::mean_of, wide>(x, axes, {.keepdims = true}, nullptr);
+  const auto tree = tree_of<T>(x);
+  using Tree = std::remove_const_t<decltype(tree)>;
+  const Node<Call<kernels::squared_distance>, Tree, Leaf<T>> squares(tree, Leaf<T>{mean});
+  const auto sum = accumulate<kernels::sum_of, quarry::detail::real_of(wide)>(
+      squares, axes, {.keepdims = options.keepdims}, nullptr);
+  const double divisor = double(ReducePlan(tree.shape(), axes, {}).count) - options.ddof;
+  const auto quotient = apply<kernels::divide_op>(sum, divisor > 0 ? divisor : 0.);
+  if constexpr (IsRoot) {
+    return evaluate_as<Out>(apply<kernels::sqrt_op>(quotient));
+  } else {
+    return evaluate_as<Out>(quotient);
+  }
+}
+
+}  // namespace expr
+
+/// The mean of |x - mean|^2, which is real: the sum over the number of elements less ddof, or over
+/// 0 where that is negative. NaN without elements. Integers give float64. Launches three kernels,
+/// for the mean, the sum and the quotient; an expression is computed twice, and never stored.
+template <expr::Operand X, AxesArgument I = ReduceAxes>
+auto var(const X& x, const I& axes = {}, const VarianceOptions& options = {}) {
+  return expr::variance<false, expr::mean_type(expr::id_of<X>)>(x, axes, options);
+}
+/// The same over all axes.
+template <expr::Operand X>
+auto var(const X& x, const VarianceOptions& options) {
+  return var(x, ReduceAxes(), options);
+}
+/// The root of var. The name std alone means C++'s namespace, too, after `using namespace quarry`.
+template <expr::Operand X, AxesArgument I = ReduceAxes>
+auto std(const X& x, const I& axes = {}, const VarianceOptions& options = {}) {
+  return expr::variance<true, expr::mean_type(expr::id_of<X>)>(x, axes, options);
+}
+/// The same over all axes.
+template <expr::Operand X>
+auto std(const X& x, const VarianceOptions& options) {
+  return quarry::std(x, ReduceAxes(), options);
+}
+
 ///@{
 /// NaN if there is one. Throws ShapeError without elements.
 template <expr::Operand X>
