@@ -79,6 +79,21 @@ TEST_F(NpyFile, WhatCannotBeReadIsNamedWithTheReason) {
   EXPECT_THROW(Reader(put("empty.npy", "")), FormatError);
 }
 
+/// What format strings and terminals take for theirs is passed on.
+TEST_F(NpyFile, PathsStandInErrorsAsTheyAre) {
+  for (const std::string name :
+       {"%s%n%99999d.npy", "{}{0}{:x}.npy", "\xff\xfe\xc0.npy", "\x1b[31m\n"}) {
+    try {
+      Reader(path(name));
+      FAIL();
+    } catch (const IoError& e) {
+      EXPECT_EQ(e.what(), path(name) + ": cannot be opened: No such file or directory");
+    }
+    save(path(name), "text");
+    EXPECT_EQ(contents(path(name)), "text");
+  }
+}
+
 TEST_F(NpyFile, FormatErrorsNameTheFile) {
   const std::string file = put("bad.npy", "no array");
   try {

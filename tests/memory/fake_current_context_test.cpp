@@ -200,6 +200,29 @@ TEST_F(CurrentContext, StaysInDestructors) {
   EXPECT_EQ(current(), foreign_);
 }
 
+/// The objects know their context themselves; the fixture looks for what is left of them.
+TEST_F(CurrentContext, IsNotNeededByDestructors) {
+  const Stream s = stream();
+  auto arrays = std::make_unique<std::vector<DeviceNDArray<float>>>(2, line().bind(s));
+  auto managed = std::make_unique<ManagedNDArray<float>>(managed_array<float>({1000}));
+  auto pinned = std::make_unique<std::vector<float, PinnedAllocator<float>>>(1000);
+  auto direct = std::make_unique<DeviceAllocation>(mem_alloc(1000));
+  auto event = std::make_unique<Event>(s.record());
+  auto other = std::make_unique<Stream>(stream());
+  auto cuda_array = std::make_unique<CudaArray>(ArrayDescriptor{.width = 16});
+  std::thread([&] {
+    ASSERT_EQ(current(), nullptr);
+    arrays.reset();
+    managed.reset();
+    pinned.reset();
+    direct.reset();
+    event.reset();
+    other.reset();
+    cuda_array.reset();
+    EXPECT_TRUE(!current() || current() == own_);
+  }).join();
+}
+
 TEST_F(CurrentContext, IsNotTouchedWhereItIsTheDevicesAlready) {
   cu().CtxSetCurrent(own_);
   const auto a = line();

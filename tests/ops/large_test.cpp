@@ -62,6 +62,12 @@ TEST_P(Large, ViewsReachTheFarEnd) {
   EXPECT_EQ(sum(sum(plane, 0)).item(), sum(a(range(0, n / 7 * 7))).item());
 }
 
+/// One element, seen as often: a count of more than 32 bits needs no memory.
+TEST(LargeBroadcast, CountsEveryElement) {
+  constexpr std::int64_t n = (std::int64_t{1} << 32) + 1;
+  EXPECT_EQ(sum(ones<std::int8_t>({1}).broadcast_to({n})).item(), n);
+}
+
 /// In one call, through all of it.
 class LargeTransfer : public testing::Test {
  protected:
