@@ -114,8 +114,11 @@ template <class E>
     case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
     case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED:
     case CUDA_ERROR_NOT_SUPPORTED:
-    case CUDA_ERROR_NOT_PERMITTED:
       raise_as<LogicError>(result, where);
+    case CUDA_ERROR_NOT_PERMITTED:
+      throw LogicError(fmt::format(
+          "{}, at {}: as in a function that a stream calls on the host, which may not use a device",
+          error_text(result), place(where)));
     default:
       raise_as<RuntimeError>(result, where);
   }
