@@ -10,6 +10,7 @@
 #include "memory/host_registry.hpp"
 #include "memory/locked_ranges.hpp"
 #include "memory/relief.hpp"
+#include "runtime/callback.hpp"
 
 namespace quarry {
 namespace {
@@ -82,6 +83,10 @@ struct Release {
   std::byte* data;
   void operator()(Buffer* buffer) const noexcept {
     HostRegistry::instance().remove_range(data, buffer);
+    if (!detail::is_in_callback()) return unlock(buffer);
+    detail::call_later([&] { return [last = *this, buffer] { last.unlock(buffer); }; });
+  }
+  void unlock(Buffer* buffer) const noexcept {
     memory::wait_for_users(buffer->stream(), buffer->last_streams());
     delete buffer;
   }
@@ -143,6 +148,9 @@ void RegisteredHostMemory::unregister() {
     return fmt::format("unregister: the {} bytes at {} are not registered any more", bytes_,
                        fmt::ptr(data_));
   });
+  require<LogicError>(!detail::is_in_callback(),
+                      "unregister: a function that a stream calls on the host may not wait for the "
+                      "streams that have used the memory");
   buffer_.reset();
 }
 

@@ -6,6 +6,7 @@
 #include <quarry/memory/memory_pool.hpp>
 #include <quarry/memory/pool.hpp>
 #include <quarry/memory/red_zone.hpp>
+#include <quarry/memory/registered.hpp>
 #include <quarry/memory/tracking.hpp>
 #include <quarry/quarry.hpp>
 
@@ -83,8 +84,25 @@ const std::vector<Kind> kinds = {
      }},
     {"MappedArray",
      [](const Stream& s) { return owner(mapped_array<float>({1000}, {.stream = s})); }},
+    {"UsedMappedArray",
+     [](const Stream& s) {
+       const auto a = mapped_array<float>({1000}, {.stream = s});
+       a.fill(1.f);
+       return owner(a);
+     }},
     {"PageLockedVector",
-     [](const Stream&) { return owner(std::vector<float, PinnedAllocator<float>>(1000)); }},
+     [](const Stream& s) {
+       std::vector<float, PinnedAllocator<float>> host(1000);
+       full<float>({1000}, 1, {.stream = s}).copy_to_device(host, s);
+       return owner(std::move(host));
+     }},
+    {"RegisteredMemory",
+     [](const Stream& s) {
+       const auto host = std::make_shared<std::vector<float>>(1000);
+       RegisteredHostMemory locked(host->data(), 4000, {}, host);
+       full<float>({1000}, 1, {.stream = s}).copy_to_device(*host, s);
+       return owner(std::move(locked));
+     }},
     {"Allocation", [](const Stream&) { return owner(mem_alloc(1000)); }},
     {"PooledAllocation", [](const Stream&) { return owner(DeviceMemoryPool().allocate(1000)); }},
     {"CudaArray", [](const Stream&) { return owner(CudaArray({.width = 16})); }},
@@ -110,6 +128,16 @@ TEST_P(EndInACallback, OfTheLastOwner) {
     }
   }
 }  // and the fixture of all tests looks for what is left
+
+TEST(RegisteredHostMemoryInACallback, IsNotUnregistered) {
+  std::vector<float> host(1000);
+  RegisteredHostMemory locked(host.data(), 4000);
+  const Stream s = stream();
+  s.add_callback([&](const Stream&) { locked.unregister(); });
+  EXPECT_THROW(s.synchronize(), LogicError);
+  EXPECT_TRUE(locked.is_registered());
+  locked.unregister();
+}
 
 INSTANTIATE_TEST_SUITE_P(All, EndInACallback, testing::ValuesIn(kinds),
                          [](const auto& info) { return info.param.name; });
