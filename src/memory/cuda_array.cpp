@@ -80,20 +80,8 @@ detail::ArrayState::~ArrayState() {
   buffer.device().backend().destroy_array(buffer.data());
 }
 
-namespace {
-
-void end(detail::ArrayState* state) noexcept {
-  if (!detail::is_in_callback()) {
-    delete state;
-  } else {
-    detail::call_later([=] { return [=] { delete state; }; });
-  }
-}
-
-}  // namespace
-
 CudaArray::CudaArray(const ArrayDescriptor& descriptor, const Device& device)
-    : state_(new detail::ArrayState(descriptor, device), end) {}
+    : state_(new detail::ArrayState(descriptor, device), detail::DeleteOutsideCallbacks()) {}
 
 const std::shared_ptr<detail::ArrayState>& CudaArray::state() const {
   require<LogicError>(state_ != nullptr, "the CUDA array has been freed");

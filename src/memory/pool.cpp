@@ -10,6 +10,7 @@
 #include "memory/caches.hpp"
 #include "memory/poison.hpp"
 #include "memory/pool_state.hpp"
+#include "runtime/callback.hpp"
 
 namespace quarry {
 
@@ -140,7 +141,7 @@ std::string Pool::State::where() const {
 // --- the handle ----------------------------------------------------------------------------------
 
 Pool::Pool(Resource upstream, const PoolOptions& options)
-    : state_(std::make_shared<State>(std::move(upstream), options)) {
+    : state_(new State(std::move(upstream), options), detail::DeleteOutsideCallbacks()) {
   memory::add_cache(state_);
 }
 

@@ -43,4 +43,16 @@ void call_later(const Make& make) noexcept {
   }
 }
 
+/// Deletes what `shared_ptr`s own; in a callback later.
+struct DeleteOutsideCallbacks {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    if (!is_in_callback()) {
+      delete object;
+    } else {
+      call_later([=] { return [=] { delete object; }; });
+    }
+  }
+};
+
 }  // namespace quarry::detail

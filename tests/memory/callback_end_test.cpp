@@ -74,6 +74,18 @@ const std::vector<Kind> kinds = {
        return array_from(memory_manager_resource(std::make_shared<Plain>()), s);
      }},
     {"PoolAndArray", [](const Stream& s) { return array_from(Pool(device_resource()), s); }},
+    {"PoolWithFreeMemory",
+     [](const Stream& s) {
+       const Pool pool(device_resource());
+       array_from(pool, s);
+       return owner(pool);
+     }},
+    {"MemoryPoolWithFreeBlocks",
+     [](const Stream&) {
+       DeviceMemoryPool pool;
+       pool.allocate(1000);
+       return owner(pool);
+     }},
     {"PageLocked", [](const Stream& s) { return block_from(pinned_resource(), s); }},
     {"Mapped", [](const Stream& s) { return block_from(mapped_resource(), s); }},
     {"ManagedArray",
