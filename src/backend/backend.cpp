@@ -12,6 +12,18 @@ namespace quarry::backend {
 
 constinit thread_local std::uint64_t used_devices = 0;
 
+namespace {
+
+/// Counts what goes, before it does. The child of a fork leaves all of it to its parent.
+template <class Destroy>
+void unlisted(Ledger& ledger, Owned kind, void* handle, Destroy destroy) noexcept {
+  if (is_forked()) return;
+  ledger.remove(kind, handle);
+  destroy();
+}
+
+}  // namespace
+
 /// Counts what has been made; where there is no memory to remember it, it is undone.
 template <class Undo>
 void* Device::listed(Owned kind, void* handle, std::size_t bytes, Undo undo) {
@@ -41,10 +53,10 @@ void* Device::allocate(std::size_t bytes) {
 
 /// Of device memory and of managed memory.
 void Device::free(void* memory, std::size_t bytes) noexcept {
-  if (is_forked()) return;
-  ledger_.remove(Owned::device_memory, memory);
-  ledger_.remove(Owned::managed_memory, memory);
-  do_free(memory, bytes);
+  unlisted(ledger_, Owned::device_memory, memory, [&] {
+    ledger_.remove(Owned::managed_memory, memory);
+    do_free(memory, bytes);
+  });
 }
 
 Device::Pitched Device::allocate_pitched(std::size_t width, std::size_t height, unsigned access) {
@@ -64,9 +76,7 @@ void* Device::allocate_pooled(std::size_t bytes, Stream stream) {
 }
 
 void Device::free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept {
-  if (is_forked()) return;
-  ledger_.remove(Owned::pooled_memory, memory);
-  do_free_pooled(memory, bytes, stream);
+  unlisted(ledger_, Owned::pooled_memory, memory, [&] { do_free_pooled(memory, bytes, stream); });
 }
 
 void* Device::allocate_host(std::size_t bytes, const HostMemoryFlags& flags) {
@@ -75,9 +85,7 @@ void* Device::allocate_host(std::size_t bytes, const HostMemoryFlags& flags) {
 }
 
 void Device::free_host(void* memory) noexcept {
-  if (is_forked()) return;
-  ledger_.remove(Owned::host_memory, memory);
-  do_free_host(memory);
+  unlisted(ledger_, Owned::host_memory, memory, [&] { do_free_host(memory); });
 }
 
 void Device::register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags) {
@@ -104,9 +112,7 @@ void* Device::create_array(const ArrayDescriptor& descriptor) {
 }
 
 void Device::destroy_array(void* array) noexcept {
-  if (is_forked()) return;
-  ledger_.remove(Owned::array, array);
-  do_destroy_array(array);
+  unlisted(ledger_, Owned::array, array, [&] { do_destroy_array(array); });
 }
 
 void* Device::import_memory(const IpcHandle& handle) {
@@ -130,9 +136,7 @@ Stream Device::create_stream(const StreamOptions& options) {
 }
 
 void Device::destroy_stream(Stream stream) noexcept {
-  if (is_forked()) return;
-  ledger_.remove(Owned::stream, stream);
-  do_destroy_stream(stream);
+  unlisted(ledger_, Owned::stream, stream, [&] { do_destroy_stream(stream); });
 }
 
 Event Device::create_event(const EventOptions& options) {
@@ -141,9 +145,7 @@ Event Device::create_event(const EventOptions& options) {
 }
 
 void Device::destroy_event(Event event) noexcept {
-  if (is_forked()) return;
-  ledger_.remove(Owned::event, event);
-  do_destroy_event(event);
+  unlisted(ledger_, Owned::event, event, [&] { do_destroy_event(event); });
 }
 
 }  // namespace quarry::backend

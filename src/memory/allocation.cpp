@@ -93,7 +93,7 @@ DeviceAllocation allocate_pitched(const Device& device, std::size_t width, std::
   }
   const std::size_t bytes = pitch * height;
   auto release = [device, bytes](void* freed) {
-    if (device.is_cpu()) device.synchronize();  // a GPU's driver waits by itself
+    if (device.is_cpu()) device.backend().drain();  // a GPU's driver waits by itself
     memory::free_device_memory(device.backend(), freed, bytes);
   };
   std::shared_ptr<void> owner(memory, release);

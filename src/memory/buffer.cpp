@@ -13,6 +13,7 @@
 #include "memory/raw_address.hpp"
 #include "memory/stream_order.hpp"
 #include "runtime/callback.hpp"
+#include "runtime/kept_owners.hpp"
 #include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
@@ -85,7 +86,8 @@ std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Str
 }
 
 Buffer::~Buffer() {
-  if (!resource_ || is_forked()) return;
+  const bool holds_memory = resource_ || (owner_ && bytes_ > 0);
+  if (!holds_memory || is_forked()) return;
   if (detail::is_in_callback()) [[unlikely]]
     give_back_later();
   else
@@ -93,6 +95,7 @@ Buffer::~Buffer() {
 }
 
 void Buffer::give_back() noexcept {
+  if (!resource_) return detail::keep_until_done(std::move(owner_), home_, last_streams());
   owner_.reset();  // from here on the memory may be handed out again
   if (others_.empty()) [[likely]] {
     resource_->deallocate(home_, data_, bytes_);
@@ -103,10 +106,11 @@ void Buffer::give_back() noexcept {
 
 void Buffer::give_back_later() noexcept {
   detail::call_later([this] {
-    return [resource = *resource_, home = home_, others = other_streams(), owner = owner_,
+    return [resource = resource_, home = home_, others = other_streams(), owner = owner_,
             memory = data_, bytes = bytes_]() mutable {
+      if (!resource) return detail::keep_until_done(std::move(owner), home, others);
       owner.reset();
-      resource.deallocate(home, others, memory, bytes);
+      resource->deallocate(home, others, memory, bytes);
     };
   });
 }

@@ -50,6 +50,7 @@ std::optional<Slot> Ring::take(std::size_t bytes, bool may_wait) {
     if (!free_.empty() && device_.query(free_.front().event)) break;
     if (count_ < most_slots()) {
       free_.reserve(count_ + 1);  // so that a release needs no memory
+      abandoned_.reserve(abandoned_.size() + count_ + 1);
       ++count_;
       lock.unlock();
       if (auto slot = grow(bytes)) return slot;
@@ -105,10 +106,11 @@ void Ring::release(const Slot& slot) noexcept {
   released_.notify_one();
 }
 
-void Ring::abandon(const Slot&) noexcept {
+void Ring::abandon(const Slot& slot) noexcept {
   {
     const std::lock_guard lock(mutex_);
     --count_;
+    abandoned_.push_back(slot);
   }
   released_.notify_all();
 }
@@ -120,13 +122,19 @@ Stream Ring::stream(backend::Direction direction) {
   return *found;
 }
 
-void Ring::destroy(const Slot& slot) noexcept {
+/// With the lock, without which the slot is destroyed. One by one, since a copy of the list would
+/// take memory.
+void Ring::destroy_first(std::vector<Slot>& slots, std::unique_lock<std::mutex>& lock) noexcept {
+  const Slot slot = slots.front();
+  slots.erase(slots.begin());
+  lock.unlock();
   try {
     device_.wait(slot.event);
   } catch (const std::exception&) {  // a lost device: nothing of it is left
   }
   device_.destroy_event(slot.event);
   device_.free_host(slot.memory);
+  lock.lock();
 }
 
 void Ring::trim() noexcept {
@@ -134,16 +142,29 @@ void Ring::trim() noexcept {
   std::unique_lock lock(mutex_);
   up.swap(up_);
   down.swap(down_);
-  while (!free_.empty()) {  // one by one, since a copy of the list would take memory
-    const Slot slot = free_.back();
-    free_.pop_back();
+  while (!free_.empty()) {
     --count_;
-    lock.unlock();
-    destroy(slot);
-    lock.lock();
+    destroy_first(free_, lock);
   }
   lock.unlock();
   released_.notify_all();
+  free_abandoned();
+}
+
+/// Where the device cannot be waited for they stay.
+void Ring::free_abandoned() noexcept {
+  const std::lock_guard alone(trimming_);
+  std::unique_lock lock(mutex_);
+  const std::size_t count = abandoned_.size();
+  if (count == 0) return;
+  lock.unlock();
+  try {
+    device_.synchronize();
+  } catch (const std::exception&) {
+    return;
+  }
+  lock.lock();
+  for (std::size_t i = 0; i < count; ++i) destroy_first(abandoned_, lock);
 }
 
 std::size_t Ring::slots() const {

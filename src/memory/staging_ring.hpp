@@ -38,7 +38,7 @@ class Ring {
   std::optional<Slot> try_acquire(std::size_t bytes);
   /// Back to the ring; the copies of the slot have been recorded in its event.
   void release(const Slot& slot) noexcept;
-  /// A slot whose copies could not be recorded is given up.
+  /// A slot whose copies could not be recorded: it is freed when trim() has waited for the device.
   void abandon(const Slot& slot) noexcept;
 
   /// The stream of copies that way: neither waits for the legacy default stream nor makes it wait.
@@ -52,7 +52,8 @@ class Ring {
   std::optional<Slot> take(std::size_t bytes, bool may_wait);
   std::optional<Slot> grow(std::size_t bytes);
   Slot fitting(Slot slot, std::size_t bytes);
-  void destroy(const Slot& slot) noexcept;
+  void destroy_first(std::vector<Slot>& slots, std::unique_lock<std::mutex>& lock) noexcept;
+  void free_abandoned() noexcept;
 
   std::size_t most_slots() const;
   std::size_t slot_bytes() const;
@@ -62,7 +63,9 @@ class Ring {
   mutable std::mutex mutex_;
   std::condition_variable released_;
   std::vector<Slot> free_;  ///< the one that was released first comes first
-  std::size_t count_ = 0;   ///< all slots, held ones too
+  std::size_t count_ = 0;   ///< of free and held ones
+  std::mutex trimming_;     ///< who has it alone takes slots out of `abandoned_`
+  std::vector<Slot> abandoned_;
   std::optional<Stream> up_, down_;
 };
 

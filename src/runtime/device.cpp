@@ -14,6 +14,7 @@
 #include "base/forked.hpp"
 #include "runtime/guard_stack.hpp"
 #include "runtime/inventory.hpp"
+#include "runtime/kept_owners.hpp"
 #include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
@@ -187,6 +188,7 @@ namespace {
 std::size_t settle(backend::Device& device) {
   device.synchronize();
   detail::drop_finished_callbacks();  // and with them their streams
+  detail::end_kept_owners(SIZE_MAX);
   const std::size_t in_arrays = trim(device);
   detail::end_retired_streams();
   return in_arrays;

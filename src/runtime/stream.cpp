@@ -9,6 +9,7 @@
 #include "base/forked.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/guard_stack.hpp"
+#include "runtime/kept_owners.hpp"
 #include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
@@ -172,6 +173,7 @@ void put_off(std::unique_ptr<PutOff> end) noexcept { Finished::instance().add(st
 void drop_finished_callbacks() noexcept {
   if (in_callback || is_forked()) return;
   Finished::instance().collect();
+  end_kept_owners();
   end_retired_streams();
 }
 

@@ -5,11 +5,15 @@
 
 #include <atomic>
 #include <limits>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
 #include "gate.hpp"
+#include "runtime/inventory.hpp"
 
 namespace quarry {
 namespace {
@@ -137,6 +141,118 @@ TEST(Buffer, AdoptedMemoryIsKeptByItsOwnerAndNotFreed) {
   }
   EXPECT_TRUE(watch.expired());
   EXPECT_THROW(Buffer::adopt(nullptr, 0, default_stream(cpu), nullptr), LogicError);
+}
+
+/// An owner that says when it is dropped.
+struct Owner {
+  explicit Owner(std::atomic<bool>& over) : is_over(over) {}
+  ~Owner() { is_over = true; }
+  std::atomic<bool>& is_over;
+  std::shared_ptr<Buffer> memory = Buffer::allocate(4000, default_stream(), device_resource());
+};
+
+/// What uses adopted memory when its last handle goes.
+struct AdoptedUse {
+  const char* name;
+  bool reads_in_home, writes, drops_streams;
+};
+constexpr AdoptedUse adopted_uses[] = {{"the home stream reads it", true, false, false},
+                                       {"another stream reads it", false, false, false},
+                                       {"another stream writes it", false, true, false},
+                                       {"a stream without handles reads it", false, false, true}};
+
+/// Streams whose work waits until `open`: behind gates, or on the fake driver until somebody waits.
+class HeldStreams {
+ public:
+  HeldStreams() {
+    if (is_fake()) fake::set_behaviour({.eagerness = 0, .polls_run_work = false});
+  }
+  ~HeldStreams() {
+    if (is_fake()) fake::set_behaviour(before_);
+  }
+  HeldStreams(const HeldStreams&) = delete;
+  HeldStreams& operator=(const HeldStreams&) = delete;
+
+  Stream make() {
+    const Stream s = stream({.non_blocking = true});
+    if (!is_fake()) gates_.push_back(std::make_unique<test::Gate>(s));
+    return s;
+  }
+  void open() { gates_.clear(); }
+
+ private:
+  static bool is_fake() { return test::kind() == test::Kind::fake; }
+  const fake::Behaviour before_ = is_fake() ? fake::behaviour() : fake::Behaviour();
+  std::vector<std::unique_ptr<test::Gate>> gates_;
+};
+
+void expect_owner_until_done(const AdoptedUse& use) {
+  const auto values = full<float>({1000}, 2.f);
+  values.stream().synchronize();
+  std::atomic<bool> is_over = false;
+  HeldStreams streams;
+  Event done;
+  std::vector<Stream> kept;
+  {
+    const Stream home = streams.make();
+    const Stream user = use.reads_in_home ? home : streams.make();
+    if (!use.drops_streams) kept = {home, user};
+    auto owner = std::make_shared<Owner>(is_over);
+    std::byte* const memory = owner->memory->data();
+    const DeviceNDArray<float> a({Shape{1000}, Strides{4}}, memory,
+                                 Buffer::adopt(memory, 4000, home, std::move(owner)));
+    use.writes ? a.copy_to_device(values, user) : values.copy_to_device(a, user);
+    done.record(user);
+  }
+  EXPECT_FALSE(is_over) << "work that uses it is queued";
+  stream();
+  EXPECT_FALSE(is_over);
+  streams.open();
+  done.synchronize();
+  synchronize();
+  EXPECT_TRUE(is_over);
+}
+
+TEST(Buffer, TheOwnerOfAdoptedMemoryLivesUntilTheWorkOfAllItsStreamsIsDone) {
+  for (const AdoptedUse& use : adopted_uses) {
+    SCOPED_TRACE(use.name);
+    expect_owner_until_done(use);
+  }
+}
+
+TEST(Buffer, WhoSettlesADeviceMeetsNoOwnersOfOtherDevices) {
+  if (test::kind() != test::Kind::fake || gpus.size() < 2) GTEST_SKIP() << "wants two devices";
+  std::atomic<bool> is_over = false, others_are_over = false;
+  const auto drop_in_use = [](const Stream& s, std::atomic<bool>& over) {
+    const DeviceGuard guard(s.device());
+    auto owner = std::make_shared<Owner>(over);
+    std::byte* const memory = owner->memory->data();
+    const DeviceNDArray<float> a({Shape{1000}, Strides{4}}, memory,
+                                 Buffer::adopt(memory, 4000, s, std::move(owner)));
+    a.bind(s).fill(1.f);
+  };
+  const Stream s = stream({.device = Device::cuda(1)}), t = stream();
+  test::Gate gate(s);
+  for (int i = 0; i < 40; ++i) drop_in_use(s, others_are_over);
+  drop_in_use(t, is_over);
+  runtime::owned_inventory(Device::cuda(0));
+  EXPECT_TRUE(is_over);
+  EXPECT_FALSE(others_are_over);
+  gate.open();
+  runtime::owned_inventory(Device::cuda(1));
+  EXPECT_TRUE(others_are_over);
+}
+
+TEST(Buffer, TheOwnerOfAdoptedMemoryMayGoInACallback) {
+  std::atomic<bool> is_over = false;
+  const Stream s = stream({.non_blocking = true});
+  auto owner = std::make_shared<Owner>(is_over);
+  std::byte* const memory = owner->memory->data();
+  auto buffer = Buffer::adopt(memory, 4000, s, std::move(owner));
+  s.add_callback([&buffer](const Stream&) { buffer.reset(); });
+  s.synchronize();
+  synchronize();
+  EXPECT_TRUE(is_over);
 }
 
 TEST(Buffer, WhatTheDeviceCannotUseIsNotAdopted) {

@@ -5,6 +5,7 @@
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
 #include "memory/host_layouts.hpp"
+#include "memory/staging_ring.hpp"
 
 /// Drivers that fail in the middle of a copy.
 namespace quarry {
@@ -65,7 +66,7 @@ TEST_F(FakeTransfer, AnyCallMayFail) {
     ASSERT_NO_FATAL_FAILURE(check_that_all_works()) << "after the failure of call " << k;
     host = source();
   }
-  // a failed destruction keeps what it was to destroy, and slots whose end is unknown are given up
+  // a failed destruction keeps what it was to destroy
   test::forgive_leaks();
 }
 
@@ -87,6 +88,30 @@ TEST_F(FakeTransfer, AFailureInTheMiddleComesOutAndNothingLeaks) {
   }
   EXPECT_EQ(fake::live().events, live.events);
   EXPECT_EQ(fake::live().streams, live.streams);
+}
+
+/// No event can be recorded behind the copies of a slot, nor can their stream be waited for.
+TEST_F(FakeTransfer, SlotsOfCopiesWhoseEndIsUnknownAreFreedWhenTheDeviceIsDone) {
+  const test::TinyRing tiny;
+  backend::Device& device = Device().backend();
+  const auto a = device_array<float>({count});
+  const auto host = source();
+  memory::trim_staging(device);
+  const fake::Live before = fake::live();
+  for (const std::int64_t k : {1, 2, 5}) {
+    fake::set_behaviour({.eagerness = 0, .polls_run_work = false, .free_waits = false});
+    shim::inject({CUDA_ERROR_UNKNOWN, DriverFunction::EventRecord, k, true});
+    shim::inject({CUDA_ERROR_UNKNOWN, DriverFunction::StreamSynchronize, 2, true});  // but before
+    EXPECT_THROW(a.copy_to_device(host), RuntimeError) << k;
+    shim::clear_faults();
+    EXPECT_GT(fake::live().host_blocks, before.host_blocks) << "copies of it are on their way";
+    memory::trim_staging(device);
+    EXPECT_EQ(fake::pending(), 0u) << "it was not waited for";
+    EXPECT_EQ(fake::live().host_blocks, before.host_blocks) << k;
+    EXPECT_EQ(fake::live().events, before.events) << k;
+    ASSERT_NO_FATAL_FAILURE(check_that_all_works());
+    memory::trim_staging(device);
+  }
 }
 
 TEST_F(FakeTransfer, WithoutPageLockedMemoryTheDriverCopies) {

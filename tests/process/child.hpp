@@ -34,6 +34,10 @@ std::vector<Program> lost_programs();
 std::vector<Program> thread_programs();
 std::vector<Program> all_programs();
 
+/// From now on so many threads can be started in this process. False where a sanitizer has taken
+/// that function.
+bool allow_threads(int count);
+
 struct Outcome {
   Ending ending;
   std::string output;  ///< stdout and stderr

@@ -9,9 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include <quarry/memory/allocation.hpp>
+#include <quarry/memory/cuda_array.hpp>
 #include <quarry/memory/host_memory.hpp>
 #include <quarry/quarry.hpp>
 
+#include "backend/backend.hpp"
 #include "process/child.hpp"
 
 /// A process is forked after the library was used, while other threads are in the midst of it: in
@@ -20,7 +23,7 @@
 namespace quarry::test {
 namespace {
 
-enum Wrong { wrong_values = 3, no_error, hung_or_crashed };
+enum Wrong { wrong_values = 3, no_error, hung_or_crashed, was_destroyed };
 
 using Array = DeviceNDArray<float>;
 
@@ -32,6 +35,10 @@ struct Belongings {
   std::vector<float, PinnedAllocator<float>> pinned =
       std::vector<float, PinnedAllocator<float>>(50);
   DeviceAllocation raw = mem_alloc(1000);
+  PitchedAllocation pitched = mem_alloc_pitch(1000, 3);
+  CudaArray cuda_array = CudaArray(ArrayDescriptor{.width = 16, .height = 8});
+  ManagedNDArray<float> managed = managed_zeros<float>({1000});
+  Event recorded = stream().record();  ///< in a stream that has gone
 };
 std::optional<Belongings> kept;  // ends when the process does, in the child too
 
@@ -118,6 +125,36 @@ int fork_at_work() {
   return is_right ? 0 : wrong_values;
 }
 
+/// What the backend has made is the parent's: to destroy it in the child does nothing.
+int fork_and_destroy() {
+  backend::Device& device = Device().backend();
+  void* const memory = device.allocate(1000);
+  void* const managed = device.allocate_managed(1000, backend::Attach::global);
+  void* const host = device.allocate_host(1000, {});
+  void* const pooled = device.allocate_pooled(1000, nullptr);
+  void* const array = device.create_array({.width = 16});
+  const backend::Stream s = device.create_stream({});
+  const backend::Event e = device.create_event({});
+  const backend::Inventory before = device.ledger().inventory();
+  const auto destroy = [&] {
+    device.free(memory, 1000);
+    device.free(managed, 1000);
+    device.free_host(host);
+    device.free_pooled(pooled, 1000, nullptr);
+    device.destroy_array(array);
+    device.destroy_stream(s);
+    device.destroy_event(e);
+  };
+  const pid_t child = fork();
+  if (child != 0) {
+    const int code = code_of(child);
+    destroy();
+    return code;
+  }
+  destroy();
+  _exit(device.ledger().inventory() == before ? 0 : was_destroyed);
+}
+
 /// A child of which nobody asks anything but its end.
 int fork_and_return() {
   static const auto array = full<float>({1000}, 1);
@@ -134,6 +171,7 @@ int fork_and_return() {
 
 std::vector<Program> fork_use_programs() {
   return {{"ForkAndReturn", fork_and_return},
+          {"ForkAndDestroy", fork_and_destroy},
           {"ForkOfOneThread", fork_at_work<0, 3>},
           {"ForksOfThreadsAtWork", fork_at_work<4, 40>},
           {"ForksOfThreadsAtWorkInTheBackground", fork_at_work<4, 40>, {}, true}};

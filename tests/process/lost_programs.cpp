@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <utility>
@@ -10,6 +11,8 @@
 
 #include "backend/backend.hpp"
 #include "backend/chosen_device.hpp"
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
 #include "process/child.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -19,7 +22,14 @@ namespace quarry::test {
 namespace {
 
 /// What a program returns that finds something else than it should.
-enum Wrong { no_error = 3, future_without_error, was_called, not_destroyed, cpu_is_broken };
+enum Wrong {
+  no_error = 3,
+  future_without_error,
+  was_called,
+  not_destroyed,
+  cpu_is_broken,
+  future_is_pending
+};
 
 /// Queues a kernel that reads and writes 64 floats at `address`.
 void use_memory_at(const void* address, const Stream& s) {
@@ -112,6 +122,29 @@ int end_pending_calls(const Discovery& discovery) {
   return sum(ones<float>({1000})).item() == 1000 ? 0 : cpu_is_broken;
 }
 
+/// No thread looks at devices with pending calls: whoever throws the error has ended them before.
+int end_calls_without_threads() {
+  if (kind() != Kind::fake) return 0;  // a driver may want threads at any time
+  const Stream s = stream();
+  const auto native = static_cast<CUstream>(s.state().native);
+  fake::driver_table().LaunchHostFunc(
+      native, [](void*) {}, nullptr);  // has its thread now
+  s.synchronize();
+  if (!allow_threads(0)) return 0;
+  fake::set_behaviour({.eagerness = 0, .polls_run_work = false});
+  break_device_in(s);
+  const Event end = s.record();
+  std::future<Stream> future = s.async_done();
+  try {
+    end.synchronize();
+    return no_error;
+  } catch (const LaunchError&) {
+  }
+  using std::future_status;
+  if (future.wait_for(std::chrono::seconds(0)) != future_status::ready) return future_is_pending;
+  return has_failed(future) ? 0 : future_without_error;
+}
+
 template <std::size_t k>
 int run_discovery() {
   return end_pending_calls(discoveries[k]);
@@ -125,7 +158,9 @@ std::vector<Program> programs(std::index_sequence<k...>) {
 }  // namespace
 
 std::vector<Program> lost_programs() {
-  return programs(std::make_index_sequence<discoveries.size()>());
+  auto all = programs(std::make_index_sequence<discoveries.size()>());
+  all.push_back({"LostWithoutThreads", end_calls_without_threads});
+  return all;
 }
 
 }  // namespace quarry::test

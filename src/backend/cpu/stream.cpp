@@ -192,7 +192,6 @@ Stream Streams::create(const StreamOptions& options) {
 }
 
 void Streams::destroy(Stream stream) noexcept {
-  if (is_forked()) return;
   Queue* const queue = Streams::queue(stream);
   if (!queue) return;
   const std::lock_guard lock(mutex_);
