@@ -57,7 +57,6 @@ void keep_busy(const Stream& stream) {
 }
 
 // --- arrays
-// -----------------------------------------------------------------------------------------
 
 bool creates() {
   const auto a = zeros<std::int64_t>({rows, columns});
@@ -133,7 +132,6 @@ bool saves_and_loads() {
 }
 
 // --- streams
-// ----------------------------------------------------------------------------------------
 
 bool copies_in_streams() {
   Values seen(host().size()), again(host().size());
@@ -167,14 +165,40 @@ bool shares_between_streams() {
   return seen == host();
 }
 
-/// Whose work takes memory on the thread of its stream.
+/// Reductions whose partial results take memory on the threads of their streams.
 bool reduces_in_streams() {
+  const Stream s = stream({.non_blocking = true}), t = stream();
+  const Awaited first(s), second(t);
+  const auto a = full<std::int64_t>({8192, 5}, 1, {.stream = s});
+  s.record().wait(t);
+  Values totals;
+  for (const Stream& each : {s, t}) {
+    const StreamGuard guard(each);
+    const auto sums = sum(a, 0), largest = max(a * 3, 0);
+    const auto product = prod(a.transpose() + 0, 1);
+    for (const auto& found : {sums, largest, product}) totals.push_back(values(found).back());
+  }
+  const StreamGuard guard(s);
+  return totals == Values{8192, 3, 1, 8192, 3, 1} && sum(a * 2).item() == 2 * 5 * 8192;
+}
+
+/// More chunks than slots, which the threads of copies gather and scatter.
+bool copies_in_chunks() {
+  constexpr std::int64_t n = 12'000;
+  static const Values from = counting(n);
+  Values turned(from.size()), queued(from.size());
   const Stream s = stream({.non_blocking = true});
   const Awaited done(s);
-  const auto a = full<std::int64_t>({8192, 5}, 1, {.stream = s});
-  const StreamGuard guard(s);
-  const Values sums = values(sum(a, 0));
-  return sums == Values(5, 8192) && sum(a * 2, 0)(3).item() == 16384;
+  const auto wide = zeros<std::int64_t>({2 * n}, {.stream = s});
+  const auto every_other = wide(range(_, _, 2));
+  every_other.copy_to_device(from);
+  const auto backwards = every_other(range(_, _, -1));
+  backwards.copy_to_host(turned);
+  wide(range(_, n)).copy_to_host(queued, s);
+  const Values waited = values(every_other);
+  s.synchronize();
+  return waited == from && turned.front() == n - 1 && turned.back() == 0 && queued[2] == 1 &&
+         queued[3] == 0 && queued[n - 2] == n / 2 - 1;
 }
 
 /// What a callback throws comes out of synchronize().
@@ -220,7 +244,6 @@ bool copies_per_thread() {
 }
 
 // --- memory
-// -----------------------------------------------------------------------------------------
 
 bool copies_page_locked() {
   using Pinned = std::vector<std::int64_t, PinnedAllocator<std::int64_t>>;
@@ -326,7 +349,6 @@ bool pools_blocks() {
 }
 
 // --- kernels
-// ----------------------------------------------------------------------------------------
 
 /// The second GPU forgets its kernels; the files of the cache stay.
 void forget_kernels() { Device::cuda(1).reset(); }
@@ -360,6 +382,7 @@ std::vector<Program> host_programs() {
           {"CopiesInStreams", copies_in_streams},
           {"SharesBetweenStreams", shares_between_streams},
           {"ReducesInStreams", reduces_in_streams},
+          {"CopiesInChunks", copies_in_chunks},
           {"AllocatesInCallbacks", allocates_in_callbacks},
           {"CallsBack", calls_back},
           {"CopiesPerThread", copies_per_thread},
