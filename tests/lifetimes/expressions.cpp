@@ -144,6 +144,11 @@ Later averages(Scene& t) {
   const auto s = mean(t.array(1, {1001}));
   return later(s, [](int) { return 501; });
 }
+/// The mean and the sum are gone before the quotient is computed.
+Later varies(Scene& t) {
+  const auto s = var(t.array(1, {1001}));
+  return later(s, [](int) { return 83500; });
+}
 Later tests_all(Scene& t) {
   const auto s = all_of(t.array(1) > 0);
   return later(s, [](int) { return 1; });
@@ -184,6 +189,7 @@ std::vector<EntryPoint> reduction_entries() {
           {"Finds", finds},
           {"Largest", largest},
           {"Averages", averages},
+          {"Varies", varies},
           {"TestsAll", tests_all}};
 }
 
