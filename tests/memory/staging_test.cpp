@@ -4,6 +4,8 @@
 #include <complex>
 #include <thread>
 
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
 #include "gate.hpp"
 #include "memory/host_layouts.hpp"
 
@@ -37,6 +39,29 @@ TEST_P(Staging, AnUploadIntoABusyStreamTakesTheHostMemoryAndDoesNotWait) {
   a.copy_to_host(is);
   EXPECT_EQ(was, std::vector<float>(host.size(), -1.0f)) << "queued before the upload";
   EXPECT_EQ(is, ramp(host.size(), 1));
+}
+
+/// On the fake driver in the orders of many seeds.
+TEST_P(Staging, DownloadsOfSeveralStreamsDoNotMeet) {
+  const bool is_fake = test::kind() == test::Kind::fake;
+  const auto n = static_cast<std::size_t>(GetParam());
+  const test::TinyRing tiny;
+  const fake::Behaviour before = is_fake ? fake::behaviour() : fake::Behaviour();
+  for (unsigned seed = 1; seed <= (is_fake ? 20u : 2u); ++seed) {
+    if (is_fake) fake::set_behaviour({.seed = seed});
+    std::vector<Stream> streams;
+    std::vector<std::vector<float>> hosts(4, std::vector<float>(n));
+    for (std::size_t k = 0; k < hosts.size(); ++k) {
+      streams.push_back(stream({.non_blocking = true}));
+      const auto a = to_device(ramp(n, static_cast<float>(10 * k)));
+      a.copy_to_host(hosts[k], streams[k]);
+    }
+    for (std::size_t k = 0; k < hosts.size(); ++k) {
+      streams[k].synchronize();
+      EXPECT_EQ(hosts[k], ramp(n, static_cast<float>(10 * k))) << "stream " << k;
+    }
+  }
+  if (is_fake) fake::set_behaviour(before);
 }
 
 TEST_P(Staging, ADownloadFromABusyStreamDoesNotWait) {
