@@ -9,7 +9,6 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <string_view>
@@ -94,8 +93,7 @@ void add_groups(MemoryInfo& least, const char* root, const Group& group, std::st
   if (path.size() >= name.size()) path = {};
   for (;;) {
     while (path.ends_with('/')) path.remove_suffix(1);
-    std::memcpy(name.data(), path.data(), path.size());
-    name[path.size()] = '\0';
+    name[path.copy(name.data(), path.size())] = '\0';
     add_group(least, root, group, name.data());
     if (path.empty()) return;
     path = path.substr(0, path.rfind('/'));

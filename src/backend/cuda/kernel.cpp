@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <tuple>
@@ -110,13 +110,6 @@ CUfunction from_compiler(const KernelSource& source, const Architecture& archite
   return function;
 }
 
-void publish(const kernels::program& program, LoadedKernel* entry) {
-  const void* head = program.compiled.load(std::memory_order_relaxed);
-  do {
-    entry->next = static_cast<const LoadedKernel*>(head);
-  } while (!program.compiled.compare_exchange_weak(head, entry, std::memory_order_release));
-}
-
 /// What outlives programs, which end when the shared object that they are in is closed: nothing in
 /// it refers to one but `latest`.
 struct Known {
@@ -124,11 +117,25 @@ struct Known {
   std::vector<std::string> names;  ///< in the order in which they were first asked for
   std::map<std::string, const kernels::program*> latest;                     ///< by instantiation
   std::map<std::tuple<int, std::uint32_t, std::string>, CUfunction> loaded;  ///< by content
+  std::list<LoadedKernel> entries;                                           ///< of all programs
 };
 
 Known& known() {
   static auto& all = *new Known;
   return all;
+}
+
+/// Adds the one entry to what the program has; takes no memory.
+void publish(const kernels::program& program, std::list<LoadedKernel>&& one) {
+  LoadedKernel& entry = one.front();
+  {
+    const std::lock_guard lock(known().mutex);
+    known().entries.splice(known().entries.end(), one);
+  }
+  const void* head = program.compiled.load(std::memory_order_relaxed);
+  do {
+    entry.next = static_cast<const LoadedKernel*>(head);
+  } while (!program.compiled.compare_exchange_weak(head, &entry, std::memory_order_release));
 }
 
 void remember(const kernels::program& program, const KernelSource& source) {
@@ -182,12 +189,12 @@ CUfunction detail::make_kernel(const kernels::program& program, const Variant& v
   const Architecture architecture =
       architecture_for(target.compute_capability, supported_architectures());
   const std::string key = kernel_key(source, architecture);
-  auto entry = std::make_unique<LoadedKernel>(
-      LoadedKernel{variant_key, target.generation, target.device, nullptr, nullptr});
-  entry->function = find_loaded(target, key);
-  if (!entry->function) entry->function = load_kernel(source, architecture, key, target);
-  const CUfunction function = entry->function;
-  publish(program, entry.release());
+  std::list<LoadedKernel> entry;
+  entry.push_back({variant_key, target.generation, target.device, nullptr, nullptr});
+  CUfunction& function = entry.front().function;
+  function = find_loaded(target, key);
+  if (!function) function = load_kernel(source, architecture, key, target);
+  publish(program, std::move(entry));
   return function;
 }
 
