@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Quarry's pool beside the driver's pool and plain driver calls, with the workloads of
-// src/tools/workloads.hpp. The driver pool's rows are the limits of the pool's.
+// tools/workloads.hpp. The driver pool's rows are the limits of the pool's.
+#include <quarry/memory/driver_resources.hpp>
 #include <quarry/memory/pool.hpp>
-#include <quarry/memory/upstream.hpp>
 #include <quarry/runtime/device.hpp>
 
 #include <thread>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The work items that are the same in every peer: copies as in bench/transfers.cpp, allocation as
-in src/tools/workloads.cpp. A peer says how each thing is done there."""
+in tools/workloads.cpp. A peer says how each thing is done there."""
 
 import dataclasses
 import itertools

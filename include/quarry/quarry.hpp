@@ -14,6 +14,9 @@
 #include <quarry/expr/evaluate.hpp>
 #include <quarry/memory/allocation.hpp>
 #include <quarry/memory/buffer.hpp>
+#include <quarry/memory/current_resource.hpp>
+#include <quarry/memory/driver_resources.hpp>
+#include <quarry/memory/host_array.hpp>
 #include <quarry/memory/host_memory.hpp>
 #include <quarry/memory/memcpy.hpp>
 #include <quarry/memory/memory_pool.hpp>
@@ -22,7 +25,6 @@
 #include <quarry/memory/registered.hpp>
 #include <quarry/memory/resource.hpp>
 #include <quarry/memory/transfer.hpp>
-#include <quarry/memory/upstream.hpp>
 #include <quarry/ops/closeness.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/methods.hpp>

@@ -8,10 +8,10 @@
 #include <new>
 
 #include "base/forked.hpp"
+#include "memory/address_check.hpp"
 #include "memory/current_resource.hpp"
 #include "memory/granted.hpp"
-#include "memory/raw_address.hpp"
-#include "memory/stream_order.hpp"
+#include "memory/resource/stream_order.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/kept_owners.hpp"
 #include "runtime/stream_lifetime.hpp"

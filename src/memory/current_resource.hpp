@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/memory/resource.hpp>
+#include <quarry/memory/current_resource.hpp>
 
 #include <optional>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <quarry/memory/allocation.hpp>
+#include <quarry/memory/current_resource.hpp>
+#include <quarry/memory/deferred_cleanup.hpp>
 #include <quarry/memory/external_manager.hpp>
 
 #include <fmt/format.h>
@@ -11,11 +12,11 @@
 #include <utility>
 
 #include "backend/backend.hpp"
-#include "memory/deferred.hpp"
 #include "memory/manager_forwarding.hpp"
-#include "memory/relief.hpp"
-#include "memory/report.hpp"
-#include "memory/stream_order.hpp"
+#include "memory/resource/deferred.hpp"
+#include "memory/resource/relief.hpp"
+#include "memory/resource/report.hpp"
+#include "memory/resource/stream_order.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {

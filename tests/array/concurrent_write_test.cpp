@@ -23,9 +23,10 @@ TEST(ConcurrentWrites, DamageNothingButTheElements) {
     writers.emplace_back([&shared, k] {
       const Stream s = stream();
       const StreamGuard guard(s);
+      const auto own = ones<int>({count});
       for (int i = 0; i < rounds; ++i) {
         shared(range(k, _)) = k;
-        shared.assign(shared * 0 + k);
+        shared.assign(own * k);
         shared(range(_, _, -1)).copy_to_device(std::vector<int>(count, k));
       }
       s.synchronize();

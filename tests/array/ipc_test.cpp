@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include <quarry/array/creation.hpp>
+#include <quarry/memory/driver_resources.hpp>
 #include <quarry/memory/pool.hpp>
-#include <quarry/memory/upstream.hpp>
 
 #include "fake_driver/test_device.hpp"
-#include "memory/second_process.hpp"
+#include "memory/raw/second_process.hpp"
 
 namespace quarry {
 namespace {

@@ -12,7 +12,7 @@
 #include <quarry/kernels/program.hpp>
 
 #include "backend/backend.hpp"
-#include "backend/cuda/shim.hpp"
+#include "fake_driver/shim.hpp"
 
 namespace quarry::backend {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/nvrtc.hpp"
-#include "backend/cuda/shim.hpp"
 #include "backend/cuda/status.hpp"
+#include "fake_driver/shim.hpp"
 
 namespace quarry::backend::cuda {
 namespace {

@@ -8,8 +8,8 @@
 #include <quarry/base/error.hpp>
 
 #include "backend/chosen_device.hpp"
-#include "backend/cuda/shim.hpp"
 #include "fake_driver/fake_driver.hpp"
+#include "fake_driver/shim.hpp"
 
 namespace quarry::backend {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/shim.hpp"
+#include "fake_driver/shim.hpp"
 
 /// Every call of the driver fails once, and then for good: the error is typed, nothing is lost, and
 /// the next operation works.

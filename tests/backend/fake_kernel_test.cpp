@@ -5,7 +5,7 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/shim.hpp"
+#include "fake_driver/shim.hpp"
 
 namespace quarry::backend {
 namespace {

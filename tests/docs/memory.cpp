@@ -18,7 +18,7 @@ void order() {
   auto s = qy::stream(), t = qy::stream();
   auto a = qy::zeros<float>({1000}, {.stream = s});  // queued in s
   qy::Event filled = s.record();
-  t.wait_event(filled);  // t goes on when the zeros are there
+  t.wait_event(filled);  // t waits for the zeros
   {
     const qy::StreamGuard guard(t);
     a += 1.f;  // queued in t

@@ -4,7 +4,7 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/shim.hpp"
+#include "shim.hpp"
 #include "state.hpp"
 
 namespace quarry::fake {

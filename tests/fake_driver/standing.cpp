@@ -10,8 +10,8 @@
 #include <quarry/runtime/device.hpp>
 
 #include "backend/backend.hpp"
-#include "backend/cuda/shim.hpp"
 #include "runtime/inventory.hpp"
+#include "shim.hpp"
 #include "test_device.hpp"
 
 namespace quarry::test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "array/npy_format.hpp"
+#include "io/npy_format.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned warp_size = 32;
 
-/// A shuffle that some lanes of a warp have reached.
+/// A shuffle that some copy_streams of a warp have reached.
 struct Shuffle {
   unsigned arrived = 0, distance = 0;
   int width = 0;
@@ -95,24 +95,24 @@ std::uint32_t Block::shuffle_down(std::uint32_t mask, std::uint32_t value, unsig
   Warp& warp = warps_[running_ / warp_size];
   Shuffle& shuffle = warp.shuffle[warp.done % 2];
   const unsigned lane = running_ % warp_size, begin = running_ - lane;
-  const unsigned lanes = std::min(warp_size, count() - begin);
+  const unsigned copy_streams = std::min(warp_size, count() - begin);
   if (shuffle.arrived == 0) {
     shuffle.distance = distance;
     shuffle.width = width;
     shuffle.mask = mask;
   } else if (shuffle.distance != distance || shuffle.width != width || shuffle.mask != mask) {
-    faults_.insert("lanes of a warp shuffle with different distances, widths or masks");
+    faults_.insert("copy_streams of a warp shuffle with different distances, widths or masks");
   }
   if (mask != 0xffffffffu) faults_.insert("a shuffle of part of a warp");
   shuffle.value[lane] = value;
-  if (++shuffle.arrived == lanes) {
+  if (++shuffle.arrived == copy_streams) {
     shuffle.arrived = 0;
     ++warp.done;
-    for (unsigned l = 0; l < lanes; ++l) ready_.push_back(begin + l);
+    for (unsigned l = 0; l < copy_streams; ++l) ready_.push_back(begin + l);
   }
   wait();
   const unsigned place = lane % static_cast<unsigned>(width) + distance;
-  const bool is_inside = place < static_cast<unsigned>(width) && lane + distance < lanes;
+  const bool is_inside = place < static_cast<unsigned>(width) && lane + distance < copy_streams;
   return shuffle.value[is_inside ? lane + distance : lane];
 }
 

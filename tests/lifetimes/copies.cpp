@@ -107,7 +107,7 @@ Later uploaded_page_locked_in_steps(Scene& t) {
   out.copy_to_device(HostView<int>::transposed(from, rows, columns), t.held);
   return later(out, across);
 }
-/// More than the ring has room for, in several pieces.
+/// More than the staging pool has room for, in several pieces.
 Later uploaded_often(Scene& t) {
   const Array out = t.array(0, {6 * elements});
   for (int k = 0; k < 6; ++k) {

@@ -42,7 +42,7 @@ class Lifetimes : public testing::TestWithParam<EntryPoint> {
 
   static void run(Results results, bool holds) {
     const EntryPoint& entry = GetParam();
-    const TinyRing ring;
+    const TinyStagingPool pool;
     Scene scene(holds);
     Later result;
     {

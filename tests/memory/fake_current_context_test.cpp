@@ -15,8 +15,8 @@
 #include <quarry/quarry.hpp>
 
 #include "backend/backend.hpp"
-#include "backend/cuda/shim.hpp"
 #include "fake_driver/fake_driver.hpp"
+#include "fake_driver/shim.hpp"
 #include "fake_driver/test_device.hpp"
 
 /// Whatever is done on one device, the thread's current context is afterwards what the program has

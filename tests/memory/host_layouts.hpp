@@ -10,40 +10,40 @@
 #include <vector>
 
 #include "backend/backend.hpp"
-#include "memory/staging_ring.hpp"
-#include "memory/transfer_thresholds.hpp"
+#include "memory/staged/staging_pool.hpp"
+#include "memory/staged/thresholds.hpp"
 
-/// Layouts of every kind in a block of bytes, and a page-locked ring so small that arrays of a few
+/// Layouts of every kind in a block of bytes, and a page-locked pool so small that arrays of a few
 /// kilobytes go through all of it.
 namespace quarry::test {
 
 /// Small thresholds for the current device while it lives.
-class TinyRing {
+class TinyStagingPool {
  public:
-  TinyRing() : device_(Device().backend()), before_(memory::thresholds_of(device_)) {
+  TinyStagingPool() : device_(Device().backend()), before_(memory::thresholds_of(device_)) {
     memory::trim_staging(device_);
     memory::TransferThresholds tiny;
     tiny.staged_bytes = 512;
     tiny.taken_bytes = 128;
     tiny.chunk_bytes = 900;  // cuts elements of every size
-    tiny.slots = 3;
+    tiny.buffers = 3;
     tiny.block_bytes = 250;
     tiny.threads = 3;
     tiny.strided_threads = 3;
     tiny.strided_bytes = 700;
-    tiny.uncached_bytes = 2000;
+    tiny.nontemporal_bytes = 2000;
     tiny.row_bytes = 64;
     tiny.few_rows = 2;
     tiny.piece_bytes = 64;
     tiny.probe_bytes = 64;
     memory::set_thresholds(device_, tiny);
   }
-  ~TinyRing() {
+  ~TinyStagingPool() {
     memory::trim_staging(device_);
     memory::set_thresholds(device_, before_);
   }
-  TinyRing(const TinyRing&) = delete;
-  TinyRing& operator=(const TinyRing&) = delete;
+  TinyStagingPool(const TinyStagingPool&) = delete;
+  TinyStagingPool& operator=(const TinyStagingPool&) = delete;
 
  private:
   backend::Device& device_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/memory/buffer.hpp>
+#include <quarry/memory/driver_resources.hpp>
 #include <quarry/memory/pool.hpp>
-#include <quarry/memory/upstream.hpp>
 
 #include <memory>
 #include <mutex>

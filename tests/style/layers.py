@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails on an include that points upward or in a circle, and on a CUDA header out of its rooms.
+"""Fails on an include that points upward or in a circle, between layers or between the rooms of
+memory, and on a CUDA header out of its rooms.
 
 Usage: layers.py <project root>
 """
@@ -9,6 +10,9 @@ import sys
 from pathlib import Path
 
 LAYERS = ["base", "kernels", "backend", "runtime", "memory", "array", "expr", "ops"]  # lowest first
+# Of src/memory, lowest first; "memory" is what lies in none.
+MEMORY_ROOMS = ["resource", "adaptors", "pool", "memory", "host", "raw", "staged", "transfer"]
+HEADERS_ALONE = {"adaptor": "adaptors"}  # public headers of memory without a source of their name
 CUDA_ROOMS = (
     "src/backend/cuda/",
     "tests/fake_driver/",
@@ -39,6 +43,20 @@ def layer(path):
     return LAYERS.index(room) if room in LAYERS else len(LAYERS)
 
 
+def memory_rooms(root):
+    """The room of each stem in src/memory; a public header is in that of its source."""
+    rooms = dict(HEADERS_ALONE)
+    for path in sorted((root / "src/memory").rglob("*.?pp")):
+        rooms[path.stem] = path.parent.name
+    return rooms
+
+
+def height(path, rooms):
+    """Where a file is: its layer, and its room within memory."""
+    is_memory = LAYERS[layer(path):layer(path) + 1] == ["memory"]
+    return layer(path), MEMORY_ROOMS.index(rooms[Path(path).stem]) if is_memory else 0
+
+
 def resolve(root, path, quoted, name):
     """The project's file that an include in `path` names, or None for somebody else's header."""
     near = [str(Path(path).parent / name)] if quoted else []
@@ -67,7 +85,7 @@ def cycle(graph):
 
 
 def main(root):
-    complaints, graph = [], {}
+    complaints, graph, rooms = [], {}, memory_rooms(root)
     for path in files(root, "include", "src"):
         includes = INCLUDE.findall((root / path).read_text())
         targets = (resolve(root, path, quote == '"', name) for quote, name in includes)
@@ -75,9 +93,9 @@ def main(root):
         complaints += [
             f"{path} includes {target}, which is above it"
             for target in graph[path]
-            if layer(target) > layer(path)
+            if height(target, rooms) > height(path, rooms)
         ]
-    for path in files(root, "include", "src", "tests", "examples", "bench"):
+    for path in files(root, "include", "src", "tools", "tests", "examples", "bench"):
         if not path.startswith(CUDA_ROOMS):
             names = [name for _, name in INCLUDE.findall((root / path).read_text())]
             complaints += [

@@ -7,7 +7,7 @@ Usage: sizes.py <project root>
 import sys
 from pathlib import Path
 
-FOLDERS = ["include", "src", "kernels", "tests", "bench", "examples"]
+FOLDERS = ["include", "src", "tools", "kernels", "tests", "bench", "examples"]
 SUFFIXES = {".hpp", ".cpp", ".def", ".cu", ".cuh", ".h", ".py"}
 MAX_LINES = 400
 MAX_COLUMNS = 100

@@ -293,7 +293,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   }
   /// Into a host array of the same shape (an xtensor container or view), or a span or vector of as
   /// many elements, in C order; converts as same_kind allows. Without a stream it waits; with one
-  /// it does not, and `host` must live until the stream is there.
+  /// it does not, and `host` must live until the copy is done.
   template <WritableHostArray H>
   void copy_to_host(H&& host) const {
     download(like_this(host), ref(), detail::stream_for(*this), true, to_host<H>());
@@ -310,7 +310,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     return host;
   }
   /// From host memory of the same shape; converts as same_kind allows. Without a stream it waits;
-  /// with one, host memory may be reused on return, page-locked memory when the stream is there.
+  /// with one, host memory may be reused on return, page-locked memory when the copy is done.
   template <HostArray H>
   void copy_to_device(const H& host) const requires(!read_only) {
     upload(ref(), like_this(host), detail::stream_for(*this), true, from_host<H>());

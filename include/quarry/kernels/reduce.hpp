@@ -10,7 +10,8 @@
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
 
-/// The value of another lane of the warp: `distance` lanes further, within groups of `width` lanes.
+/// The value of another lane of the warp: `distance` copy_streams further, within groups of `width`
+/// copy_streams.
 template <class Acc>
 __device__ Acc lane_below(Acc a, int distance, int width) {
   constexpr int words = (sizeof(Acc) + 3) / 4;
@@ -149,11 +150,11 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     Acc sum = Op::template identity<Acc>();
     if (output < kept) {
       base.advance(p, static_cast<Index>(output), 0, Rk);
-      const int lane = Along ? x : y, lanes = Along ? bx : by;
-      sum = walk<V, Wide>(p, base, begin + lane * V, end, static_cast<i64>(lanes) * V);
+      const int lane = Along ? x : y, copy_streams = Along ? bx : by;
+      sum = walk<V, Wide>(p, base, begin + lane * V, end, static_cast<i64>(copy_streams) * V);
       if constexpr (V > 1) {  // what does not fill a vector
 #pragma unroll 1
-        for (i64 rest = begin + (end - begin) / V * V + lane; rest < end; rest += lanes) {
+        for (i64 rest = begin + (end - begin) / V * V + lane; rest < end; rest += copy_streams) {
           Loaded<1, 0> in;
           read<1, 0>(p, base, rest, in);
           add<1, 0>(p, sum, in, rest);
@@ -276,7 +277,7 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
     }
   };
   /// Chains of a block; a fixed count, so that -O2 makes vectors of them.
-  static constexpr i64 lanes = 32;
+  static constexpr i64 copy_streams = 32;
 
   static Acc* accumulators(void* acc) { return static_cast<Acc*>(acc); }
   static void begin(void* acc, i64 n) {
@@ -286,16 +287,16 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
 
   template <bool Dense>
   static Acc fold_block(const elements& r, i64 begin, i64 end) {
-    Acc lane[lanes];
+    Acc lane[copy_streams];
     lane[0] = Op::template identity<Acc>();
     i64 i = begin;
-    if (i + lanes <= end) {
+    if (i + copy_streams <= end) {
       for (Acc& a : lane) a = Op::template identity<Acc>();
-      for (; i + lanes <= end; i += lanes) {
+      for (; i + copy_streams <= end; i += copy_streams) {
         QUARRY_IVDEP
-        for (i64 j = 0; j < lanes; ++j) r.template add<Dense>(lane[j], i + j);
+        for (i64 j = 0; j < copy_streams; ++j) r.template add<Dense>(lane[j], i + j);
       }
-      for (i64 width = lanes / 2; width > 0; width /= 2) {
+      for (i64 width = copy_streams / 2; width > 0; width /= 2) {
         for (i64 j = 0; j < width; ++j) lane[j] = Op::combine(lane[j], lane[j + width]);
       }
     }
@@ -305,8 +306,8 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
   /// Pairwise above blocks of 16 elements a chain: the rounding error grows with log n.
   template <bool Dense>
   static Acc fold(const elements& r, i64 begin, i64 end) {
-    if (end - begin <= 16 * lanes) return fold_block<Dense>(r, begin, end);
-    const i64 middle = begin + (end - begin) / 2 / lanes * lanes;
+    if (end - begin <= 16 * copy_streams) return fold_block<Dense>(r, begin, end);
+    const i64 middle = begin + (end - begin) / 2 / copy_streams * copy_streams;
     return Op::combine(fold<Dense>(r, begin, middle), fold<Dense>(r, middle, end));
   }
   static void run(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/memory/deferred_cleanup.hpp>
 #include <quarry/memory/device_pointer.hpp>
 
 #include <limits>
@@ -88,25 +89,5 @@ struct AddressRange {
 /// The allocation that `p` lies in: that of the array or allocation it was made of, for a bare
 /// address the driver's. Throws LogicError where there is none.
 AddressRange mem_get_address_range(const DevicePtr& p);
-
-/// While any scope of a device is alive, in any thread, memory of that device is not freed by the
-/// driver (which would wait for the device); it is freed when the last one ends, or when an
-/// allocation would fail without. Unregistering host memory is not put off.
-class DeferredCleanup {
- public:
-  /// Of the current device if none is given.
-  explicit DeferredCleanup(const Device& device = {});
-  ~DeferredCleanup();
-  DeferredCleanup(const DeferredCleanup&) = delete;
-  DeferredCleanup& operator=(const DeferredCleanup&) = delete;
-
- private:
-  Device device_;
-  std::shared_ptr<void> manager_;  ///< the scope of the device's external memory manager
-};
-/// auto scope = defer_cleanup();
-[[nodiscard]] inline DeferredCleanup defer_cleanup(const Device& device = {}) {
-  return DeferredCleanup(device);
-}
 
 }  // namespace quarry

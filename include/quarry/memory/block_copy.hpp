@@ -92,7 +92,7 @@ class Memcpy2D : public detail::CopySides {
   /// In the default stream; returns when the copy is done. `aligned = false` is for pitches that
   /// the driver's plain copy refuses.
   void operator()(bool aligned = true) const;
-  /// In `stream`; page-locked host memory must live until it is there.
+  /// In `stream`; page-locked host memory must live until the copy is done.
   void operator()(const Stream& stream) const;
 };
 
@@ -111,7 +111,7 @@ class Memcpy3D : public detail::CopySides {
 
   /// In the default stream; returns when the copy is done.
   void operator()() const;
-  /// In `stream`; page-locked host memory must live until it is there.
+  /// In `stream`; page-locked host memory must live until the copy is done.
   void operator()(const Stream& stream) const;
 
  protected:

@@ -83,7 +83,7 @@ requires WritableHostArray<std::remove_reference_t<H>>
 void memcpy_atoh(H&& to, const CudaArray& from, std::size_t index) {
   detail::copy_atoh(detail::host_bytes(to), from, index, nullptr);
 }
-/// `to` must live until the stream is there.
+/// `to` must live until the copy is done.
 template <class H>
 requires WritableHostArray<std::remove_reference_t<H>>
 void memcpy_atoh_async(H&& to, const CudaArray& from, std::size_t index,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/memory/buffer.hpp>
-#include <quarry/memory/upstream.hpp>
+#include <quarry/memory/driver_resources.hpp>
 
 #include <cstddef>
 #include <optional>

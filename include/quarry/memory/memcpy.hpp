@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/memory/device_pointer.hpp>
-#include <quarry/memory/transfer.hpp>
+#include <quarry/memory/host_array.hpp>
 
 #include <optional>
 #include <span>
@@ -15,7 +15,7 @@
 ///
 /// The plain forms run in the default stream and return when the copy is done. The _async forms run
 /// in `stream`; pageable memory may be used again on return, page-locked memory must not be written
-/// to (or read) before the stream is there.
+/// to (or read) before the copy is done.
 namespace quarry {
 
 namespace detail {
@@ -58,7 +58,7 @@ requires WritableHostArray<std::remove_reference_t<H>>
 void memcpy_dtoh(H&& to, const DevicePtr& from) {
   detail::copy_dtoh(detail::host_bytes(to), from, nullptr);
 }
-/// `to` must live until the stream is there.
+/// `to` must live until the copy is done.
 template <class H>
 requires WritableHostArray<std::remove_reference_t<H>>
 void memcpy_dtoh_async(H&& to, const DevicePtr& from, const Stream& stream = current_stream()) {

@@ -2,8 +2,8 @@
 #pragma once
 #include <quarry/base/layout.hpp>
 #include <quarry/memory/device_pointer.hpp>
+#include <quarry/memory/driver_resources.hpp>
 #include <quarry/memory/host_memory.hpp>
-#include <quarry/memory/upstream.hpp>
 
 #include <utility>
 #include <vector>

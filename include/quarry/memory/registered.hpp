@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/memory/host_array.hpp>
 #include <quarry/memory/host_memory.hpp>
-#include <quarry/memory/transfer.hpp>
 
 #include <memory>
 #include <optional>

@@ -9,7 +9,8 @@
 #include "backend/cuda/newer.hpp"
 
 /// The CUDA driver as one table of functions, loaded at run time: `driver().MemAlloc(&p, n)` is
-/// cuMemAlloc. The table may be the real driver, a fake one, or the shim of shim.hpp over either.
+/// cuMemAlloc. The table may be the real driver, a fake one, or one of the tests' that counts calls
+/// of either.
 namespace quarry::backend::cuda {
 
 struct DriverTable {

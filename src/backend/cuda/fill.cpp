@@ -29,24 +29,25 @@ std::size_t period(const unsigned char* pattern, std::size_t size) {
   return size;
 }
 
-void set(CUdeviceptr to, const Lanes& lanes, std::size_t period, std::size_t bytes,
+void set(CUdeviceptr to, const Lanes& copy_streams, std::size_t period, std::size_t bytes,
          CUstream stream) {
   switch (period) {
     case 1:
-      return check(driver().MemsetD8Async(to, static_cast<unsigned char>(lanes[0]), bytes, stream));
-    case 2:
       return check(
-          driver().MemsetD16Async(to, static_cast<unsigned short>(lanes[0]), bytes / 2, stream));
+          driver().MemsetD8Async(to, static_cast<unsigned char>(copy_streams[0]), bytes, stream));
+    case 2:
+      return check(driver().MemsetD16Async(to, static_cast<unsigned short>(copy_streams[0]),
+                                           bytes / 2, stream));
     default:
-      return check(driver().MemsetD32Async(to, lanes[0], bytes / 4, stream));
+      return check(driver().MemsetD32Async(to, copy_streams[0], bytes / 4, stream));
   }
 }
 
 /// Each 4-byte lane of the elements by itself.
-void set_lanes(CUdeviceptr to, const Lanes& lanes, std::size_t size, std::size_t count,
+void set_lanes(CUdeviceptr to, const Lanes& copy_streams, std::size_t size, std::size_t count,
                CUstream stream) {
   for (std::size_t lane = 0; lane < size / 4; ++lane) {
-    check(driver().MemsetD2D32Async(to + 4 * lane, size, lanes[lane], 1, count, stream));
+    check(driver().MemsetD2D32Async(to + 4 * lane, size, copy_streams[lane], 1, count, stream));
   }
 }
 
@@ -87,15 +88,15 @@ void CudaDevice::fill(void* to, const void* pattern, std::size_t size, std::int6
                       Stream stream) {
   if (count <= 0) return;
   const auto current = context_.bind();
-  Lanes lanes{};
-  require<LogicError>(size <= sizeof lanes, "a fill pattern has at most 16 bytes");
-  std::memcpy(lanes.data(), pattern, size);
+  Lanes copy_streams{};
+  require<LogicError>(size <= sizeof copy_streams, "a fill pattern has at most 16 bytes");
+  std::memcpy(copy_streams.data(), pattern, size);
   const std::size_t step = period(static_cast<const unsigned char*>(pattern), size);
   const auto n = static_cast<std::size_t>(count);
   const auto at = address(to);
-  if (step <= 4) return set(at, lanes, step, n * size, native(stream));
-  if (count >= shortest_map) return map(fill_call(to, lanes, size, count), stream);
-  set_lanes(at, lanes, size, n, native(stream));
+  if (step <= 4) return set(at, copy_streams, step, n * size, native(stream));
+  if (count >= shortest_map) return map(fill_call(to, copy_streams, size, count), stream);
+  set_lanes(at, copy_streams, size, n, native(stream));
 }
 
 void CudaDevice::fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,

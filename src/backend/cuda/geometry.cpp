@@ -119,9 +119,9 @@ struct Block {
 /// Lanes along the reduced axis: few enough that each has some accesses in flight.
 Block block_along(const ReduceShape& shape) {
   const std::int64_t accesses = shape.vector_width > 1 ? 4 : 8;
-  const std::int64_t lanes = shape.reduced / shape.vector_width / accesses;
-  const auto power = static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
+  const std::int64_t copy_streams = shape.reduced / shape.vector_width / accesses;
+  const auto power = static_cast<std::int64_t>(std::bit_floor(
+      static_cast<std::uint64_t>(std::clamp<std::int64_t>(copy_streams, 1, threads))));
   const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
   return {std::max(power, 32 / y), y};
 }

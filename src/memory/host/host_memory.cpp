@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/host_memory.hpp>
+#include <quarry/memory/pool.hpp>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <limits>
+#include <map>
+#include <new>
+#include <tuple>
+
+#include "backend/backend.hpp"
+#include "memory/host/host_registry.hpp"
+#include "memory/resource/event_deferred_free.hpp"
+#include "memory/resource/stream_order.hpp"
+
+namespace quarry::detail {
+namespace {
+
+using memory::HostRegistry;
+
+/// One pool for each kind of host memory of each device; they live as long as the process, as
+/// arrays may be destroyed by static destructors.
+struct HostPools {
+  using Key = std::tuple<backend::Device*, MemorySpace, bool, bool>;
+  std::mutex mutex;
+  std::map<Key, Resource> all;
+  static HostPools& instance() {
+    static HostPools* const pools = new HostPools;
+    return *pools;
+  }
+};
+
+Resource make_host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options) {
+  const bool is_mapped = space == MemorySpace::mapped;
+  const Pool pool(is_mapped ? mapped_resource(device, options) : pinned_resource(device, options));
+  // page-locked memory that kernels do not see belongs to the host
+  return memory::EventDeferredFree::make(Resource(pool), is_mapped ? device : Device::cpu());
+}
+
+Resource host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options) {
+  const HostPools::Key key{&device.backend(), space, options.portable, options.write_combined};
+  HostPools& pools = HostPools::instance();
+  const std::lock_guard lock(pools.mutex);
+  const auto found = pools.all.find(key);
+  if (found != pools.all.end()) return found->second;
+  return pools.all.emplace(key, make_host_pool(device, space, options)).first->second;
+}
+
+const Stream& host_stream() {
+  static const Stream& stream = *new Stream(default_stream(Device::cpu()));
+  return stream;
+}
+
+}  // namespace
+
+std::shared_ptr<Buffer> find_host_buffer(const void* data, std::size_t bytes) {
+  return HostRegistry::instance().find(data, bytes);
+}
+
+void* allocate_pinned(std::size_t bytes, const HostMemoryOptions& options,
+                      const std::optional<Device>& device) {
+  if (bytes == 0) return nullptr;
+  const Resource pool = host_pool(device.value_or(Device()), MemorySpace::pinned, options);
+  const auto buffer = Buffer::allocate(bytes, host_stream(), pool);
+  HostRegistry::instance().add_block(buffer->data(), buffer, true);
+  return buffer->data();
+}
+
+void release_pinned(void* memory) noexcept {
+  if (memory) HostRegistry::instance().remove_block(memory);
+}
+
+namespace {
+
+/// The same memory at the address that kernels see, where that is another one. The block gets to
+/// know the streams that have used it there.
+std::shared_ptr<Buffer> seen_by_kernels(std::shared_ptr<Buffer> block) {
+  void* const seen = block->device().backend().device_pointer(block->data());
+  if (seen == block->data()) return block;
+  const auto tell = [block](Buffer* alias) noexcept {
+    try {
+      for (const Stream& stream : alias->last_streams()) block->used_on(stream);
+    } catch (const std::bad_alloc&) {  // no memory to remember them
+      memory::wait_quietly(alias->stream(), alias->last_streams());
+    }
+    delete alias;
+  };
+  return {new Buffer(seen, block->bytes(), block->stream(), nullptr, block->space()), tell};
+}
+
+}  // namespace
+
+HostVisibleMemory mapped_memory(std::size_t bytes, const Stream& home,
+                                const HostMemoryOptions& options) {
+  const Resource pool = host_pool(home.device(), MemorySpace::mapped, options);
+  auto buffer = Buffer::allocate(bytes, home, pool);
+  std::byte* const data = buffer->data();
+  // with unified addressing kernels see all page-locked memory where the host does but for this
+  if (options.write_combined && bytes > 0) buffer = seen_by_kernels(std::move(buffer));
+  return {memory::listed(data, std::move(buffer)), data};
+}
+
+HostVisibleMemory managed_memory(std::size_t bytes, const Stream& home, bool attach_global) {
+  // not from a pool: streams are attached to whole allocations, and advice is given for pages
+  auto buffer = Buffer::allocate(bytes, home, managed_resource(home.device(), attach_global));
+  std::byte* const data = buffer->data();
+  return {memory::listed(data, std::move(buffer)), data};
+}
+
+void trim_host_memory(const Device& device) {
+  std::vector<Resource> mine;
+  {
+    HostPools& pools = HostPools::instance();
+    const std::lock_guard lock(pools.mutex);
+    for (const auto& [key, pool] : pools.all) {
+      if (std::get<0>(key) == &device.backend()) mine.push_back(pool);
+    }
+  }
+  for (const Resource& pool : mine) pool.trim();
+}
+
+void require_alignment(std::size_t alignment) {
+  require<LogicError>(std::has_single_bit(alignment), [&] {
+    return fmt::format("an alignment of {}, which is no power of two", alignment);
+  });
+}
+
+std::size_t allocation_bytes(std::size_t count, std::size_t itemsize) {
+  constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  require<SizeOverflow>(count <= most / itemsize, [&] {
+    return fmt::format("an allocation of {} elements of {} bytes", count, itemsize);
+  });
+  return count * itemsize;
+}
+
+void* allocate_aligned(std::size_t bytes, std::size_t alignment) {
+  if (bytes == 0) return nullptr;
+  void* const memory = ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+  require<MemoryError>(memory != nullptr, [&] {
+    return fmt::format("no host memory for {} bytes aligned to {}", bytes, alignment);
+  });
+  return memory;
+}
+
+void release_aligned(void* memory, std::size_t alignment) noexcept {
+  ::operator delete(memory, std::align_val_t(alignment));
+}
+
+}  // namespace quarry::detail

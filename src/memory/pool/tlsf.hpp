@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// Two-level segregated fit: free pieces of segments by size in bitmaps of lists, so that finding,
+/// splitting and merging take the same time however many there are. Nothing is written into the
+/// memory itself, which the host may not be able to touch.
+namespace quarry::memory {
+
+struct Segment;
+
+enum class BlockState : std::uint8_t { free, cached, live, pending };
+
+/// A piece of a segment.
+struct Block {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+  Block *before = nullptr, *after = nullptr;   ///< neighbours in the segment
+  Block *previous = nullptr, *next = nullptr;  ///< in the list that it is in
+  Segment* segment = nullptr;
+  BlockState state = BlockState::free;
+  std::int16_t size_class = -1;  ///< of one that has been handed out (see Request)
+  std::uint32_t surplus = 0;     ///< of one that is live: bytes that nobody asked for
+
+  bool is_whole_segment() const { return !before && !after; }
+};
+
+/// Records of blocks that are not in use. Records may be given to another list than the one they
+/// came from, as long as both live.
+class BlockRecords {
+ public:
+  Block* take();  ///< throws std::bad_alloc
+  void give(Block* record) noexcept {
+    record->next = free_;
+    free_ = record;
+  }
+  /// A record has come from `other`, which gets one back, so that neither runs out of them while
+  /// the other hoards.
+  void repay(BlockRecords& other) noexcept {
+    if (!free_) return;
+    Block* const record = free_;
+    free_ = record->next;
+    other.give(record);
+  }
+
+ private:
+  Block* free_ = nullptr;
+  std::vector<std::unique_ptr<Block[]>> slabs_;
+};
+
+class Tlsf {
+ public:
+  static constexpr std::size_t unit = 256;  ///< sizes and addresses are multiples of it
+  /// From here on the fit is the best there is; below, the first of a bin of equal sizes to 3 %.
+  static constexpr std::size_t exact_from = std::size_t{64} << 20;
+
+  /// The free block of a new segment. Throws std::bad_alloc.
+  Block* add_segment(Segment* segment, std::byte* address, std::size_t bytes);
+  /// A live block of exactly `bytes`, split off where that is possible; nullptr when nothing fits.
+  /// `alignment` is a power of two. `thorough` looks at every block. Throws std::bad_alloc, before
+  /// anything has changed.
+  Block* take(std::size_t bytes, std::size_t alignment = unit, bool thorough = false);
+  /// Merges the block with its free neighbours; returns the free block that it is part of now.
+  Block* release(Block* block) noexcept;
+
+  bool has(std::size_t bytes, std::size_t alignment = unit, bool thorough = false) const {
+    return find(bytes + alignment - unit, thorough) != nullptr;
+  }
+  Block* find(std::size_t bytes, bool thorough) const;
+  /// A free block leaves for another Tlsf, or joins this one.
+  void remove(Block* block) noexcept;
+  void insert(Block* block) noexcept;
+  /// For each block that has come from `other`, free or live.
+  void repay(Tlsf& other) noexcept { records_.repay(other.records_); }
+  /// Of a segment that goes: its one free block.
+  void drop(Block* block) noexcept;
+
+  std::size_t largest() const;
+  /// Calls f(block) for every free block; f may remove it.
+  template <class F>
+  void for_each(F f) {
+    for (Block* head : bins_) {
+      for (Block *block = head, *next; block; block = next) {
+        next = block->next;
+        f(block);
+      }
+    }
+  }
+
+ private:
+  static constexpr int sub_bits = 5, subs = 1 << sub_bits;
+  static constexpr int rows = 51;  // sizes up to 2^63
+  static int bin_of(std::size_t bytes);
+  Block* first_from(int bin) const;
+  static Block* best_of(Block* head, std::size_t bytes, int looks);
+  Block* split(Block* block, std::size_t bytes, Block* record) noexcept;
+
+  std::uint64_t row_map_ = 0;
+  std::array<std::uint32_t, rows> maps_{};
+  std::array<Block*, static_cast<std::size_t>(rows) * subs> bins_{};
+  BlockRecords records_;
+};
+
+}  // namespace quarry::memory

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/device_pointer.hpp>
+
+#include <initializer_list>
+#include <span>
+
+/// What the raw calls share.
+namespace quarry::memory {
+
+/// Of the first pointer that knows, else the current one.
+Device device_of(std::initializer_list<const DevicePtr*> pointers);
+
+/// To be called before work on the memory is queued in `stream`: it may be dropped then.
+void used_on(const DevicePtr& p, const Stream& stream);
+void used_on(std::span<const std::byte> host, const Stream& stream);
+
+/// Numbers of the caller; what does not fit in 63 bits throws SizeOverflow.
+std::size_t size_sum(std::size_t a, std::size_t b);
+std::size_t size_product(std::size_t a, std::size_t b);
+
+}  // namespace quarry::memory

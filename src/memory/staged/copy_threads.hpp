@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace quarry::memory {
+
+/// Work that several threads do together.
+class Job {
+ public:
+  virtual ~Job() = default;
+  /// Does a share of it on the calling thread: all that is left, or for `budget` > 0 so many
+  /// pieces. Called by several threads at once. Errors are the job's to keep.
+  virtual void work(std::size_t budget) noexcept = 0;
+  virtual bool has_work() const noexcept = 0;
+};
+
+/// Threads that wait for jobs; the process has one set of them. They are started when there is
+/// something to do and never end, so that a program may use them until its last line. After a job
+/// they look out for the next one for a while before they sleep: to wake a thread takes longer than
+/// to copy a megabyte.
+class CopyThreads {
+ public:
+  static CopyThreads& instance();
+  /// Returns when the job is done, by the calling thread and up to `helpers` others. Jobs that run
+  /// at the same time share the threads.
+  void run(Job& job, std::size_t helpers) noexcept;
+
+ private:
+  struct Entry {
+    Job* job;
+    std::size_t most;
+    std::atomic<std::size_t> now = 0;
+  };
+  /// Where one thread sleeps. A condition variable for all of them would make whoever wakes some
+  /// wait for those it has woken before.
+  using WakeFlag = std::atomic<std::uint32_t>;  ///< 1: wake up
+
+  void start_threads(std::size_t wanted);
+  std::vector<WakeFlag*> post(Entry& entry) noexcept;
+  std::vector<WakeFlag*> sleeping(std::size_t wanted);
+  void help() noexcept;
+  Entry* job_with_fewest_threads();
+
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::vector<Entry*> entries_;
+  std::vector<WakeFlag*> asleep_;
+  std::size_t threads_ = 0, awake_ = 0;  ///< all; those that look out for work
+  std::atomic<std::uint64_t> jobs_ = 0;  ///< so many have been brought
+};
+
+}  // namespace quarry::memory

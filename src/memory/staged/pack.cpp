@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/staged/pack.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "memory/staged/nontemporal.hpp"
+
+namespace quarry::memory {
+namespace {
+
+enum class Way { pack, pack_nontemporal, unpack };
+
+/// `n` runs of N bytes (a constant: one or two moves), `step` bytes apart in the strided memory.
+template <Way way, class Size, class Step>
+void copy_runs(std::byte* strided, std::byte* packed, std::size_t n, Size run, Step step) {
+  for (std::size_t i = 0; i < n; ++i) {
+    std::byte* const at = strided + i * step;
+    if constexpr (way == Way::pack) {
+      std::memcpy(packed + i * run, at, run);
+    } else if constexpr (way == Way::pack_nontemporal) {
+      run >= long_run ? copy_nontemporal(packed + i * run, at, run)
+                      : void(std::memcpy(packed + i * run, at, run));
+    } else {
+      std::memcpy(at, packed + i * run, run);
+    }
+  }
+}
+
+template <std::size_t N>
+using Constant = std::integral_constant<std::size_t, N>;
+
+template <Way way, std::size_t N>
+void copy_constant_runs(std::byte* strided, std::byte* packed, std::size_t n, std::size_t step) {
+  if constexpr (N == 4 || N == 8) {  // every other element: so common that it has loops of its own
+    if (step == 2 * N) {
+      if constexpr (way == Way::unpack) return unpack_every_other(strided, packed, N, n);
+      return pack_every_other(packed, strided, N, n, way == Way::pack_nontemporal);
+    }
+  }
+  constexpr Way cached = way == Way::unpack ? way : Way::pack;  // short runs are not worth it
+  copy_runs<cached>(strided, packed, n, Constant<N>{}, step);
+}
+
+using RunCopy = void (*)(std::byte*, std::byte*, std::size_t, std::size_t);
+
+template <Way way, std::size_t... N>
+RunCopy constant_copy(std::size_t run, std::index_sequence<N...>) {
+  RunCopy found = nullptr;
+  ((run == N ? void(found = copy_constant_runs<way, N>) : void()), ...);
+  return found;
+}
+
+template <Way way>
+class Walker {
+ public:
+  Walker(const Walk& walk, std::byte* memory, std::size_t first_run)
+      : walk_(walk),
+        constant_(constant_copy<way>(
+            walk.run, std::index_sequence<1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64>{})) {
+    index_ = Shape::filled(walk.shape.size(), 0);
+    at_ = memory;
+    auto rest = static_cast<std::int64_t>(first_run);
+    for (std::size_t d = walk.shape.size(); d-- > 0;) {
+      index_[d] = rest % walk.shape[d];
+      rest /= walk.shape[d];
+      at_ += index_[d] * walk.strides[d];
+    }
+  }
+
+  /// Bytes [begin, begin + bytes) of the run that the walker is at.
+  void part(std::size_t begin, std::size_t bytes, std::byte* packed) {
+    copy_runs<way>(at_ + begin, packed, 1, bytes, std::size_t{0});
+    if (begin + bytes == walk_.run) advance(1);
+  }
+
+  void runs(std::size_t count, std::byte* packed) {
+    while (count > 0) {
+      const std::size_t n = std::min(count, left_in_row());
+      row(n, packed);
+      packed += n * walk_.run;
+      count -= n;
+      advance(n);
+    }
+  }
+
+ private:
+  std::size_t left_in_row() const {
+    return walk_.is_dense() ? 1 : static_cast<std::size_t>(walk_.shape.back() - index_.back());
+  }
+  void row(std::size_t n, std::byte* packed) {
+    const std::size_t step = walk_.is_dense() ? 0 : static_cast<std::size_t>(walk_.strides.back());
+    if (constant_) return constant_(at_, packed, n, step);
+    copy_runs<way>(at_, packed, n, walk_.run, step);
+  }
+  /// `n` runs ahead, at most to the start of the next row.
+  void advance(std::size_t n) {
+    if (walk_.is_dense()) return;
+    index_.back() += static_cast<std::int64_t>(n);
+    at_ += static_cast<std::int64_t>(n) * walk_.strides.back();
+    for (std::size_t d = index_.size() - 1; d > 0 && index_[d] == walk_.shape[d]; --d) {
+      at_ += walk_.strides[d - 1] - walk_.shape[d] * walk_.strides[d];
+      index_[d] = 0;
+      ++index_[d - 1];
+    }
+  }
+
+  const Walk& walk_;
+  RunCopy constant_;
+  Shape index_;
+  std::byte* at_;
+};
+
+template <Way way>
+void copy_range(const Walk& walk, std::byte* memory, std::size_t first, std::size_t last,
+                std::byte* packed) {
+  if (first >= last) return;
+  Walker<way> walker(walk, memory, first / walk.run);
+  if (const std::size_t begin = first % walk.run; begin != 0) {
+    const std::size_t bytes = std::min(walk.run - begin, last - first);
+    walker.part(begin, bytes, packed);
+    packed += bytes;
+    first += bytes;
+  }
+  const std::size_t whole = (last - first) / walk.run;
+  walker.runs(whole, packed);
+  packed += whole * walk.run;
+  first += whole * walk.run;
+  if (first < last) walker.part(0, last - first, packed);
+}
+
+}  // namespace
+
+Walk walk_of(Shape shape, Strides strides, std::size_t itemsize) {
+  const std::array pointers{&strides};
+  sort_axes(shape, pointers);
+  collapse(shape, pointers);
+  Walk walk{std::move(shape), std::move(strides), itemsize};
+  if (!walk.shape.empty() && walk.strides.back() == static_cast<std::int64_t>(itemsize)) {
+    walk.run *= static_cast<std::size_t>(walk.shape.back());
+    walk.shape.pop_back();
+    walk.strides.pop_back();
+  }
+  return walk;
+}
+
+void pack(const Walk& walk, const std::byte* from, std::size_t first, std::size_t last,
+          std::byte* to, Stores stores) {
+  auto* const memory = const_cast<std::byte*>(from);
+  if (stores == Stores::cached) return copy_range<Way::pack>(walk, memory, first, last, to);
+  copy_range<Way::pack_nontemporal>(walk, memory, first, last, to);
+  fence_stores();
+}
+
+void unpack(const Walk& walk, std::byte* to, std::size_t first, std::size_t last,
+            const std::byte* from) {
+  copy_range<Way::unpack>(walk, to, first, last, const_cast<std::byte*>(from));
+}
+
+}  // namespace quarry::memory

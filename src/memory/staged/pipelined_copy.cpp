@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/staged/pipelined_copy.hpp"
+
+#include "memory/staged/chunks.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace quarry::memory {
+namespace {
+
+using enum backend::Direction;
+
+}  // namespace
+
+PipelinedCopy::PipelinedCopy(const StagedCopy& copy, const Stream& stream,
+                             std::vector<StagingLease>& buffers, std::vector<std::size_t> ends,
+                             const TransferThresholds& t)
+    : copy_(copy),
+      stream_(stream),
+      buffers_(buffers),
+      up_(copy.direction == host_to_device),
+      nontemporal_(is_nontemporal(copy.walk->bytes(), up_, t)),
+      block_bytes_(t.block_bytes),
+      threads_(pipeline_threads(copy.walk->bytes(), up_, t)),
+      ends_(std::move(ends)),
+      chunks_(std::make_unique<Chunk[]>(ends_.size())) {
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < ends_.size(); ++k) {
+    const std::size_t blocks = (ends_[k] - first + block_bytes_ - 1) / block_bytes_;
+    chunks_[k].first = std::exchange(first, ends_[k]);
+    chunks_[k].last = ends_[k];
+    chunks_[k].blocks_left = blocks;
+    block_starts_.push_back(count_);
+    count_ += blocks;
+  }
+}
+
+void PipelinedCopy::start() {
+  if (up_) return;
+  for (std::size_t k = 0; k < std::min(buffers_.size(), ends_.size()); ++k) queue(k);
+}
+
+void PipelinedCopy::work(std::size_t budget) noexcept {
+  const bool limited = budget > 0;
+  try {
+    while (!limited || budget-- > 0) {
+      const std::size_t number = next_.fetch_add(1);
+      if (number >= count_) {
+        next_.store(count_);
+        return;
+      }
+      const Block b = block(number);
+      if (!make_ready(b.chunk)) return;
+      carry(b);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    failed_.store(true);
+    next_.store(count_);
+  }
+}
+
+PipelinedCopy::Block PipelinedCopy::block(std::size_t number) const {
+  const auto after = std::upper_bound(block_starts_.begin(), block_starts_.end(), number);
+  const auto k = static_cast<std::size_t>(after - block_starts_.begin()) - 1;
+  const Chunk& c = chunks_[k];
+  const std::size_t first = c.first + (number - block_starts_[k]) * block_bytes_;
+  return {k, first, std::min(first + block_bytes_, c.last)};
+}
+
+/// Whether the chunk's buffer can be filled (up) or has been filled (down). False: the copy failed.
+bool PipelinedCopy::make_ready(std::size_t chunk) {
+  if (!up_) return await(chunk);
+  return chunk < buffers_.size() || await(chunk - buffers_.size());
+}
+
+/// Until the GPU's copy of the chunk is done. It is queued by threads that have taken their blocks
+/// before, and so never wait for this one.
+bool PipelinedCopy::await(std::size_t chunk) {
+  std::atomic<State>& state = chunks_[chunk].state;
+  while (true) {
+    State now = state.load(std::memory_order_acquire);
+    if (now == State::done) return true;
+    if (failed_.load(std::memory_order_relaxed)) return false;
+    if (now == State::queued && state.compare_exchange_strong(now, State::awaited)) {
+      buffer(chunk).wait();
+      state.store(State::done, std::memory_order_release);
+      return true;
+    }
+    std::this_thread::yield();
+  }
+}
+
+void PipelinedCopy::carry(const Block& b) {
+  if (up_) {
+    pack(*copy_.walk, copy_.on_host, b.first, b.last, place(b),
+         nontemporal_ ? Stores::nontemporal : Stores::cached);
+  } else {
+    unpack(*copy_.walk, copy_.on_host, b.first, b.last, place(b));
+  }
+  if (chunks_[b.chunk].blocks_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::size_t next = up_ ? b.chunk : b.chunk + buffers_.size();
+  if (next < ends_.size()) queue(next);
+}
+
+void PipelinedCopy::queue(std::size_t chunk) {
+  const Chunk& c = chunks_[chunk];
+  std::byte* const memory = buffer(chunk).memory();
+  std::byte* const device = copy_.on_device + c.first;
+  if (up_) {
+    buffer(chunk).copy({host_to_device, device, memory, c.last - c.first}, stream_);
+  } else {
+    buffer(chunk).copy({device_to_host, memory, device, c.last - c.first}, stream_);
+  }
+  chunks_[chunk].state.store(State::queued, std::memory_order_release);
+}
+
+}  // namespace quarry::memory

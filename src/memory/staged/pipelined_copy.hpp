@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "memory/staged/copy_threads.hpp"
+#include "memory/staged/staging.hpp"
+#include "memory/staged/staging_lease.hpp"
+#include "memory/staged/thresholds.hpp"
+
+namespace quarry::memory {
+
+/// A staged copy of memory with long runs. Chunks go through a few buffers in turn, and all threads
+/// work on the same chunk: they take its blocks in order, and whoever finishes the last block of a
+/// chunk queues the GPU's copy. Only one thread waits for the GPU, the others for that thread.
+class PipelinedCopy final : public Job {
+ public:
+  /// `buffers` is not empty and lives as long as the copying; the chunks end at `ends`.
+  PipelinedCopy(const StagedCopy& copy, const Stream& stream, std::vector<StagingLease>& buffers,
+                std::vector<std::size_t> ends, const TransferThresholds& thresholds);
+
+  std::size_t threads() const { return threads_; }
+  /// Queues the first copies of a download; to be called once, before the work.
+  void start();
+  void work(std::size_t budget) noexcept override;
+  bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < count_; }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  /// Of the copy between a chunk's buffer and the GPU.
+  enum class State { none, queued, awaited, done };
+  struct Chunk {
+    std::size_t first = 0, last = 0, first_block = 0;
+    std::atomic<std::size_t> blocks_left = 0;
+    std::atomic<State> state = State::none;
+  };
+  struct Block {
+    std::size_t chunk, first, last;
+  };
+
+  Block block(std::size_t number) const;
+  bool await(std::size_t chunk);
+  bool make_ready(std::size_t chunk);
+  void carry(const Block& block);
+  void queue(std::size_t chunk);
+  StagingLease& buffer(std::size_t chunk) const { return buffers_[chunk % buffers_.size()]; }
+  std::byte* place(const Block& b) const {
+    return buffer(b.chunk).memory() + (b.first - chunks_[b.chunk].first);
+  }
+
+  const StagedCopy copy_;
+  const Stream& stream_;
+  std::vector<StagingLease>& buffers_;
+  const bool up_, nontemporal_;
+  const std::size_t block_bytes_, threads_;
+  const std::vector<std::size_t> ends_;
+  std::vector<std::size_t> block_starts_;
+  std::unique_ptr<Chunk[]> chunks_;
+  std::size_t count_ = 0;  ///< of blocks
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace quarry::memory

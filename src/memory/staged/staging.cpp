@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/staged/staging.hpp"
+
+#include <quarry/base/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "memory/staged/chunks.hpp"
+#include "memory/staged/copy_threads.hpp"
+#include "memory/staged/pipelined_copy.hpp"
+#include "memory/staged/staging_lease.hpp"
+#include "memory/staged/thresholds.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry::memory {
+namespace {
+
+using enum backend::Direction;
+
+/// A staged copy of memory in short runs: each thread has chunks and buffers of its own.
+class ChunkedCopy final : public Job {
+ public:
+  ChunkedCopy(const StagedCopy& copy, const Stream& stream, std::size_t chunk, Stores stores)
+      : copy_(copy),
+        pool_(StagingPool::of(*copy.device, StagingPool::Load::short_runs)),
+        stream_(stream),
+        bytes_(copy.walk->bytes()),
+        chunk_(chunk),
+        count_((bytes_ + chunk - 1) / chunk),
+        stores_(stores) {}
+
+  std::size_t count() const { return count_; }
+  bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < count_; }
+  void work(std::size_t budget) noexcept override {
+    try {
+      copy_.direction == host_to_device ? up(budget) : down(budget);
+    } catch (...) {
+      next_.store(count_);
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  void rethrow() {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  struct Chunk {
+    std::size_t first, last;
+    std::size_t bytes() const { return last - first; }
+  };
+  struct Queued {
+    Chunk chunk;
+    StagingLease buffer;
+  };
+  static constexpr std::size_t depth = 3;  ///< chunks that one thread has queued at a time
+
+  bool take(std::size_t& budget, bool limited, Chunk& chunk) {
+    if (limited && budget-- == 0) return false;
+    const std::size_t i = next_.fetch_add(1);
+    if (i >= count_) {
+      next_.store(count_);
+      return false;
+    }
+    const std::size_t first = i * chunk_;
+    chunk = {first, std::min(bytes_, first + chunk_)};
+    return true;
+  }
+
+  std::optional<StagingLease> held(std::optional<StagingBuffer> buffer) {
+    return StagingLease::of(pool_, *copy_.device, buffer);
+  }
+
+  void up(std::size_t budget) {
+    const bool limited = budget > 0;
+    for (Chunk c; take(budget, limited, c);) {
+      auto buffer = held(pool_.acquire(chunk_));
+      if (!buffer) {
+        up_without_buffer(c);
+        continue;
+      }
+      pack(*copy_.walk, copy_.on_host, c.first, c.last, buffer->memory(), stores_);
+      buffer->copy({host_to_device, copy_.on_device + c.first, buffer->memory(), c.bytes()},
+                   stream_);
+    }
+  }
+
+  void down(std::size_t budget) {
+    const bool limited = budget > 0;
+    std::deque<Queued> queued;
+    for (Chunk c; take(budget, limited, c);) {
+      auto buffer = lease_beside(queued);
+      if (!buffer) {
+        down_without_buffer(c);
+        continue;
+      }
+      buffer->copy({device_to_host, buffer->memory(), copy_.on_device + c.first, c.bytes()},
+                   stream_);
+      queued.push_back({c, std::move(*buffer)});
+      if (queued.size() == depth) unpack_first(queued);
+    }
+    while (!queued.empty()) unpack_first(queued);
+  }
+
+  /// Waits only while it holds none: else all buffers could be held by threads that wait for one
+  /// more.
+  std::optional<StagingLease> lease_beside(std::deque<Queued>& queued) {
+    while (!queued.empty()) {
+      if (auto buffer = held(pool_.try_acquire(chunk_))) return buffer;
+      unpack_first(queued);
+    }
+    return held(pool_.acquire(chunk_));
+  }
+
+  void unpack_first(std::deque<Queued>& queued) {
+    const Queued& first = queued.front();
+    first.buffer.wait();
+    unpack(*copy_.walk, copy_.on_host, first.chunk.first, first.chunk.last, first.buffer.memory());
+    queued.pop_front();
+  }
+
+  void up_without_buffer(const Chunk& c) {
+    const auto memory = std::make_unique_for_overwrite<std::byte[]>(c.bytes());
+    pack(*copy_.walk, copy_.on_host, c.first, c.last, memory.get());
+    copy_.device->copy({host_to_device, copy_.on_device + c.first, memory.get(), c.bytes()},
+                       stream_.state().native, true);
+  }
+  void down_without_buffer(const Chunk& c) {
+    const auto memory = std::make_unique_for_overwrite<std::byte[]>(c.bytes());
+    copy_.device->copy({device_to_host, memory.get(), copy_.on_device + c.first, c.bytes()},
+                       stream_.state().native, true);
+    unpack(*copy_.walk, copy_.on_host, c.first, c.last, memory.get());
+  }
+
+  const StagedCopy copy_;
+  StagingPool& pool_;
+  const Stream& stream_;
+  const std::size_t bytes_, chunk_, count_;
+  const Stores stores_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+void run_chunks(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
+  const std::size_t bytes = copy.walk->bytes();
+  const Stores stores = bytes <= t.nontemporal_strided_bytes ? Stores::nontemporal : Stores::cached;
+  ChunkedCopy job(copy, stream, strided_chunk(bytes, t), stores);
+  CopyThreads::instance().run(job, std::min(t.strided_threads, job.count()) - 1);
+  job.rethrow();
+}
+
+/// False where there is no page-locked memory.
+bool run_pipelined(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
+  StagingPool& pool = StagingPool::of(*copy.device);
+  const auto ends = chunk_ends(copy.walk->bytes(), t.least_chunk, t.chunk_bytes);
+  const std::size_t wanted = std::min(ends.size(), t.pipeline_buffers);
+  std::vector<StagingLease> buffers;
+  buffers.reserve(wanted);
+  auto buffer = pool.acquire(t.chunk_bytes);
+  while (buffer) {
+    buffers.push_back(*StagingLease::of(pool, *copy.device, buffer));
+    if (buffers.size() == wanted) break;
+    buffer = pool.try_acquire(t.chunk_bytes);
+  }
+  if (buffers.empty()) return false;
+  PipelinedCopy copying(copy, stream, buffers, ends, t);
+  copying.start();
+  CopyThreads::instance().run(copying, copying.threads() - 1);
+  copying.rethrow();
+  return true;
+}
+
+}  // namespace
+
+void run_staged(const StagedCopy& copy, const Stream& stream) {
+  const TransferThresholds t = thresholds_of(*copy.device);
+  try {
+    if (!copy.walk->has_long_runs() || !run_pipelined(copy, stream, t)) {
+      run_chunks(copy, stream, t);
+    }
+  } catch (...) {
+    copy.device->synchronize(stream.state().native);
+    throw;
+  }
+}
+
+}  // namespace quarry::memory

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <optional>
+#include <utility>
+
+#include "memory/staged/staging_pool.hpp"
+
+namespace quarry::memory {
+
+/// A buffer while a copy holds it: it goes back to the pool when the scope ends.
+class StagingLease {
+ public:
+  static std::optional<StagingLease> of(StagingPool& pool, backend::Device& device,
+                                        std::optional<StagingBuffer> buffer) {
+    if (!buffer) return std::nullopt;
+    return StagingLease(pool, device, *buffer);
+  }
+  StagingLease(StagingLease&& other) noexcept
+      : pool_(other.pool_),
+        device_(other.device_),
+        buffer_(std::exchange(other.buffer_, {})),
+        is_loose_(other.is_loose_) {}
+  StagingLease& operator=(StagingLease&&) = delete;
+  ~StagingLease() {
+    if (!buffer_.memory) return;
+    is_loose_ ? pool_->abandon(buffer_) : pool_->release(buffer_);
+  }
+
+  std::byte* memory() const { return buffer_.memory; }
+  /// Queues a copy from or to the buffer, and records when it is done.
+  void copy(const backend::Copy& copy, const Stream& stream);
+  /// Until the last copy is done.
+  void wait() const { device_->wait(buffer_.event); }
+
+ private:
+  StagingLease(StagingPool& pool, backend::Device& device, const StagingBuffer& buffer)
+      : pool_(&pool), device_(&device), buffer_(buffer) {}
+
+  StagingPool* pool_;
+  backend::Device* device_;
+  StagingBuffer buffer_;
+  bool is_loose_ = false;  ///< a copy is on its way whose end nobody will know
+};
+
+}  // namespace quarry::memory

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/overlap.hpp>
+#include <quarry/memory/transfer.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "memory/transfer/strided_copy.hpp"
+#include "memory/write_log.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry {
+namespace {
+
+/// Fill programs, by the size of the word that they write.
+template <class Word>
+const kernels::program& fill_program() {
+  return kernels::program_for<kernels::map_of<kernels::val<Word, 0>, Word, 1>>::value;
+}
+const kernels::program& fill_program_of(std::size_t word) {
+  switch (word) {
+    case 1:
+      return fill_program<kernels::u8>();
+    case 2:
+      return fill_program<kernels::u16>();
+    case 4:
+      return fill_program<kernels::u32>();
+    case 8:
+      return fill_program<kernels::u64>();
+    default:
+      return fill_program<kernels::record<16, 16>>();
+  }
+}
+
+}  // namespace
+
+void fill_elements(const DeviceRef& to, const void* value, const Stream& stream) {
+  const std::int64_t count = element_count(to.layout.shape);
+  if (count == 0) return;
+  const std::size_t itemsize = to.dtype.itemsize();
+  require_no_aliases(to.layout, itemsize);
+  to.buffer->used_on(stream);
+  memory::note_write(to.data, to.layout, itemsize);
+  const bool word = std::has_single_bit(itemsize) && itemsize <= 16;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(to.data) % itemsize == 0;
+  if (word && aligned && memory::same_block(to.layout, to.layout, itemsize)) {
+    return stream.state().device->fill(to.data, value, itemsize, count, stream.state().native);
+  }
+  if (word && memory::word_of(to.data, to.layout, itemsize) == itemsize) {
+    runtime::Scalar scalar{};
+    std::memcpy(scalar, value, itemsize);
+    const runtime::Operand operand{to.data, &to.layout};
+    return runtime::launch_map(fill_program_of(itemsize), {&operand, 1}, &scalar, stream);
+  }
+  const auto one = Buffer::allocate(itemsize, stream);  // a record: one element, broadcast
+  stream.state().device->copy({backend::Direction::host_to_device, one->data(), value, itemsize},
+                              stream.state().native, false);
+  copy_elements(to, {one->data(), to.dtype, {}, one.get()}, stream);
+}
+
+}  // namespace quarry

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/error.hpp>
+#include <quarry/base/overlap.hpp>
+#include <quarry/memory/transfer.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "memory/host/host_array.hpp"
+#include "memory/host/host_registry.hpp"
+#include "memory/host/pinned_ranges.hpp"
+#include "memory/resource/stream_order.hpp"
+#include "memory/staged/thresholds.hpp"
+#include "memory/transfer/converted_copy.hpp"
+#include "memory/transfer/cpu_transfer.hpp"
+#include "memory/transfer/host_transfer.hpp"
+#include "memory/transfer/strided_copy.hpp"
+#include "memory/write_log.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry {
+namespace {
+
+using memory::convert_within;
+using memory::copy_within;
+using memory::HostRegistry;
+using memory::same_block;
+using memory::synchronize;
+using memory::temporary_like;
+using enum backend::Direction;
+
+void require_like(const Shape& to, DType to_type, const Shape& from, DType from_type,
+                  bool converts) {
+  require<ShapeError>(to == from, [&] {
+    return fmt::format("cannot copy shape {} into shape {}", to_string(from), to_string(to));
+  });
+  require<DTypeError>(converts || to_type == from_type, [&] {
+    return fmt::format("cannot copy {} into {}; convert with astype first", to_string(from_type),
+                       to_string(to_type));
+  });
+}
+
+std::size_t bytes_of(const Layout& layout, DType type) {
+  return static_cast<std::size_t>(byte_count(layout.shape, type.itemsize()));
+}
+
+void copy_bytes(const Stream& stream, backend::Direction direction, void* to, const void* from,
+                std::size_t bytes, bool blocking) {
+  stream.state().device->copy({direction, to, from, bytes}, stream.state().native, blocking);
+}
+
+/// A small dense copy that waits is left to the device as it is. With page-locked memory the
+/// driver's call that waits is slower than its other one and a wait. Returns false for others.
+bool copy_at_once(backend::Direction direction, const DeviceRef& device, const HostRef& host,
+                  const Stream& stream) {
+  const std::size_t bytes = bytes_of(device.layout, device.dtype);
+  if (bytes >= memory::driver_bytes() ||
+      !same_block(device.layout, host.layout, device.dtype.itemsize()) ||
+      memory::is_split(host.data, bytes)) {
+    return false;
+  }
+  const bool up = direction == host_to_device;
+  const bool waits_itself =
+      stream.device().is_cpu() || !HostRegistry::instance().find(host.data, bytes);
+  copy_bytes(stream, direction, up ? device.data : host.data, up ? host.data : device.data, bytes,
+             waits_itself);
+  if (!waits_itself) synchronize(stream);
+  return true;
+}
+
+/// The same array dense in C order: itself, or device memory of its own.
+DeviceRef dense_on_device(const DeviceRef& array, std::shared_ptr<Buffer>& holder,
+                          const Stream& stream) {
+  if (is_c_contiguous(array.layout, array.dtype.itemsize())) return array;
+  const Layout dense{array.layout.shape, c_strides(array.layout.shape, array.dtype.itemsize())};
+  return temporary_like(dense, array.dtype, stream, holder);
+}
+
+void upload_converted(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
+                      const kernels::program& program) {
+  std::shared_ptr<Buffer> holder;
+  const DeviceRef there = temporary_like(from.layout, from.dtype, stream, holder);
+  memory::carry_up(there, from, stream, blocking);
+  convert_within(to, there, program, stream);
+  if (blocking) synchronize(stream);
+}
+
+void download_converted(const HostRef& to, const DeviceRef& from, const Stream& stream,
+                        bool blocking, const kernels::program& program) {
+  std::shared_ptr<Buffer> holder;
+  const DeviceRef there = temporary_like(to.layout, to.dtype, stream, holder);
+  convert_within(there, from, program, stream);
+  memory::carry_down(to, there, stream, blocking);
+}
+
+/// A bool's byte on a device may be neither 0 nor 1: memory of other libraries and processes. No
+/// such byte gets to the host, where it would be no bool.
+const kernels::program& truth_program() {
+  using Program = kernels::map_of<kernels::in<bool, 0>, bool, 0, bool>;
+  return kernels::program_for<Program>::value;
+}
+/// Up to so many bytes it is cheaper to look at them on the host.
+constexpr std::int64_t few_bools = 4096;
+
+void make_bools(const HostRef& host) {
+  const std::int64_t count = element_count(host.layout.shape);
+  Dims position = Dims::filled(host.layout.rank(), 0);
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::byte* at = host.data;
+    for (std::size_t d = 0; d < position.size(); ++d) at += position[d] * host.layout.strides[d];
+    *at = static_cast<std::byte>(*at != std::byte{});
+    for (std::size_t d = position.size(); d-- > 0;) {
+      if (++position[d] < host.layout.shape[d]) break;
+      position[d] = 0;
+    }
+  }
+}
+
+void download_elements(const HostRef& to, const DeviceRef& from, const Stream& stream,
+                       bool blocking, const kernels::program* convert) {
+  if (blocking && !convert && copy_at_once(device_to_host, from, to, stream)) return;
+  if (stream.device().is_cpu()) return memory::download_on_cpu(to, from, stream, blocking, convert);
+  if (convert) return download_converted(to, from, stream, blocking, *convert);
+  memory::carry_down(to, from, stream, blocking);
+}
+
+void download_bools(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking) {
+  const bool few = blocking && element_count(to.layout.shape) <= few_bools;
+  download_elements(to, from, stream, blocking, few ? nullptr : &truth_program());
+  if (few) make_bools(to);
+}
+
+/// Whether the host memory holds bytes of the array itself, which the host can see.
+bool is_own_memory(const HostRef& host, const DeviceRef& array) {
+  return array.buffer->host_data() &&
+         overlap(host.data, host.layout, host.dtype.itemsize(), array.data, array.layout,
+                 array.dtype.itemsize()) != Overlap::disjoint;
+}
+
+/// Host memory for the elements of `like`, in C order.
+class HostTemporary {
+ public:
+  explicit HostTemporary(const HostRef& like)
+      : memory_(std::make_unique_for_overwrite<std::byte[]>(bytes_of(like.layout, like.dtype))),
+        ref_{memory_.get(),
+             like.dtype,
+             {like.layout.shape, c_strides(like.layout.shape, like.dtype.itemsize())}} {}
+  const HostRef& ref() const { return ref_; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  HostRef ref_;
+};
+
+void copy_on_host(const HostRef& to, const HostRef& from) {
+  memory::copy_strided(to.data, to.layout, from.data, from.layout.strides, to.dtype.itemsize(),
+                       default_stream(Device::cpu()));
+}
+
+}  // namespace
+
+void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
+            const kernels::program* convert) {
+  require_like(to.layout.shape, to.dtype, from.layout.shape, from.dtype, convert);
+  if (element_count(to.layout.shape) == 0) return;
+  const std::size_t itemsize = to.dtype.itemsize();
+  require_no_aliases(to.layout, itemsize);
+  memory::require_address(from);
+  if (is_own_memory(from, to)) {
+    const HostTemporary copy(from);
+    copy_on_host(copy.ref(), from);
+    return upload(to, copy.ref(), stream, blocking, convert);
+  }
+  to.buffer->used_on(stream);
+  memory::note_write(to.data, to.layout, itemsize);
+  if (blocking && !convert && copy_at_once(host_to_device, to, from, stream)) return;
+  if (stream.device().is_cpu()) return memory::upload_on_cpu(to, from, stream, blocking, convert);
+  if (convert) return upload_converted(to, from, stream, blocking, *convert);
+  memory::carry_up(to, from, stream, blocking);
+}
+
+void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking,
+              const kernels::program* convert) {
+  require_like(to.layout.shape, to.dtype, from.layout.shape, from.dtype, convert);
+  if (element_count(to.layout.shape) == 0) return;
+  require_no_aliases(to.layout, to.dtype.itemsize());
+  memory::require_address(to);
+  memory::note_write(to.data, to.layout, to.dtype.itemsize());
+  if (is_own_memory(to, from)) {
+    const HostTemporary copy(to);
+    download(copy.ref(), from, stream, true, convert);
+    return copy_on_host(to, copy.ref());
+  }
+  from.buffer->used_on(stream);
+  if (to.dtype == TypeId::bool_ && !convert) {
+    return download_bools(to, from, stream, blocking);
+  }
+  download_elements(to, from, stream, blocking, convert);
+}
+
+namespace {
+
+/// Between two GPUs: packed on the one, copied, unpacked on the other; neither stream goes on
+/// before the other has what it needs.
+void copy_to_peer(const DeviceRef& to, const DeviceRef& from, const Stream& stream) {
+  const Stream source = from.buffer->stream();
+  std::shared_ptr<Buffer> holder, temporary;
+  const DeviceRef dense = dense_on_device(from, holder, source);
+  if (holder) copy_within(dense, from, source);
+  const DeviceRef there = dense_on_device(to, temporary, stream);
+  memory::join(stream, source);
+  stream.state().device->copy_from_peer(there.data, dense.data, *source.state().device,
+                                        bytes_of(to.layout, to.dtype), stream.state().native,
+                                        false);
+  memory::join(source, stream);
+  if (temporary) copy_within(to, there, stream);
+}
+
+/// Between the CPU and a GPU one side is host memory.
+void copy_across(const DeviceRef& to, const DeviceRef& from, const Stream& stream,
+                 const kernels::program* convert) {
+  const Stream source = from.buffer->stream();
+  if (from.buffer->device().is_cpu()) {
+    source.synchronize();
+    return upload(to, {from.data, from.dtype, from.layout}, stream, true, convert);
+  }
+  if (to.buffer->device().is_cpu()) {
+    stream.synchronize();
+    return download({to.data, to.dtype, to.layout}, from, source, true, convert);
+  }
+  to.buffer->used_on(stream);
+  if (!convert) return copy_to_peer(to, from, stream);
+  std::shared_ptr<Buffer> holder;
+  const DeviceRef converted = temporary_like(from.layout, to.dtype, source, holder);
+  convert_within(converted, from, *convert, source);
+  copy_to_peer(to, converted, stream);
+}
+
+/// Whether writing `to` could change an element of `from` that is still to be read.
+bool conflicts(const DeviceRef& to, const DeviceRef& from) {
+  return to.buffer->shares_memory(*from.buffer) &&
+         overlap(to.data, to.layout, to.dtype.itemsize(), from.data, from.layout,
+                 from.dtype.itemsize()) != Overlap::disjoint;
+}
+
+/// The layout broadcast to `shape`. NumPy's assignment drops leading axes of extent 1.
+Layout written_to(const Layout& layout, const Shape& shape) {
+  if (layout.rank() <= shape.size()) return broadcast_to(layout, shape);
+  const std::size_t extra = layout.rank() - shape.size();
+  const bool units = std::all_of(layout.shape.begin(), layout.shape.begin() + extra,
+                                 [](std::int64_t extent) { return extent == 1; });
+  if (!units) return broadcast_to(layout, shape);  // throws
+  return broadcast_to({Shape(layout.shape.begin() + extra, layout.shape.end()),
+                       Strides(layout.strides.begin() + extra, layout.strides.end())},
+                      shape);
+}
+
+/// `from` has the shape of `to` and lies on its device.
+void copy_on_device(const DeviceRef& to, const DeviceRef& from, const Stream& stream,
+                    const kernels::program* convert) {
+  std::shared_ptr<Buffer> holder;
+  DeviceRef safe = from;
+  if (conflicts(to, from)) {
+    safe = temporary_like(to.layout, from.dtype, stream, holder);
+    copy_within(safe, from, stream);
+  }
+  if (convert) return convert_within(to, safe, *convert, stream);
+  if (same_block(to.layout, safe.layout, to.dtype.itemsize())) {
+    return copy_bytes(stream, device_to_device, to.data, safe.data, bytes_of(to.layout, to.dtype),
+                      false);
+  }
+  copy_within(to, safe, stream);
+}
+
+}  // namespace
+
+void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& stream,
+                   const kernels::program* convert) {
+  const DeviceRef source{from.data, from.dtype, written_to(from.layout, to.layout.shape),
+                         from.buffer};
+  require_like(to.layout.shape, to.dtype, source.layout.shape, from.dtype, convert);
+  if (element_count(to.layout.shape) == 0) return;
+  require_no_aliases(to.layout, to.dtype.itemsize());
+  memory::note_write(to.data, to.layout, to.dtype.itemsize());
+  if (!(to.buffer->device() == from.buffer->device())) {
+    return copy_across(to, source, stream, convert);
+  }
+  to.buffer->used_on(stream);
+  from.buffer->used_on(stream);
+  if (!convert && to.data == from.data && to.layout == source.layout) return;
+  copy_on_device(to, source, stream, convert);
+}
+
+}  // namespace quarry
