@@ -131,8 +131,13 @@ Event Device::import_event(const IpcHandle& handle) {
 }
 
 Stream Device::create_stream(const StreamOptions& options) {
+  if (options.non_blocking && !options.behind_events) note_unordered_stream();
   const Stream stream = do_create_stream(options);
   return listed(Owned::stream, stream, 0, [&] { do_destroy_stream(stream); });
+}
+
+void Device::note_unordered_stream() noexcept {
+  has_unordered_streams_.store(true, std::memory_order_relaxed);
 }
 
 void Device::destroy_stream(Stream stream) noexcept {

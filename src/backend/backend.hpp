@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -39,8 +40,9 @@ struct MemoryInfo {
 };
 
 struct StreamOptions {
-  bool non_blocking = false;  ///< does not wait for the legacy default stream, nor it for this one
-  int priority = 0;           ///< lower is more urgent, clamped to the device's range
+  bool non_blocking = false;   ///< does not wait for the legacy default stream, nor it for this one
+  int priority = 0;            ///< lower is more urgent, clamped to the device's range
+  bool behind_events = false;  ///< uses nothing but behind events of the streams that have made it
 };
 
 struct EventOptions {
@@ -228,6 +230,12 @@ class Device {
   Event import_event(const IpcHandle& handle);
 
   Stream create_stream(const StreamOptions& options);
+  /// There is a stream that does not wait for the legacy default stream. From now on an upload
+  /// there is done when it returns; before, what comes after it in any stream waits for it anyway.
+  void note_unordered_stream() noexcept;
+  bool has_unordered_streams() const noexcept {
+    return has_unordered_streams_.load(std::memory_order_relaxed);
+  }
   void destroy_stream(Stream stream) noexcept;  ///< pending work still completes
   /// {least urgent, most urgent}.
   virtual std::pair<int, int> priority_range() const = 0;
@@ -306,6 +314,7 @@ class Device {
   void* listed(Owned kind, void* handle, std::size_t bytes, Undo undo);
 
   Ledger ledger_;
+  std::atomic<bool> has_unordered_streams_ = false;
 };
 
 /// The CPU; always there.

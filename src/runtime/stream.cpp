@@ -250,16 +250,20 @@ Stream::AutoSynchronize::~AutoSynchronize() noexcept(false) {
 }
 Stream::AutoSynchronize Stream::auto_synchronize() const { return AutoSynchronize(*this); }
 
+Stream detail::created_stream(backend::Device& device, const backend::StreamOptions& options) {
+  Stream made = make_stream(
+      std::make_shared<StreamState>(device, nullptr, StreamKind::external, options.priority));
+  made.state().native = device.create_stream(options);
+  made.state().kind = StreamKind::created;  // from here on its end destroys it
+  return made;
+}
+
 Stream stream(const StreamOptions& options) {
   detail::drop_finished_callbacks();
   backend::Device& device = options.device.value_or(Device()).backend();
   const auto [least, most] = device.priority_range();
   const int priority = std::max(most, std::min(least, options.priority));
-  Stream made = detail::make_stream(std::make_shared<detail::StreamState>(
-      device, nullptr, detail::StreamKind::external, priority));
-  made.state().native = device.create_stream({options.non_blocking, priority});
-  made.state().kind = detail::StreamKind::created;  // from here on its end destroys it
-  return made;
+  return detail::created_stream(device, {options.non_blocking, priority});
 }
 
 Stream default_stream(const Device& device) {

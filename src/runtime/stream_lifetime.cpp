@@ -41,7 +41,8 @@ bool is_done(const StreamState& state) noexcept {
 /// The end of the work of a stream that the library did not make, as a stream of the library's.
 backend::Stream stream_behind(const StreamState& state) {
   backend::Device& device = *state.device;
-  const backend::Stream behind = device.create_stream({.non_blocking = true});
+  const backend::Stream behind =
+      device.create_stream({.non_blocking = true, .behind_events = true});
   backend::Event event = nullptr;
   try {
     event = device.create_event({.timing = false, .order_only = true});
@@ -132,6 +133,7 @@ std::optional<Stream> handle_of(const StatePtr& state) {
 }
 
 Stream external_stream_of(backend::Device& device, backend::Stream native) {
+  device.note_unordered_stream();
   Streams& all = Streams::instance();
   const auto user = std::make_shared<User>();
   auto made = std::make_shared<StreamState>(device, native, StreamKind::external);

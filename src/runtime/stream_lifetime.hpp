@@ -14,6 +14,9 @@ namespace quarry::detail {
 /// A stream of a new state, whose `native` is set.
 Stream make_stream(std::shared_ptr<StreamState> state);
 
+/// A new stream of the device.
+Stream created_stream(backend::Device& device, const backend::StreamOptions& options);
+
 /// A handle of the stream while it has not ended; a retired one is brought back. Throws
 /// std::bad_alloc.
 std::optional<Stream> handle_of(const std::shared_ptr<StreamState>& state);

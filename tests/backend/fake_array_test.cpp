@@ -118,6 +118,7 @@ TEST_F(FakeArray, OfAnotherDeviceIsForCopiesBetweenDevices) {
   EXPECT_EQ(cu().Memcpy3DPeer(&between), CUDA_SUCCESS);
   EXPECT_EQ(cu().CtxSetCurrent(context_), CUDA_SUCCESS);
   EXPECT_EQ(cu().Memcpy3D(&copy), CUDA_SUCCESS);
+  EXPECT_EQ(cu().CtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(cu().ArrayDestroy(array), CUDA_SUCCESS);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "entry.hpp"
 #include "state.hpp"
 
 namespace quarry::fake {
@@ -126,13 +127,17 @@ CUresult copy(Box box, CUstream stream, bool waits) {
   if (box.total() == 0) return CUDA_SUCCESS;
   if (is_split(box) || !is_valid(box)) return CUDA_ERROR_INVALID_VALUE;
   count(box);
+  const bool is_taken = waits && box.from.id == 0 && box.to.id != 0;
+  if (is_taken) {
+    if (const CUresult result = entry::stream_synchronize(stream)) return result;
+  }
   Operation operation;
   operation.cost_ms = cost_ms(box);
   operation.mark = std::make_shared<Mark>();
   operation.work = work_of(box, box.from.id == 0);
   const std::shared_ptr<Mark> done = operation.mark;
   if (const CUresult result = enqueue(stream, std::move(operation))) return result;
-  if (!waits && box.to.id != 0) return CUDA_SUCCESS;
+  if (is_taken || (!waits && box.to.id != 0)) return CUDA_SUCCESS;
   state().scheduler.finish(*done);
   return state().scheduler.sticky(current_device());
 }

@@ -33,8 +33,9 @@ Side host_side(const void* memory);
 Side device_side(CUdeviceptr address);
 
 /// As CUDA: bytes of pageable memory are taken at the call, and a copy to pageable memory returns
-/// when it has been done; all copies that `waits` names do. Host memory that crosses from one
-/// registration into another, or into pageable memory, is an invalid value.
+/// when it has been done. A copy that `waits` returns when it has been done, or, from pageable
+/// memory to the device, when the work before it has been and the bytes are taken. Host memory that
+/// crosses from one registration into another, or into pageable memory, is an invalid value.
 CUresult copy(Box box, CUstream stream, bool waits);
 
 /// A copy of a batch; `is_read_now` takes the source's bytes at the call.

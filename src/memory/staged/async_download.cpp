@@ -18,6 +18,7 @@
 #include "memory/staged/chunks.hpp"
 #include "memory/staged/copy_threads.hpp"
 #include "memory/staged/thresholds.hpp"
+#include "runtime/stream_lifetime.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry::memory {
@@ -62,7 +63,8 @@ class DownloadStaging {
       buffers_.push_back(static_cast<std::byte*>(memory));
     }
     while (count > 1 && copy_streams_.size() < buffers_.size()) {
-      const Stream s = quarry::stream({.non_blocking = true, .device = Device(device_)});
+      const Stream s =
+          detail::created_stream(device_, {.non_blocking = true, .behind_events = true});
       copy_streams_.push_back({s, device_.create_event({.timing = false})});
     }
     return !buffers_.empty();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memory/staged/thresholds.hpp"
+#include "runtime/stream_lifetime.hpp"
 
 namespace quarry::memory {
 namespace {
@@ -121,7 +122,8 @@ void StagingPool::abandon(const StagingBuffer& buffer) noexcept {
 Stream StagingPool::stream(backend::Direction direction) {
   const std::lock_guard lock(mutex_);
   auto& found = direction == backend::Direction::host_to_device ? up_ : down_;
-  if (!found) found = quarry::stream({.non_blocking = true, .device = Device(device_)});
+  if (!found)
+    found = detail::created_stream(device_, {.non_blocking = true, .behind_events = true});
   return *found;
 }
 

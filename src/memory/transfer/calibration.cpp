@@ -8,6 +8,7 @@
 #include "memory/staged/staging.hpp"
 #include "memory/staged/staging_pool.hpp"
 #include "memory/staged/thresholds.hpp"
+#include "runtime/stream_lifetime.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -22,7 +23,8 @@ constexpr int rounds = 4;
 class Probe {
  public:
   explicit Probe(const Device& device)
-      : stream_(quarry::stream({.non_blocking = true, .device = device})),
+      : stream_(detail::created_stream(device.backend(),
+                                       {.non_blocking = true, .behind_events = true})),
         backend_(*stream_.state().device),
         there_(Buffer::allocate(most, stream_)),
         here_(std::make_unique<std::byte[]>(most)) {}

@@ -7,6 +7,9 @@
 #include <future>
 #include <thread>
 
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
+
 namespace quarry {
 namespace {
 
@@ -218,6 +221,33 @@ TEST(TransferByHand, WithAStreamItIsOrderedThere) {
   s.synchronize();
   opener.join();
   EXPECT_EQ(out, std::vector<int>(100, 10));
+}
+
+void expect_seen(const DeviceNDArray<float>& a, const std::vector<float>& values, const Stream& s) {
+  std::vector<float> host(values.size());
+  a.copy_to_host(host, s);
+  s.synchronize();
+  EXPECT_EQ(host, values) << values.size() << " elements";
+}
+
+/// The driver returns from an upload of pageable memory when it has taken the bytes; streams that
+/// do not wait for the default stream read the array at once.
+TEST(Transfer, AnUploadThatHasReturnedIsSeenByEveryStream) {
+  const bool is_fake = test::kind() == test::Kind::fake;
+  const fake::Behaviour before = is_fake ? fake::behaviour() : fake::Behaviour();
+  const Stream s = stream({.non_blocking = true});
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    if (is_fake) fake::set_behaviour({.seed = seed});
+    for (const std::size_t n : {std::size_t{1}, std::size_t{100}, std::size_t{10'000}}) {
+      const std::vector<float> values(n, static_cast<float>(seed));
+      const auto a = to_device(values);
+      expect_seen(a, values, s);
+      const auto b = zeros<float>({n});
+      b.copy_to_device(values);
+      expect_seen(b, values, s);
+    }
+  }
+  if (is_fake) fake::set_behaviour(before);
 }
 
 }  // namespace
