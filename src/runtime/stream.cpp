@@ -250,14 +250,6 @@ Stream::AutoSynchronize::~AutoSynchronize() noexcept(false) {
 }
 Stream::AutoSynchronize Stream::auto_synchronize() const { return AutoSynchronize(*this); }
 
-Stream detail::created_stream(backend::Device& device, const backend::StreamOptions& options) {
-  Stream made = make_stream(
-      std::make_shared<StreamState>(device, nullptr, StreamKind::external, options.priority));
-  made.state().native = device.create_stream(options);
-  made.state().kind = StreamKind::created;  // from here on its end destroys it
-  return made;
-}
-
 Stream stream(const StreamOptions& options) {
   detail::drop_finished_callbacks();
   backend::Device& device = options.device.value_or(Device()).backend();

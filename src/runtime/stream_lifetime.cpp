@@ -123,6 +123,14 @@ Stream make_stream(StatePtr state) {
   return Stream(StatePtr(user, bare));
 }
 
+Stream created_stream(backend::Device& device, const backend::StreamOptions& options) {
+  Stream made = make_stream(
+      std::make_shared<StreamState>(device, nullptr, StreamKind::external, options.priority));
+  made.state().native = device.create_stream(options);
+  made.state().kind = StreamKind::created;  // from here on its end destroys it
+  return made;
+}
+
 std::optional<Stream> handle_of(const StatePtr& state) {
   const auto user = std::make_shared<User>();
   const std::lock_guard lock(Streams::instance().mutex);

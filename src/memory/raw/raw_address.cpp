@@ -8,6 +8,7 @@
 #include <limits>
 
 namespace quarry::memory {
+
 Device device_of(std::initializer_list<const DevicePtr*> pointers) {
   for (const DevicePtr* p : pointers) {
     if (const auto buffer = p->buffer()) return buffer->device();

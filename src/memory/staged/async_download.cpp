@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/staged/async_download.hpp"
-#include "memory/resource/caches.hpp"
 
 #include <quarry/base/error.hpp>
 
@@ -15,6 +14,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "memory/resource/caches.hpp"
 #include "memory/staged/chunks.hpp"
 #include "memory/staged/copy_threads.hpp"
 #include "memory/staged/thresholds.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/staged/pipelined_copy.hpp"
 
-#include "memory/staged/chunks.hpp"
-
 #include <algorithm>
 #include <thread>
+
+#include "memory/staged/chunks.hpp"
 
 namespace quarry::memory {
 namespace {

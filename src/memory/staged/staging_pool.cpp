@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/staged/staging_pool.hpp"
-#include "memory/resource/caches.hpp"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "memory/resource/caches.hpp"
 #include "memory/staged/thresholds.hpp"
 #include "runtime/stream_lifetime.hpp"
 

@@ -17,9 +17,9 @@ struct TransferThresholds {
   std::size_t least_chunk = std::size_t{512} << 10;  ///< the first and the last of a copy
   std::size_t buffers = 24;
   std::size_t pipeline_buffers = 4;  ///< that one copy of long runs uses
-  std::size_t block_bytes = std::size_t{128}
-                            << 10;  ///< of a buffer, that a thread copies at a time
-  std::size_t threads = 1;          ///< of copies of long runs, the calling one included
+  /// Of a buffer, that a thread copies at a time.
+  std::size_t block_bytes = std::size_t{128} << 10;
+  std::size_t threads = 1;  ///< of copies of long runs, the calling one included
   std::size_t strided_threads = 1;
   std::size_t strided_bytes = std::size_t{1} << 20;  ///< of a chunk of short runs
   /// Uploads up to this much are stored past the cache; of more than a chunk by fewer threads.
@@ -42,6 +42,8 @@ TransferThresholds default_thresholds();
 /// Waiting copies of dense memory below this many bytes go to the driver whatever the memory is:
 /// one load, so that a small copy costs no more than the driver's call.
 std::size_t driver_bytes() noexcept;
+
+/// For the log of transfers.
 std::string to_string(const TransferThresholds& thresholds);
 
 }  // namespace quarry::memory
