@@ -23,9 +23,11 @@ class Buffer {
   static std::shared_ptr<Buffer> allocate(std::size_t bytes, const Stream& home,
                                           const Resource& resource);
   ///@}
-  /// Memory of somebody else, kept alive by `owner`. Throws LogicError for bytes at a null address
-  /// or beyond the last one, and on a GPU for what the driver does not know as memory that the
-  /// device can use, if `space` says that it is.
+  /// Memory of somebody else, kept alive by `owner`, which is dropped once the buffer has gone and
+  /// the work of all streams that used it is done: with the buffer, or in a later call of the
+  /// library. Throws LogicError for bytes at a null address or beyond the last one, and on a GPU
+  /// for what the driver does not know as memory that the device can use, if `space` says that it
+  /// is.
   static std::shared_ptr<Buffer> adopt(void* memory, std::size_t bytes, const Stream& home,
                                        std::shared_ptr<void> owner,
                                        MemorySpace space = MemorySpace::device);
