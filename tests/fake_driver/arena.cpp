@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -75,6 +76,16 @@ void Arena::open() {
     if (addresses != MAP_FAILED) munmap(addresses, size_);
   }
   throw std::runtime_error("the fake driver finds no room for its device memory");
+}
+
+void Arena::part_from_parent() {
+  const int file = memfd_create("quarry-fake-device-memory", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(size_)) != 0 ||
+      map_file(file, view_, 0, size_) == MAP_FAILED) {
+    std::abort();
+  }
+  ::close(file_);
+  file_ = file;
 }
 
 CUdeviceptr Arena::take_addresses(std::size_t bytes) {

@@ -25,6 +25,9 @@ class Arena {
   }
 
   void open();  ///< once, before anything else
+  /// In a process that was forked: bytes of its own at the same addresses. No process reaches
+  /// another's device memory by being its child.
+  void part_from_parent();
   bool has_given(CUdeviceptr address) const { return address >= first_ && address < next_; }
   bool is_reserved(CUdeviceptr address) const {
     return address >= first_ && address - first_ < size_;

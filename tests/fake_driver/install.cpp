@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <pthread.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -42,6 +44,7 @@ void install(const Machine& machine) {
   const auto* const table = loaded.table.release();  // lives to the end of the process
   backend::cuda::use_driver(&backend::cuda::shim::over(*table));
   backend::cuda::use_nvrtc(&nvrtc_table());
+  pthread_atfork(nullptr, nullptr, [] { state().memory.part_from_parent(); });
   has_been_installed = true;
 }
 

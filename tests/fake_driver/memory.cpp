@@ -32,6 +32,8 @@ void Memory::set_devices(const std::vector<std::size_t>& capacities) {
   for (const std::size_t bytes : capacities) used_.push_back({0, 0, bytes});
 }
 
+void Memory::part_from_parent() { arena_.part_from_parent(); }
+
 void Memory::set_capacity(int device, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   used_.at(static_cast<std::size_t>(device)).capacity = bytes;

@@ -37,6 +37,7 @@ struct Found {
 class Memory {
  public:
   void set_devices(const std::vector<std::size_t>& capacities);
+  void part_from_parent();  ///< of a process that was forked
   void set_capacity(int device, std::size_t bytes);
   void set_host_capacity(std::size_t bytes);
   void forget(int device);  ///< drops the device's blocks

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,23 @@ int fork_before_the_first_use() {
   return here ? here : code_of(child);
 }
 
+/// A child that writes while its parent holds an array: neither has any of the other's memory.
+int fork_into_two_devices() {
+  std::array<int, 2> pipe_ends{};
+  if (pipe(pipe_ends.data()) != 0) return wrong_values;
+  const pid_t child = fork();
+  char go = 0;
+  if (child == 0) {
+    if (read(pipe_ends[0], &go, 1) != 1) return wrong_values;
+    return sum(full<float>({1000}, 2)).item() == 2000 ? 0 : wrong_values;
+  }
+  const auto a = full<float>({1000}, 1);
+  default_stream().synchronize();
+  if (write(pipe_ends[1], &go, 1) != 1) return wrong_values;
+  const int code = code_of(child);
+  return sum(a).item() == 1000 ? code : wrong_values;
+}
+
 /// Replaces the process.
 [[noreturn]] void run(const char* name) {
   std::vector<std::string> command = command_of(name);
@@ -58,7 +76,9 @@ int fork_and_exec() {
 }  // namespace
 
 std::vector<Program> fork_programs() {
-  return {{"ForkBeforeTheFirstUse", fork_before_the_first_use}, {"ForkAndExec", fork_and_exec}};
+  return {{"ForkBeforeTheFirstUse", fork_before_the_first_use},
+          {"ForkIntoTwoDevices", fork_into_two_devices},
+          {"ForkAndExec", fork_and_exec}};
 }
 
 }  // namespace quarry::test
