@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Every third-party library: the machine's own package first, else a pinned source tree fetched at configure time.
+# Every third-party library: the machine's own package first, else a pinned source tree fetched at configure time. What
+# is not fetched is optional.
 
 include(FetchContent)
 find_package(Threads REQUIRED)
@@ -37,6 +38,10 @@ endfunction()
 quarry_dependency(TBB TBB::tbb v2021.13.0 https://github.com/oneapi-src/oneTBB.git
   TBB_TEST OFF TBB_STRICT OFF TBBMALLOC_BUILD OFF)
 quarry_dependency(fmt fmt::fmt 9.1.0 https://github.com/fmtlib/fmt.git FMT_INSTALL ON)
+
+# What only the programs in tools/ need. They are left out without it: the library is built all the same.
+find_package(CLI11 2.1 QUIET)
+find_package(nlohmann_json 3.11 QUIET)
 
 if(QUARRY_TESTS OR QUARRY_BENCH)
   quarry_dependency(Eigen3 Eigen3::Eigen 3.4.0 https://gitlab.com/libeigen/eigen.git

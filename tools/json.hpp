@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <fmt/format.h>
-
+#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 
-/// `text` as a string of JSON.
-inline std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+using Json = nlohmann::ordered_json;  // fields in the order in which they are written
+
+/// `document` as a file holds it. Bytes that are not UTF-8, as in the name of a file, become
+/// U+FFFD.
+inline std::string json_text(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }

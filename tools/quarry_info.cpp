@@ -8,9 +8,8 @@
 
 #include <iostream>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "tools/command_line.hpp"
 #include "tools/json.hpp"
 
 namespace {
@@ -28,37 +27,33 @@ std::string default_device() {
   }
 }
 
-std::string json_of(const quarry::Device& device) {
+Json json_of(const quarry::Device& device) {
   const auto [major, minor] = device.compute_capability();
   const auto memory = device.memory_info();
-  std::string out = fmt::format(
-      "{{\"device\": {}, \"name\": {}, \"uuid\": {}, \"compute_capability\": \"{}.{}\", "
-      "\"memory_free\": {}, \"memory_total\": {}, \"attributes\": {{",
-      quoted(to_string(device)), quoted(device.name()), quoted(device.uuid()), major, minor,
-      memory.free, memory.total);
-  const char* separator = "";
-  for (const auto& [name, value] : device.attributes()) {
-    out += fmt::format("{}{}: {}", separator, quoted(name), value);
-    separator = ", ";
-  }
-  return out + "}}";
+  return {{"device", to_string(device)},
+          {"name", device.name()},
+          {"uuid", device.uuid()},
+          {"compute_capability", fmt::format("{}.{}", major, minor)},
+          {"memory_free", memory.free},
+          {"memory_total", memory.total},
+          {"attributes", device.attributes()}};
 }
 
 void print_json() {
   const auto cache = quarry::kernel_cache_info();
-  std::vector<quarry::Device> devices{quarry::Device::cpu()};
-  for (const quarry::Device gpu : quarry::gpus) devices.push_back(gpu);
-  std::string list;
-  for (const auto& device : devices) list += (list.empty() ? "" : ",\n    ") + json_of(device);
-  std::cout << fmt::format(
-      "{{\n  \"version\": {},\n  \"built_with_cuda\": {},\n  \"available\": {},\n  \"why\": {},\n"
-      "  \"cuda_error\": {},\n  \"driver\": {},\n  \"nvrtc\": {},\n  \"default_device\": {},\n"
-      "  \"cache\": {{\"path\": {}, \"bytes\": {}, \"entries\": {}}},\n  \"devices\": [\n    {}\n  "
-      "]\n}}\n",
-      quoted(quarry::version), quarry::has_cuda, quarry::is_available(),
-      quoted(quarry::why_unavailable()), quoted(quarry::cuda_error()),
-      quoted(version(quarry::driver_version())), quoted(version(quarry::nvrtc_version())),
-      quoted(default_device()), quoted(cache.path), cache.bytes, cache.entries, list);
+  Json devices = Json::array({json_of(quarry::Device::cpu())});
+  for (const quarry::Device gpu : quarry::gpus) devices.push_back(json_of(gpu));
+  std::cout << json_text(
+      {{"version", quarry::version},
+       {"built_with_cuda", quarry::has_cuda},
+       {"available", quarry::is_available()},
+       {"why", quarry::why_unavailable()},
+       {"cuda_error", quarry::cuda_error()},
+       {"driver", version(quarry::driver_version())},
+       {"nvrtc", version(quarry::nvrtc_version())},
+       {"default_device", default_device()},
+       {"cache", {{"path", cache.path}, {"bytes", cache.bytes}, {"entries", cache.entries}}},
+       {"devices", devices}});
 }
 
 void print_text() {
@@ -83,19 +78,13 @@ void print_text() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  if (arguments.empty()) {
-    print_text();
-  } else if (arguments.size() == 1 && arguments[0] == "--json") {
-    print_json();
-  } else {
-    const bool help = arguments.size() == 1 && arguments[0] == "--help";
-    (help ? std::cout : std::cerr)
-        << "usage: quarry-info [--json]\n"
-           "Prints the devices that Quarry finds, the versions of the CUDA "
-           "driver and of NVRTC,\nwhy a GPU cannot be used, and the size of "
-           "the kernel cache.\n";
-    return help ? 0 : 2;
-  }
+  CLI::App app(
+      "Prints the devices that Quarry finds, the versions of the CUDA driver and of NVRTC,\n"
+      "why a GPU cannot be used, and the size of the kernel cache.",
+      "quarry-info");
+  bool json = false;
+  app.add_flag("--json", json, "the same for programs, with every attribute of the devices");
+  if (const auto code = parse_command_line(app, argc, argv)) return *code;
+  json ? print_json() : print_text();
   return 0;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build in BUILD under WORK and builds and runs main.cpp against what was installed, first through
 # find_package, then through pkg-config. Variables: BUILD WORK GENERATOR COMPILER LIBDIR FLAGS PREFIX_PATH SHARED; with
-# SOURCE the static library is built in BUILD first, as somebody does who only wants to install it.
+# SOURCE the static library is built in BUILD first, as somebody does who only wants to install it, without the packages
+# of the programs in tools/.
 
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${WORK}/prefix)
@@ -21,7 +22,8 @@ endfunction()
 if(SOURCE)
   set(ENV{CMAKE_PREFIX_PATH} "${PREFIX_PATH}")
   run(${CMAKE_COMMAND} -G "${GENERATOR}" -S ${SOURCE} -B ${BUILD} -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=OFF
-    -DQUARRY_TESTS=OFF -DQUARRY_EXAMPLES=OFF -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}"
+    -DQUARRY_TESTS=OFF -DQUARRY_EXAMPLES=OFF
+    -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}"
     -DCMAKE_INSTALL_LIBDIR=${LIBDIR})
   run(${CMAKE_COMMAND} --build ${BUILD} --target installed)
 endif()

@@ -14,18 +14,22 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 VOID = {"meta", "br", "img", "input", "link", "hr"}
+# A command line and what the refusal names: the option, and its value where there is one.
 REFUSED = (
-    [],
-    ["flying"],
-    ["transfers", "allocation"],
-    ["transfers", "--fast"],
-    ["transfers", "--max"],
-    ["transfers", "--max", "0"],
-    ["transfers", "--max", "1TiB"],
-    ["transfers", "--max", "-1MiB"],
-    ["transfers", "--max", "99999999999999999999"],
-    ["transfers", "--device", "abacus"],
-    ["allocation", "--json"],
+    ([], ("part",)),
+    (["flying"], ("part", "flying")),
+    (["transfers", "allocation"], ("allocation",)),
+    (["transfers", "--fast"], ("--fast",)),
+    (["transfers", "--max"], ("--max",)),
+    (["transfers", "--max", "0"], ("--max", "'0'")),
+    (["transfers", "--max", "1TiB"], ("--max", "'1TiB'")),
+    (["transfers", "--max", "-1MiB"], ("--max", "'-1MiB'")),
+    (["transfers", "--max", "1.5MiB"], ("--max", "'1.5MiB'")),
+    (["transfers", "--max", "many"], ("--max", "'many'")),
+    (["transfers", "--max", "99999999999999999999"], ("--max", "'99999999999999999999'")),
+    (["transfers", "--device", "abacus"], ("--device", "abacus")),
+    (["transfers", "--device", "cuda:99"], ("--device", "cuda:99")),
+    (["allocation", "--json"], ("--json",)),
 )
 
 
@@ -57,7 +61,8 @@ class Page(html.parser.HTMLParser):
 
 def run(program, *arguments):
     command = [program, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    settings = {"capture_output": True, "errors": "replace", "timeout": 300, "check": False}
+    return subprocess.run(command, **settings)
 
 
 def check_page(text, plots):
@@ -75,9 +80,9 @@ def check_page(text, plots):
         assert "nan" not in drawing and "inf" not in drawing
 
 
-def measured(program, folder, part, *options):
+def measured(program, folder, part, *options, stem="results"):
     """The rows of one run, whose files were checked."""
-    files = {"json": folder / f"{part}.json", "html": folder / f"{part}.html"}
+    files = {kind: folder / f"{stem}.{kind}" for kind in ("json", "html")}
     done = run(program, part, "--quick", "--json", files["json"], "--html", files["html"], *options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\r" not in done.stderr, "a progress bar without a terminal"
@@ -85,7 +90,7 @@ def measured(program, folder, part, *options):
     for field in ("version", "device", "driver", "date", "command"):
         assert document[field], field
     assert document["part"] == part
-    check_page(files["html"].read_text(), plots=5)
+    check_page(files["html"].read_text(errors="replace"), plots=5)
     assert all(math.isfinite(row["seconds"]) and row["seconds"] > 0 for row in document["rows"])
     return document, done.stdout
 
@@ -108,7 +113,9 @@ def check_transfers(program, folder):
 
 
 def check_allocation(program, folder):
-    document, text = measured(program, folder, "allocation")
+    odd = os.fsdecode(b'"\xff\n')  # a name that is not UTF-8, with what JSON has to escape
+    document, text = measured(program, folder, "allocation", stem=odd)
+    assert document["command"].endswith('/"\N{REPLACEMENT CHARACTER}\n.html')
     assert {row["resource"] for row in document["rows"]} == {"pool", "device", "nothing"}
     groups = {row["group"] for row in document["rows"]}
     assert groups == {"pair", "lifo", "fifo", "random", "holes", "streams", "threads", "handover"}
@@ -116,10 +123,12 @@ def check_allocation(program, folder):
 
 
 def check_options(program, folder):
-    for arguments in REFUSED:
+    for arguments, words in REFUSED:
         done = run(program, *arguments)
         assert done.returncode == 2, (arguments, done.returncode)
         assert done.stderr.startswith("quarry-bench: ") and "usage:" in done.stderr, arguments
+        reason = done.stderr.splitlines()[0]
+        assert all(word in reason for word in words), (arguments, reason)
         assert not done.stdout, arguments
     helped = run(program, "--help")
     assert helped.returncode == 0 and "--json" in helped.stdout and not helped.stderr

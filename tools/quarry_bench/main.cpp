@@ -139,9 +139,8 @@ int run(const Options& options, const std::string& command) {
   const quarry::Device device = options.device.value_or(quarry::Device());
   const quarry::DeviceGuard guard(device);
   Results results = describe(device, command);
-  const bool transfers = options.part == Part::transfers;
-  results.part = transfers ? "transfers" : "allocation";
-  (transfers ? run_transfers : run_allocation)(options, device, results);
+  results.part = options.part;
+  (options.part == "transfers" ? run_transfers : run_allocation)(options, device, results);
   results.took = seconds_since(start);
   write(options.json, to_json(results));
   write(options.html, to_page(results));
@@ -157,17 +156,10 @@ int run(const Options& options, const std::string& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  std::string command = "quarry-bench";
-  for (const auto word : arguments) command.append(" ").append(word);
   Options options;
-  try {
-    options = parse_options(arguments);
-  } catch (const quarry::Error& error) {
-    std::cerr << "quarry-bench: " << error.what() << "\n" << usage;
-    return 2;
-  }
-  if (options.help) return std::cout << usage, 0;
+  if (const auto code = parse_options(options, argc, argv)) return *code;
+  std::string command = "quarry-bench";
+  for (int i = 1; i < argc; ++i) command.append(" ").append(argv[i]);
   try {
     return run(options, command);
   } catch (const std::exception& error) {

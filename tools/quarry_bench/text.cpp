@@ -21,33 +21,38 @@ const AllocationRow* find(const std::vector<AllocationRow>& rows, const std::str
 
 std::string streams_text(int streams) { return streams > 0 ? std::to_string(streams) : ""; }
 
-std::string json_of(const TransferRow& row) {
-  std::string out = fmt::format(
-      "{{\"section\": {}, \"memory\": {}, \"direction\": {}, \"layout\": {}, \"streams\": {}, "
-      "\"bytes\": {}, ",
-      quoted(row.section), quoted(row.memory), quoted(row.direction), quoted(row.layout),
-      row.streams, row.bytes);
-  if (!row.error.empty()) return out + fmt::format("\"error\": {}}}", quoted(row.error));
-  out += fmt::format("\"seconds\": {:.9g}", row.seconds);
-  if (row.bytes > 0) out += fmt::format(", \"bytes_per_second\": {:.6g}", row.rate());
-  if (row.share > 0) out += fmt::format(", \"share_of_link\": {:.4f}", row.share);
-  return out + "}";
+Json json_of(const TransferRow& row) {
+  Json out{{"section", row.section}, {"memory", row.memory},   {"direction", row.direction},
+           {"layout", row.layout},   {"streams", row.streams}, {"bytes", row.bytes}};
+  if (!row.error.empty()) {
+    out["error"] = row.error;
+    return out;
+  }
+  out["seconds"] = row.seconds;
+  if (row.bytes > 0) out["bytes_per_second"] = row.rate();
+  if (row.share > 0) out["share_of_link"] = row.share;
+  return out;
 }
 
-std::string json_of(const AllocationRow& row) {
-  const std::string out = fmt::format(
-      "{{\"workload\": {}, \"group\": {}, \"title\": {}, \"parameter\": {:.15g}, \"resource\": "
-      "{}, ",
-      quoted(row.workload), quoted(row.group), quoted(row.title), row.parameter,
-      quoted(row.resource));
-  if (!row.error.empty()) return out + fmt::format("\"error\": {}}}", quoted(row.error));
-  return out + fmt::format("\"seconds\": {:.9g}, \"per\": {}}}", row.seconds, quoted(row.per));
+Json json_of(const AllocationRow& row) {
+  Json out{{"workload", row.workload},
+           {"group", row.group},
+           {"title", row.title},
+           {"parameter", row.parameter},
+           {"resource", row.resource}};
+  if (!row.error.empty()) {
+    out["error"] = row.error;
+    return out;
+  }
+  out["seconds"] = row.seconds;
+  out["per"] = row.per;
+  return out;
 }
 
 template <class Row>
-std::string json_list(const std::vector<Row>& rows) {
-  std::string out;
-  for (const Row& row : rows) out += (out.empty() ? "" : ",\n    ") + json_of(row);
+Json json_list(const std::vector<Row>& rows) {
+  Json out = Json::array();
+  for (const Row& row : rows) out.push_back(json_of(row));
   return out;
 }
 
@@ -122,17 +127,15 @@ std::string allocation_line(const std::vector<AllocationRow>& rows) {
 
 std::string to_json(const Results& results) {
   const bool transfers = results.part == "transfers";
-  return fmt::format(
-      "{{\n  \"part\": {},\n  \"version\": {},\n  \"device\": {},\n  \"driver\": {},\n"
-      "  \"date\": {},\n  \"command\": {},\n  \"seconds\": {:.3f},\n{}"
-      "  \"rows\": [\n    {}\n  ]\n}}\n",
-      quoted(results.part), quoted(results.version), quoted(results.device), quoted(results.driver),
-      quoted(results.date), quoted(results.command), results.took,
-      transfers ? fmt::format("  \"link\": {{\"up_bytes_per_second\": {:.6g}, "
-                              "\"down_bytes_per_second\": {:.6g}}},\n",
-                              results.link.up, results.link.down)
-                : "",
-      transfers ? json_list(results.transfers) : json_list(results.allocation));
+  Json out{{"part", results.part},     {"version", results.version}, {"device", results.device},
+           {"driver", results.driver}, {"date", results.date},       {"command", results.command},
+           {"seconds", results.took}};
+  if (transfers) {
+    out["link"] = {{"up_bytes_per_second", results.link.up},
+                   {"down_bytes_per_second", results.link.down}};
+  }
+  out["rows"] = transfers ? json_list(results.transfers) : json_list(results.allocation);
+  return json_text(out);
 }
 
 }  // namespace bench
