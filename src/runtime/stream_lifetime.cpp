@@ -8,6 +8,7 @@
 
 #include "base/forked.hpp"
 #include "runtime/callback.hpp"
+#include "runtime/unfinished_work.hpp"
 
 namespace quarry::detail {
 namespace {
@@ -41,16 +42,13 @@ bool is_done(const StreamState& state) noexcept {
 /// The end of the work of a stream that the library did not make, as a stream of the library's.
 backend::Stream stream_behind(const StreamState& state) {
   backend::Device& device = *state.device;
+  const ScopedEvent end(device);
+  end.record(state.native_for_marks());
   const backend::Stream behind =
       device.create_stream({.non_blocking = true, .behind_events = true});
-  backend::Event event = nullptr;
   try {
-    event = device.create_event({.timing = false, .order_only = true});
-    device.record(event, state.native_for_marks());
-    device.wait(behind, event);
-    device.destroy_event(event);
+    device.wait(behind, end.native());
   } catch (...) {
-    if (event) device.destroy_event(event);
     device.destroy_stream(behind);
     throw;
   }

@@ -220,6 +220,23 @@ TEST(Buffer, TheOwnerOfAdoptedMemoryLivesUntilTheWorkOfAllItsStreamsIsDone) {
   }
 }
 
+/// Nothing of the home stream is at work, whatever other streams hold.
+TEST(Buffer, ToDropAdoptedMemoryWaitsForNoOtherStream) {
+  const auto memory = Buffer::allocate(4000, default_stream());
+  for (const Stream& home : {default_stream(), stream(), stream({.non_blocking = true})}) {
+    auto owner = std::make_shared<int>();
+    const std::weak_ptr<int> is_alive = owner;
+    auto buffer = Buffer::adopt(memory->data(), 4000, home, std::move(owner));
+    const Stream other = stream();
+    test::Gate gate(other);
+    buffer.reset();
+    EXPECT_FALSE(other.is_done());
+    gate.open();
+    synchronize();
+    EXPECT_TRUE(is_alive.expired());
+  }
+}
+
 TEST(Buffer, WhoSettlesADeviceMeetsNoOwnersOfOtherDevices) {
   if (test::kind() != test::Kind::fake || gpus.size() < 2) GTEST_SKIP() << "wants two devices";
   std::atomic<bool> is_over = false, others_are_over = false;

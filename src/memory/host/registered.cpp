@@ -8,8 +8,8 @@
 #include "base/forked.hpp"
 #include "memory/host/host_registry.hpp"
 #include "memory/host/pinned_ranges.hpp"
-#include "memory/resource/event_deferred_free.hpp"
 #include "memory/resource/relief.hpp"
+#include "memory/resource/stream_order.hpp"
 #include "runtime/callback.hpp"
 
 namespace quarry {
@@ -87,7 +87,7 @@ struct Release {
     detail::call_later([&] { return [last = *this, buffer] { last.unlock(buffer); }; });
   }
   void unlock(Buffer* buffer) const noexcept {
-    memory::wait_for_users(buffer->stream(), buffer->last_streams());
+    memory::wait_quietly(buffer->stream(), buffer->last_streams());
     delete buffer;
   }
 };

@@ -1,57 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/resource/event_deferred_free.hpp"
 
-#include <algorithm>
+#include <new>
+#include <utility>
 
 #include "base/forked.hpp"
 #include "memory/resource/relief.hpp"
-#include "memory/resource/stream_order.hpp"
-#include "runtime/stream_state.hpp"
 
 namespace quarry::memory {
-namespace {
-
-/// Work in the default stream of the CPU is done when the call that queued it returns.
-bool runs_at_once(const Stream& stream) { return stream.is_default() && stream.device().is_cpu(); }
-
-using Events = std::vector<std::shared_ptr<ScopedEvent>>;
-
-/// What `stream` has not done yet, as an event in `events`.
-void add_unfinished(Events& events, const Stream& stream) {
-  if (runs_at_once(stream)) return;
-  const detail::StreamState& state = stream.state();
-  if (!state.is_of_this_thread()) return memory::wait_for(stream);
-  if (state.device->is_done(state.native)) return;
-  auto event = std::make_shared<ScopedEvent>(*state.device);
-  event->record(stream);
-  events.push_back(std::move(event));
-}
-
-bool has_happened(const std::shared_ptr<ScopedEvent>& event) noexcept {
-  try {
-    return event->query();
-  } catch (...) {
-    return true;
-  }
-}
-
-void wait_for(const Events& events) noexcept {
-  for (const auto& event : events) {
-    try {
-      event->wait();
-    } catch (...) {
-    }
-  }
-}
-
-}  // namespace
-
-void wait_for_users(const Stream& home, std::span<const Stream> others) noexcept {
-  if (!runs_at_once(home)) wait_quietly(home);
-  for (const Stream& other : others) {
-    if (!runs_at_once(other)) wait_quietly(other);
-  }
-}
 
 EventDeferredFree::EventDeferredFree(Resource upstream, const Device& device)
     : upstream_(std::move(upstream)),
@@ -66,8 +22,8 @@ Resource EventDeferredFree::make(Resource upstream, const Device& device) {
 
 EventDeferredFree::~EventDeferredFree() {
   if (is_forked()) return;
-  for (const Pending& block : pending_) {
-    wait_for(block.unfinished);
+  for (Pending& block : pending_) {
+    block.unfinished.wait();
     release(block);
   }
 }
@@ -76,21 +32,20 @@ void EventDeferredFree::release(const Pending& block) const noexcept {
   upstream_.deallocate(stream_, block.memory, block.bytes, block.alignment);
 }
 
-std::vector<EventDeferredFree::Pending> EventDeferredFree::take(bool all) {
+std::list<EventDeferredFree::Pending> EventDeferredFree::take(bool all) {
+  std::list<Pending> over;
   const std::lock_guard lock(mutex_);
-  const auto is_kept = [&](const Pending& block) {
-    return !all && !std::all_of(block.unfinished.begin(), block.unfinished.end(), has_happened);
-  };
-  const auto first = std::partition(pending_.begin(), pending_.end(), is_kept);
-  std::vector<Pending> over(first, pending_.end());
-  pending_.erase(first, pending_.end());
+  for (auto next = pending_.begin(); next != pending_.end();) {
+    const auto block = next++;
+    if (all || block->unfinished.is_done()) over.splice(over.end(), pending_, block);
+  }
   return over;
 }
 
 bool EventDeferredFree::collect(bool wait) {
-  const std::vector<Pending> over = take(wait);
-  for (const Pending& block : over) {
-    if (wait) wait_for(block.unfinished);
+  std::list<Pending> over = take(wait);
+  for (Pending& block : over) {
+    block.unfinished.wait();
     release(block);
   }
   return !over.empty();
@@ -107,18 +62,15 @@ void EventDeferredFree::deallocate(const Stream& stream, std::span<const Stream>
                                    void* memory, std::size_t bytes,
                                    std::size_t alignment) noexcept {
   if (is_forked()) return;
-  Pending block{{}, memory, bytes, alignment};
+  Pending block{detail::UnfinishedWork(stream, others), memory, bytes, alignment};
+  if (block.unfinished.is_empty()) return release(block);
   try {
-    add_unfinished(block.unfinished, stream);
-    for (const Stream& other : others) add_unfinished(block.unfinished, other);
-    if (!block.unfinished.empty()) {
-      const std::lock_guard lock(mutex_);
-      pending_.push_back(block);
-      return;
-    }
-  } catch (...) {
-    wait_for_users(stream, others);
+    const std::lock_guard lock(mutex_);
+    pending_.push_back(std::move(block));
+    return;
+  } catch (const std::bad_alloc&) {  // no memory to remember it
   }
+  block.unfinished.wait();
   release(block);
 }
 

@@ -2,18 +2,13 @@
 #pragma once
 #include <quarry/memory/resource.hpp>
 
-#include <memory>
+#include <list>
 #include <mutex>
-#include <vector>
 
 #include "memory/resource/caches.hpp"
-#include "memory/resource/stream_order.hpp"
+#include "runtime/unfinished_work.hpp"
 
 namespace quarry::memory {
-
-/// Waits on the host for the streams that have used memory of the host. The CPU's default stream is
-/// not one of them: its work is done when the call that queued it returns.
-void wait_for_users(const Stream& home, std::span<const Stream> others) noexcept;
 
 /// Memory that the host writes to without asking any stream: freed memory goes back to `upstream`
 /// only when the work of all streams that have used it is done, the home stream's too. Nothing
@@ -40,13 +35,13 @@ class EventDeferredFree final : public Resource::Interface, public Cache {
 
  private:
   struct Pending {
-    std::vector<std::shared_ptr<ScopedEvent>> unfinished;
+    detail::UnfinishedWork unfinished;
     void* memory;
     std::size_t bytes, alignment;
   };
   void release(const Pending& block) const noexcept;
   /// The blocks that are done with, or all of them.
-  std::vector<Pending> take(bool all);
+  std::list<Pending> take(bool all);
   /// Gives back what is done with, or with `wait` everything. Returns whether there was anything.
   bool collect(bool wait);
 
@@ -54,7 +49,7 @@ class EventDeferredFree final : public Resource::Interface, public Cache {
   Device device_;
   Stream stream_;  // all that upstream sees
   std::mutex mutex_;
-  std::vector<Pending> pending_;
+  std::list<Pending> pending_;
 };
 
 }  // namespace quarry::memory

@@ -6,24 +6,10 @@
 #include <exception>
 
 #include "runtime/stream_state.hpp"
+#include "runtime/unfinished_work.hpp"
 
 namespace quarry {
 namespace memory {
-namespace {
-
-void wait_quietly_for(const Stream& stream) noexcept {
-  try {
-    wait_for(stream);
-  } catch (const std::exception&) {
-    stream.state().device->drain();
-  }
-}
-
-}  // namespace
-
-void ScopedEvent::record(const Stream& stream) const {
-  device_.record(event_, stream.state().native);
-}
 
 void synchronize(const Stream& stream) {
   stream.state().device->synchronize(stream.state().native);
@@ -33,22 +19,21 @@ void join(const Stream& stream, const Stream& other) {
   const detail::StreamState &here = stream.state(), &there = other.state();
   const bool same_kind = here.device->info().is_cpu == there.device->info().is_cpu;
   if (!same_kind || !here.is_of_this_thread() || !there.is_of_this_thread()) return wait_for(other);
-  const ScopedEvent event(*there.device);
-  event.record(other);
-  here.device->wait(here.native, event);
+  const detail::ScopedEvent event(*there.device);
+  event.record(there.native);
+  here.device->wait(here.native, event.native());
 }
 
 void wait_for(const Stream& stream) {
   const detail::StreamState& state = stream.state();
   if (!state.is_of_this_thread()) return state.device->drain();
-  const ScopedEvent event(*state.device);
-  event.record(stream);
+  const detail::ScopedEvent event(*state.device);
+  event.record(state.native);
   event.wait();
 }
 
 void wait_quietly(const Stream& stream, std::span<const Stream> others) noexcept {
-  wait_quietly_for(stream);
-  for (const Stream& other : others) wait_quietly_for(other);
+  detail::UnfinishedWork(stream, others).wait();
 }
 
 }  // namespace memory

@@ -4,28 +4,8 @@
 
 #include <span>
 
-#include "backend/backend.hpp"
-
 /// Waiting for what streams have queued, on the device and on the host.
 namespace quarry::memory {
-
-/// An event of the backend, for the scope. It takes no errors from queue to queue.
-class ScopedEvent {
- public:
-  explicit ScopedEvent(backend::Device& device)
-      : device_(device), event_(device.create_event({.timing = false, .order_only = true})) {}
-  ~ScopedEvent() { device_.destroy_event(event_); }
-  ScopedEvent(const ScopedEvent&) = delete;
-  ScopedEvent& operator=(const ScopedEvent&) = delete;
-  operator backend::Event() const { return event_; }
-  void record(const Stream& stream) const;
-  bool query() const { return device_.query(event_); }
-  void wait() const { device_.wait(event_); }
-
- private:
-  backend::Device& device_;
-  const backend::Event event_;
-};
 
 /// Waits for the stream's work. What callbacks threw is left to Stream::synchronize().
 void synchronize(const Stream& stream);
@@ -35,7 +15,7 @@ void join(const Stream& stream, const Stream& other);
 /// Waits on the host for what has been queued in `stream`. Errors of the work are left to those who
 /// synchronise with it.
 void wait_for(const Stream& stream);
-/// As wait_for, for all of them, where nothing may be thrown: when it fails, for the whole device.
+/// The same for all of them, where nothing may be thrown: when it fails, for the whole device.
 void wait_quietly(const Stream& stream, std::span<const Stream> others = {}) noexcept;
 
 }  // namespace quarry::memory

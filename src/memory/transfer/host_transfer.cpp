@@ -18,6 +18,7 @@
 #include "memory/transfer/plan_log.hpp"
 #include "memory/transfer/strided_copy.hpp"
 #include "runtime/stream_state.hpp"
+#include "runtime/unfinished_work.hpp"
 
 namespace quarry::memory {
 namespace {
@@ -33,10 +34,10 @@ constexpr auto patience = std::chrono::microseconds(30);
 /// work of other streams that a look at the stream alone may not see.
 bool is_idle(const Stream& stream) {
   backend::Device& device = device_of(stream);
-  const ScopedEvent event(device);
-  device.record(event, stream.state().native);
+  const detail::ScopedEvent event(device);
+  event.record(stream.state().native);
   const auto end = std::chrono::steady_clock::now() + patience;
-  while (!device.query(event)) {
+  while (!event.query()) {
     if (std::chrono::steady_clock::now() >= end) return false;
   }
   return true;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/runtime/stream.hpp>
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+/// What streams have not done yet, to be looked at and waited for later.
+namespace quarry::detail {
+
+/// The owner of an event of the backend. The event takes no errors from queue to queue.
+class ScopedEvent {
+ public:
+  explicit ScopedEvent(backend::Device& device)
+      : device_(&device), event_(device.create_event({.timing = false, .order_only = true})) {}
+  ScopedEvent(ScopedEvent&& other) noexcept
+      : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
+  ScopedEvent& operator=(ScopedEvent&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~ScopedEvent() {
+    if (event_) device_->destroy_event(event_);
+  }
+
+  backend::Event native() const { return event_; }
+  backend::Device& device() const { return *device_; }
+  void record(backend::Stream stream) const { device_->record(event_, stream); }
+  bool query() const { return device_->query(event_); }
+  void wait() const { device_->wait(event_); }
+
+ private:
+  backend::Device* device_;
+  backend::Event event_;
+};
+
+/// What some streams, which may be of several devices, held when this was made. Not to be used in a
+/// callback.
+class UnfinishedWork {
+ public:
+  UnfinishedWork() = default;
+  /// Does not wait, but for the per-thread stream of another thread, and for the whole device where
+  /// it gives no event or there is no memory to remember it.
+  UnfinishedWork(const Stream& stream, std::span<const Stream> others) noexcept;
+
+  bool is_empty() const noexcept { return ends_.empty(); }  ///< nothing is left to look at
+  /// Whether all of it is done. Does not wait. A lost device does nothing more.
+  bool is_done() noexcept;
+  /// Waits on the host. Errors of the work are left to those who synchronise with the streams.
+  void wait() noexcept;
+
+ private:
+  void add(const Stream& stream) noexcept;
+
+  std::vector<ScopedEvent> ends_;  ///< of what is not known to be done
+};
+
+}  // namespace quarry::detail
