@@ -4,7 +4,6 @@
 #include <quarry/base/error.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <exception>
 #include <list>
@@ -16,7 +15,7 @@
 
 #include "memory/resource/caches.hpp"
 #include "memory/staged/chunks.hpp"
-#include "memory/staged/copy_threads.hpp"
+#include "memory/staged/job.hpp"
 #include "memory/staged/thresholds.hpp"
 #include "runtime/stream_lifetime.hpp"
 #include "runtime/stream_state.hpp"
@@ -195,47 +194,31 @@ class DownloadDestination::Chunk final : public Job {
  public:
   Chunk(const DownloadDestination& destination, std::size_t first, std::size_t last,
         const std::byte* buffer)
-      : destination_(destination), first_(first), last_(last), buffer_(buffer), next_(first) {}
-
-  std::size_t blocks() const {
-    return (last_ - first_ + destination_.block_ - 1) / destination_.block_;
-  }
-  bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < last_; }
-  void work(std::size_t budget) noexcept override {
-    const bool limited = budget > 0;
-    try {
-      while (!limited || budget-- > 0) {
-        const std::size_t at = next_.fetch_add(destination_.block_);
-        if (at >= last_) return next_.store(last_);
-        unpack(destination_.walk_, destination_.on_host_, at,
-               std::min(at + destination_.block_, last_), buffer_ + (at - first_));
-      }
-    } catch (...) {
-      next_.store(last_);
-      const std::lock_guard lock(mutex_);
-      error_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
+      : Job(blocks_of(last - first, destination.block_)),
+        destination_(destination),
+        first_(first),
+        last_(last),
+        buffer_(buffer) {}
 
  private:
+  void do_share(Share& share) override {
+    for (std::size_t number; share.take(number);) {
+      const std::size_t done = number * destination_.block_, at = first_ + done;
+      unpack(destination_.walk_, destination_.on_host_, at,
+             std::min(at + destination_.block_, last_), buffer_ + done);
+    }
+  }
+
   const DownloadDestination& destination_;
   const std::size_t first_, last_;
   const std::byte* const buffer_;
-  std::atomic<std::size_t> next_;
-  std::mutex mutex_;
-  std::exception_ptr error_;
 };
 
 void DownloadDestination::unpack_chunk(std::size_t first, std::size_t last,
                                        const std::byte* buffer) {
   const std::shared_lock lock(mutex_);
   if (is_cancelled_) return;
-  Chunk chunk(*this, first, last, buffer);
-  CopyThreads::instance().run(chunk, std::min(threads_, chunk.blocks()) - 1);
-  chunk.rethrow();
+  Chunk(*this, first, last, buffer).run(threads_);
 }
 
 /// A copy in chunks; `home` reports what goes wrong where they are unpacked.

@@ -8,6 +8,10 @@
 /// How a staged copy is divided among buffers and threads.
 namespace quarry::memory {
 
+/// How many blocks of so many bytes hold them all; the last one may be smaller.
+constexpr std::size_t blocks_of(std::size_t bytes, std::size_t block) {
+  return (bytes + block - 1) / block;
+}
 /// Where the chunks of a copy of long runs end, of `least` to `most` bytes (the last one may be
 /// smaller): so that both the link and the threads have work soon, all the time, and up to the end.
 std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t least, std::size_t most);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -39,7 +40,7 @@ void CopyThreads::run(Job& job, std::size_t helpers) noexcept {
     flag->store(1);
     flag->notify_one();
   }
-  job.work(0);
+  job.work(SIZE_MAX);
   if (helpers == 0) return;
   std::unique_lock lock(mutex_);
   std::erase(entries_, &entry);

@@ -7,17 +7,9 @@
 #include <mutex>
 #include <vector>
 
-namespace quarry::memory {
+#include "memory/staged/job.hpp"
 
-/// Work that several threads do together.
-class Job {
- public:
-  virtual ~Job() = default;
-  /// Does a share of it on the calling thread: all that is left, or for `budget` > 0 so many
-  /// pieces. Called by several threads at once. Errors are the job's to keep.
-  virtual void work(std::size_t budget) noexcept = 0;
-  virtual bool has_work() const noexcept = 0;
-};
+namespace quarry::memory {
 
 /// Threads that wait for jobs; the process has one set of them. They are started when there is
 /// something to do and never end, so that a program may use them until its last line. After a job
@@ -26,8 +18,8 @@ class Job {
 class CopyThreads {
  public:
   static CopyThreads& instance();
-  /// Returns when the job is done, by the calling thread and up to `helpers` others. Jobs that run
-  /// at the same time share the threads.
+  /// For Job::run: returns when the job is done, by the calling thread and up to `helpers` others.
+  /// Jobs that run at the same time share the threads.
   void run(Job& job, std::size_t helpers) noexcept;
 
  private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "memory/staged/chunks.hpp"
 
@@ -11,12 +12,20 @@ namespace {
 
 using enum backend::Direction;
 
+std::size_t count_blocks(const std::vector<std::size_t>& ends, std::size_t block_bytes) {
+  std::size_t first = 0, count = 0;
+  for (const std::size_t end : ends)
+    count += blocks_of(end - std::exchange(first, end), block_bytes);
+  return count;
+}
+
 }  // namespace
 
 PipelinedCopy::PipelinedCopy(const StagedCopy& copy, const Stream& stream,
                              std::vector<StagingLease>& buffers, std::vector<std::size_t> ends,
                              const TransferThresholds& t)
-    : copy_(copy),
+    : Job(count_blocks(ends, t.block_bytes)),
+      copy_(copy),
       stream_(stream),
       buffers_(buffers),
       up_(copy.direction == host_to_device),
@@ -25,49 +34,39 @@ PipelinedCopy::PipelinedCopy(const StagedCopy& copy, const Stream& stream,
       threads_(pipeline_threads(copy.walk->bytes(), up_, t)),
       ends_(std::move(ends)),
       chunks_(std::make_unique<Chunk[]>(ends_.size())) {
-  std::size_t first = 0;
+  std::size_t first = 0, first_block = 0;
   for (std::size_t k = 0; k < ends_.size(); ++k) {
-    const std::size_t blocks = (ends_[k] - first + block_bytes_ - 1) / block_bytes_;
-    chunks_[k].first = std::exchange(first, ends_[k]);
-    chunks_[k].last = ends_[k];
-    chunks_[k].blocks_left = blocks;
-    block_starts_.push_back(count_);
-    count_ += blocks;
+    Chunk& c = chunks_[k];
+    c.first = std::exchange(first, ends_[k]);
+    c.last = ends_[k];
+    c.blocks_left = blocks_of(c.last - c.first, block_bytes_);
+    c.first_block = std::exchange(first_block, first_block + c.blocks_left);
   }
 }
 
-void PipelinedCopy::start() {
-  if (up_) return;
-  for (std::size_t k = 0; k < std::min(buffers_.size(), ends_.size()); ++k) queue(k);
+void PipelinedCopy::run() {
+  if (!up_) {
+    for (std::size_t k = 0; k < std::min(buffers_.size(), ends_.size()); ++k) queue(k);
+  }
+  Job::run(threads_);
 }
 
-void PipelinedCopy::work(std::size_t budget) noexcept {
-  const bool limited = budget > 0;
-  try {
-    while (!limited || budget-- > 0) {
-      const std::size_t number = next_.fetch_add(1);
-      if (number >= count_) {
-        next_.store(count_);
-        return;
-      }
-      const Block b = block(number);
-      if (!make_ready(b.chunk)) return;
-      carry(b);
-    }
-  } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::current_exception();
-    failed_.store(true);
-    next_.store(count_);
+void PipelinedCopy::do_share(Share& share) {
+  for (std::size_t number; share.take(number);) {
+    const Block b = block(number);
+    if (!make_ready(b.chunk)) return;
+    carry(b);
   }
 }
 
 PipelinedCopy::Block PipelinedCopy::block(std::size_t number) const {
-  const auto after = std::upper_bound(block_starts_.begin(), block_starts_.end(), number);
-  const auto k = static_cast<std::size_t>(after - block_starts_.begin()) - 1;
-  const Chunk& c = chunks_[k];
-  const std::size_t first = c.first + (number - block_starts_[k]) * block_bytes_;
-  return {k, first, std::min(first + block_bytes_, c.last)};
+  const Chunk* const after =
+      std::upper_bound(chunks_.get(), chunks_.get() + ends_.size(), number,
+                       [](std::size_t n, const Chunk& chunk) { return n < chunk.first_block; });
+  const Chunk& c = after[-1];
+  const std::size_t first = c.first + (number - c.first_block) * block_bytes_;
+  return {static_cast<std::size_t>(&c - chunks_.get()), first,
+          std::min(first + block_bytes_, c.last)};
 }
 
 /// Whether the chunk's buffer can be filled (up) or has been filled (down). False: the copy failed.
@@ -83,7 +82,7 @@ bool PipelinedCopy::await(std::size_t chunk) {
   while (true) {
     State now = state.load(std::memory_order_acquire);
     if (now == State::done) return true;
-    if (failed_.load(std::memory_order_relaxed)) return false;
+    if (has_failed()) return false;
     if (now == State::queued && state.compare_exchange_strong(now, State::awaited)) {
       buffer(chunk).wait();
       state.store(State::done, std::memory_order_release);

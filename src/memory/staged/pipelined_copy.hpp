@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <atomic>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <vector>
 
-#include "memory/staged/copy_threads.hpp"
+#include "memory/staged/job.hpp"
 #include "memory/staged/staging.hpp"
 #include "memory/staged/staging_lease.hpp"
 #include "memory/staged/thresholds.hpp"
@@ -22,20 +20,15 @@ class PipelinedCopy final : public Job {
   PipelinedCopy(const StagedCopy& copy, const Stream& stream, std::vector<StagingLease>& buffers,
                 std::vector<std::size_t> ends, const TransferThresholds& thresholds);
 
-  std::size_t threads() const { return threads_; }
-  /// Queues the first copies of a download; to be called once, before the work.
-  void start();
-  void work(std::size_t budget) noexcept override;
-  bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < count_; }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
+  /// To be called once.
+  void run();
 
  private:
   /// Of the copy between a chunk's buffer and the GPU.
   enum class State { none, queued, awaited, done };
   struct Chunk {
-    std::size_t first = 0, last = 0, first_block = 0;
+    std::size_t first = 0, last = 0;
+    std::size_t first_block = 0;  ///< its number
     std::atomic<std::size_t> blocks_left = 0;
     std::atomic<State> state = State::none;
   };
@@ -43,6 +36,7 @@ class PipelinedCopy final : public Job {
     std::size_t chunk, first, last;
   };
 
+  void do_share(Share& share) override;
   Block block(std::size_t number) const;
   bool await(std::size_t chunk);
   bool make_ready(std::size_t chunk);
@@ -59,13 +53,7 @@ class PipelinedCopy final : public Job {
   const bool up_, nontemporal_;
   const std::size_t block_bytes_, threads_;
   const std::vector<std::size_t> ends_;
-  std::vector<std::size_t> block_starts_;
   std::unique_ptr<Chunk[]> chunks_;
-  std::size_t count_ = 0;  ///< of blocks
-  std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> failed_ = false;
-  std::mutex mutex_;
-  std::exception_ptr error_;
 };
 
 }  // namespace quarry::memory

@@ -4,16 +4,13 @@
 #include <quarry/base/error.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <deque>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "memory/staged/chunks.hpp"
-#include "memory/staged/copy_threads.hpp"
+#include "memory/staged/job.hpp"
 #include "memory/staged/pipelined_copy.hpp"
 #include "memory/staged/staging_lease.hpp"
 #include "memory/staged/thresholds.hpp"
@@ -28,28 +25,13 @@ using enum backend::Direction;
 class ChunkedCopy final : public Job {
  public:
   ChunkedCopy(const StagedCopy& copy, const Stream& stream, std::size_t chunk, Stores stores)
-      : copy_(copy),
+      : Job(blocks_of(copy.walk->bytes(), chunk)),
+        copy_(copy),
         pool_(StagingPool::of(*copy.device, StagingPool::Load::short_runs)),
         stream_(stream),
         bytes_(copy.walk->bytes()),
         chunk_(chunk),
-        count_((bytes_ + chunk - 1) / chunk),
         stores_(stores) {}
-
-  std::size_t count() const { return count_; }
-  bool has_work() const noexcept override { return next_.load(std::memory_order_relaxed) < count_; }
-  void work(std::size_t budget) noexcept override {
-    try {
-      copy_.direction == host_to_device ? up(budget) : down(budget);
-    } catch (...) {
-      next_.store(count_);
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
-    }
-  }
-  void rethrow() {
-    if (error_) std::rethrow_exception(error_);
-  }
 
  private:
   struct Chunk {
@@ -62,14 +44,14 @@ class ChunkedCopy final : public Job {
   };
   static constexpr std::size_t depth = 3;  ///< chunks that one thread has queued at a time
 
-  bool take(std::size_t& budget, bool limited, Chunk& chunk) {
-    if (limited && budget-- == 0) return false;
-    const std::size_t i = next_.fetch_add(1);
-    if (i >= count_) {
-      next_.store(count_);
-      return false;
-    }
-    const std::size_t first = i * chunk_;
+  void do_share(Share& share) override {
+    copy_.direction == host_to_device ? up(share) : down(share);
+  }
+
+  bool take(Share& share, Chunk& chunk) const {
+    std::size_t number;
+    if (!share.take(number)) return false;
+    const std::size_t first = number * chunk_;
     chunk = {first, std::min(bytes_, first + chunk_)};
     return true;
   }
@@ -78,9 +60,8 @@ class ChunkedCopy final : public Job {
     return StagingLease::of(pool_, *copy_.device, buffer);
   }
 
-  void up(std::size_t budget) {
-    const bool limited = budget > 0;
-    for (Chunk c; take(budget, limited, c);) {
+  void up(Share& share) {
+    for (Chunk c; take(share, c);) {
       auto buffer = held(pool_.acquire(chunk_));
       if (!buffer) {
         up_without_buffer(c);
@@ -92,10 +73,9 @@ class ChunkedCopy final : public Job {
     }
   }
 
-  void down(std::size_t budget) {
-    const bool limited = budget > 0;
+  void down(Share& share) {
     std::deque<Queued> queued;
-    for (Chunk c; take(budget, limited, c);) {
+    for (Chunk c; take(share, c);) {
       auto buffer = lease_beside(queued);
       if (!buffer) {
         down_without_buffer(c);
@@ -142,19 +122,14 @@ class ChunkedCopy final : public Job {
   const StagedCopy copy_;
   StagingPool& pool_;
   const Stream& stream_;
-  const std::size_t bytes_, chunk_, count_;
+  const std::size_t bytes_, chunk_;
   const Stores stores_;
-  std::atomic<std::size_t> next_ = 0;
-  std::mutex mutex_;
-  std::exception_ptr error_;
 };
 
 void run_chunks(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
   const std::size_t bytes = copy.walk->bytes();
   const Stores stores = bytes <= t.nontemporal_strided_bytes ? Stores::nontemporal : Stores::cached;
-  ChunkedCopy job(copy, stream, strided_chunk(bytes, t), stores);
-  CopyThreads::instance().run(job, std::min(t.strided_threads, job.count()) - 1);
-  job.rethrow();
+  ChunkedCopy(copy, stream, strided_chunk(bytes, t), stores).run(t.strided_threads);
 }
 
 /// False where there is no page-locked memory.
@@ -171,10 +146,7 @@ bool run_pipelined(const StagedCopy& copy, const Stream& stream, const TransferT
     buffer = pool.try_acquire(t.chunk_bytes);
   }
   if (buffers.empty()) return false;
-  PipelinedCopy copying(copy, stream, buffers, ends, t);
-  copying.start();
-  CopyThreads::instance().run(copying, copying.threads() - 1);
-  copying.rethrow();
+  PipelinedCopy(copy, stream, buffers, ends, t).run();
   return true;
 }
 
