@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "memory/resource/caches.hpp"
@@ -19,6 +20,7 @@
 #include "memory/staged/thresholds.hpp"
 #include "runtime/stream_lifetime.hpp"
 #include "runtime/stream_state.hpp"
+#include "runtime/unfinished_work.hpp"
 
 namespace quarry::memory {
 namespace {
@@ -28,21 +30,19 @@ constexpr std::size_t one_piece_bytes = std::size_t{64} << 10;
 constexpr std::size_t full_pieces = 64;  // of a copy: a driver's queue takes some hundred entries
 
 /// Page-locked buffers and the streams that fill them. They belong to the stream that used them
-/// last until that copy is done, so that a download of another stream never waits for it.
+/// last until that copy is done, so that a download of another stream never waits for it. A
+/// StagingPool would not do: it has so many buffers and no more, its users wait for them, and one
+/// that is still being filled is of no use to anybody; here the stream itself queues behind it.
 class DownloadStaging {
  public:
   DownloadStaging(backend::Device& device, std::size_t buffer_bytes)
-      : device_(device), bytes_(buffer_bytes) {
+      : device_(device), bytes_(buffer_bytes), done_(device) {
     buffers_.reserve(most_copy_streams);
     copy_streams_.reserve(most_copy_streams);
-    done_ = device.create_event(
-        {.timing = false});  // last: what throws before it leaves nothing to destroy
   }
   /// Nothing is on its way.
   ~DownloadStaging() {
     for (void* const memory : buffers_) device_.free_host(memory);
-    for (const CopyStream& copy_stream : copy_streams_) device_.destroy_event(copy_stream.end);
-    device_.destroy_event(done_);
   }
   DownloadStaging(const DownloadStaging&) = delete;
   DownloadStaging& operator=(const DownloadStaging&) = delete;
@@ -50,7 +50,7 @@ class DownloadStaging {
   /// A stream that fills a buffer, and the event of its end.
   struct CopyStream {
     Stream stream;
-    backend::Event end;
+    detail::ScopedEvent end;
   };
 
   /// Makes buffers and copy streams for `count` chunks; false if there is no page-locked memory.
@@ -62,35 +62,34 @@ class DownloadStaging {
       buffers_.push_back(static_cast<std::byte*>(memory));
     }
     while (count > 1 && copy_streams_.size() < buffers_.size()) {
-      const Stream s =
-          detail::created_stream(device_, {.non_blocking = true, .behind_events = true});
-      copy_streams_.push_back({s, device_.create_event({.timing = false})});
+      Stream s = detail::created_stream(device_, {.non_blocking = true, .behind_events = true});
+      copy_streams_.push_back({std::move(s), detail::ScopedEvent(device_)});
     }
     return !buffers_.empty();
   }
 
   bool is_usable(const Stream& stream, std::size_t bytes) const {
-    return bytes_ == bytes && (last_.lock() == stream.shared() || device_.query(done_));
+    return bytes_ == bytes && (last_.lock() == stream.shared() || done_.query());
   }
   /// The copy streams wait for what `stream` has queued.
   void start(const Stream& stream) {
-    device_.record(done_, stream.state().native);
+    done_.record(stream.state().native);
     for (const CopyStream& copy_stream : copy_streams_)
-      device_.wait(copy_stream.stream.state().native, done_);
+      device_.wait(copy_stream.stream.state().native, done_.native());
   }
   /// `stream` waits for what the copy streams have queued.
   void finish(const Stream& stream) {
     for (const CopyStream& copy_stream : copy_streams_) {
-      device_.record(copy_stream.end, copy_stream.stream.state().native);
-      device_.wait(stream.state().native, copy_stream.end);
+      copy_stream.end.record(copy_stream.stream.state().native);
+      device_.wait(stream.state().native, copy_stream.end.native());
     }
-    device_.record(done_, stream.state().native);
+    done_.record(stream.state().native);
     last_ = stream.shared();
   }
   bool is_of(const backend::Device& device) const { return &device_ == &device; }
   bool is_done() const noexcept {
     try {
-      return device_.query(done_);
+      return done_.query();
     } catch (const Error&) {
       return true;  // a lost device: nothing is on its way
     }
@@ -102,7 +101,7 @@ class DownloadStaging {
  private:
   backend::Device& device_;
   const std::size_t bytes_;
-  backend::Event done_ = nullptr;
+  detail::ScopedEvent done_;
   std::vector<std::byte*> buffers_;
   std::vector<CopyStream> copy_streams_;
   std::weak_ptr<detail::StreamState> last_;

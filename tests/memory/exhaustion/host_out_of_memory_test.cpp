@@ -14,6 +14,7 @@
 #include "memory/exhaustion/failing_new.hpp"
 #include "memory/exhaustion/host_programs.hpp"
 #include "memory/exhaustion/spared_driver.hpp"
+#include "memory/host_layouts.hpp"
 #include "memory/staged/thresholds.hpp"
 
 /// Every allocation of host memory that a program makes on its thread, or that the library makes on
@@ -160,6 +161,32 @@ TEST_P(HostOutOfMemory, AlsoOnTheThreadsOfTheLibrary) {
 
 INSTANTIATE_TEST_SUITE_P(All, HostOutOfMemory, testing::ValuesIn(test::host_programs()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+/// So many axes that to walk them takes memory.
+TEST(NoHostMemory, WhileAQueuedDownloadIsUnpackedComesOutOfItsStream) {
+  if (test::kind() != test::Kind::fake) GTEST_SKIP() << "wants the fake driver";
+  const test::TinyStagingPool tiny;
+  const Shape shape = Shape::filled(10, 2);
+  const test::Placed dense =
+                         test::placed("dense", shape, {512, 256, 128, 64, 32, 16, 8, 4, 2, 1}, 4),
+                     apart = test::placed("apart", shape,
+                                          {19683, 6561, 2187, 729, 243, 81, 27, 9, 3, 1}, 4);
+  const test::Bytes source = test::pattern(dense.bytes, 1), before = test::pattern(apart.bytes, 2);
+  const test::DeviceBlock there(source);
+  const Stream s = stream({.non_blocking = true});
+  test::HostBlock memory(before, false);
+  const HostRef to{memory.data() + apart.first, dtype_of<float>, apart.layout};
+  const auto queue = [&] { download(to, there.at(dense, dtype_of<float>), s, false); };
+  {
+    const test::FailingNewElsewhere failing(1, Failing::for_good);
+    queue();
+    EXPECT_THROW(s.synchronize(), std::bad_alloc);
+  }
+  EXPECT_GT(test::FailingNewElsewhere::failures(), 0);
+  queue();
+  s.synchronize();
+  EXPECT_EQ(memory.bytes(), test::copied(before, apart, source, dense, 4));
+}
 
 }  // namespace
 }  // namespace quarry

@@ -90,6 +90,36 @@ TEST_F(FakeTransfer, AFailureInTheMiddleComesOutAndNothingLeaks) {
   EXPECT_EQ(fake::live().streams, live.streams);
 }
 
+/// Pieces that were queued before the failure are on their way when the program learns of it.
+TEST_F(FakeTransfer, AQueuedDownloadThatHasFailedLeavesTheHostMemoryAlone) {
+  const test::TinyStagingPool tiny;
+  const Stream s = stream({.non_blocking = true});
+  const auto a = to_device(source());
+  std::vector<float> back(count);
+  a.copy_to_host(back, s);
+  s.synchronize();
+  for (const auto call : {DriverFunction::MemcpyDtoHAsync, DriverFunction::LaunchHostFunc,
+                          DriverFunction::EventRecord, DriverFunction::StreamWaitEvent}) {
+    for (std::int64_t k = 1; k <= 12; ++k) {
+      fake::set_behaviour({.eagerness = 0, .polls_run_work = false});
+      shim::inject({CUDA_ERROR_UNKNOWN, call, k});
+      bool has_failed = false;
+      try {
+        a.copy_to_host(back, s);
+      } catch (const RuntimeError&) {
+        has_failed = true;
+        back.assign(count, -1.f);
+      }
+      shim::clear_faults();
+      fake::set_behaviour({});
+      fake::run_pending();
+      s.synchronize();
+      ASSERT_EQ(back, has_failed ? std::vector<float>(count, -1.f) : source()) << "call " << k;
+    }
+  }
+  ASSERT_NO_FATAL_FAILURE(check_that_all_works());
+}
+
 /// No event can be recorded behind the copies of a buffer, nor can their stream be waited for.
 TEST_F(FakeTransfer, BuffersOfCopiesWhoseEndIsUnknownAreFreedWhenTheDeviceIsDone) {
   const test::TinyStagingPool tiny;
