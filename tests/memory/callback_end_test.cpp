@@ -62,7 +62,9 @@ const std::vector<Kind> kinds = {
     {"ArrayUsedElsewhere",
      [](const Stream& s) {
        const auto a = full<float>({1000}, 1, {.stream = s});
-       a.bind(stream()) += 1.f;
+       const Stream elsewhere = stream();
+       elsewhere.wait_event(s.record());
+       a.bind(elsewhere) += 1.f;
        return owner(a);
      }},
     {"DirectArray", [](const Stream& s) { return array_from(device_resource(), s); }},

@@ -358,6 +358,7 @@ TEST(LegacyStream, WaitsForBlockingStreamsAndTheyForIt) {
     if (is_fake) fake::set_behaviour({.seed = seed});
     EXPECT_EQ(seen_across(blocking, legacy_default_stream()), 1) << seed;
     EXPECT_EQ(seen_across(legacy_default_stream(), blocking), 1) << seed;
+    if (!is_fake) continue;  // these two race, and only the fake driver draws who is first
     unordered += seen_across(free, legacy_default_stream()) == 0;
     unordered += seen_across(legacy_default_stream(), free) == 0;
   }

@@ -34,9 +34,9 @@ class Watcher {
   void watch() noexcept;
   void look(CudaDevice& device) noexcept;
 
-  bool is_started_ = false, is_idle_ = false;
-  std::condition_variable added_;
-  std::timed_mutex looking_;
+  // under the lock of the calls
+  bool is_started_ = false, is_idle_ = false, is_looking_ = false;
+  std::condition_variable added_, looked_;
 };
 
 /// All that are pending.
@@ -95,7 +95,8 @@ void Watcher::wake() noexcept {
 void Watcher::stop() noexcept {
   if (is_forked()) return;
   lose_all_devices();
-  if (looking_.try_lock_for(milliseconds(200))) looking_.unlock();
+  std::unique_lock lock(Calls::instance().mutex);
+  looked_.wait_for(lock, milliseconds(200), [this] { return !is_looking_; });
 }
 
 void Watcher::watch() noexcept {
@@ -108,6 +109,7 @@ void Watcher::watch() noexcept {
     lock.unlock();
     std::this_thread::sleep_for(patience);
     lock.lock();
+    is_looking_ = true;
     try {
       const std::set<CudaDevice*> devices = calls.devices(before);
       lock.unlock();
@@ -115,11 +117,12 @@ void Watcher::watch() noexcept {
     } catch (const std::exception&) {  // no memory: the next time
     }
     if (!lock.owns_lock()) lock.lock();
+    is_looking_ = false;
+    looked_.notify_one();
   }
 }
 
 void Watcher::look(CudaDevice& device) noexcept {
-  const std::lock_guard lock(looking_);
   try {
     if (is_lost(device.info().id)) return fail_host_calls_of_lost_devices();
     device.probe();
