@@ -115,7 +115,7 @@ void Device::destroy_array(void* array) noexcept {
   unlisted(ledger_, Owned::array, array, [&] { do_destroy_array(array); });
 }
 
-void* Device::import_memory(const IpcHandle& handle) {
+void* Device::import_memory(const IpcBytes& handle) {
   void* const memory = do_import_memory(handle);
   return listed(Owned::imported_memory, memory, 0, [&] { do_close_imported(memory); });
 }
@@ -125,14 +125,14 @@ void Device::close_imported(void* memory) {
   do_close_imported(memory);
 }
 
-Event Device::import_event(const IpcHandle& handle) {
+Event Device::import_event(const IpcBytes& handle) {
   const Event event = do_import_event(handle);
   return listed(Owned::event, event, 0, [&] { do_destroy_event(event); });
 }
 
-Stream Device::create_stream(const StreamOptions& options) {
-  if (options.non_blocking && !options.behind_events) note_unordered_stream();
-  const Stream stream = do_create_stream(options);
+Stream Device::create_stream(StreamOrder order, int priority) {
+  if (order == StreamOrder::independent) note_unordered_stream();
+  const Stream stream = do_create_stream(order, priority);
   return listed(Owned::stream, stream, 0, [&] { do_destroy_stream(stream); });
 }
 
@@ -144,8 +144,8 @@ void Device::destroy_stream(Stream stream) noexcept {
   unlisted(ledger_, Owned::stream, stream, [&] { do_destroy_stream(stream); });
 }
 
-Event Device::create_event(const EventOptions& options) {
-  const Event event = do_create_event(options);
+Event Device::create_event(EventKind kind, bool blocking) {
+  const Event event = do_create_event(kind, blocking);
   return listed(Owned::event, event, 0, [&] { do_destroy_event(event); });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,11 @@
 #include <vector>
 
 #include <quarry/base/array_descriptor.hpp>
+#include <quarry/base/ipc.hpp>
+#include <quarry/base/kernel_cache.hpp>
+#include <quarry/base/managed.hpp>
+#include <quarry/base/memory_info.hpp>
+#include <quarry/base/pointer_info.hpp>
 #include <quarry/kernels/program.hpp>
 
 #include "backend/ledger.hpp"
@@ -35,19 +39,19 @@ struct DeviceInfo {
   std::pair<int, int> compute_capability{0, 0};
 };
 
-struct MemoryInfo {
-  std::size_t free = 0, total = 0;
+/// How a stream stands to others.
+enum class StreamOrder {
+  with_default,  ///< waits for the legacy default stream, and that one for it
+  independent,   ///< neither
+  behind_events  ///< neither; uses nothing but behind events of the streams that have made it
 };
 
-struct StreamOptions {
-  bool non_blocking = false;   ///< does not wait for the legacy default stream, nor it for this one
-  int priority = 0;            ///< lower is more urgent, clamped to the device's range
-  bool behind_events = false;  ///< uses nothing but behind events of the streams that have made it
-};
-
-struct EventOptions {
-  bool timing = true, blocking = false, interprocess = false;
-  bool order_only = false;  ///< for the order of memory's uses: takes no errors from queue to queue
+/// Only timed events know their time.
+enum class EventKind {
+  timed,
+  untimed,
+  order_only,   ///< for the order of memory's uses: takes no errors from queue to queue
+  interprocess  ///< can be opened by other processes; not on the CPU
 };
 
 enum class Direction { host_to_device, device_to_host, device_to_device };
@@ -94,36 +98,15 @@ struct HostMemoryFlags {
   bool read_only = false;       ///< registration only: the device does not write it
 };
 
-/// Who may touch managed memory: every stream of every device; the host alone until told
-/// otherwise; one stream.
-enum class Attach { global, host, single };
-enum class Advice {
-  set_read_mostly,
-  unset_read_mostly,
-  set_preferred_location,
-  unset_preferred_location,
-  set_accessed_by,
-  unset_accessed_by
-};
-
-/// What an address is: pageable host memory, page-locked host memory, device memory, managed
-/// memory.
-enum class PointerKind { pageable, page_locked, device, managed };
-struct PointerInfo {
-  PointerKind kind = PointerKind::pageable;
-  int device = -1;                 ///< ordinal of the GPU; -1 for host memory
-  void* device_pointer = nullptr;  ///< where the GPU sees it; nullptr where it does not
-  void* base = nullptr;            ///< start of its allocation; nullptr when not known
-  std::size_t bytes = 0;           ///< size of its allocation; 0 when not known
+/// What an address is, and the GPU that it lies on.
+struct PointerInfo : AddressInfo {
+  int device = -1;  ///< ordinal; -1 for host memory
 };
 
 /// Bytes of the driver's stream-ordered pool: kept from the system, and handed out.
 struct DriverPoolInfo {
   std::size_t reserved = 0, reserved_high = 0, used = 0, used_high = 0;
 };
-
-/// What crosses to another process: CUipcMemHandle, CUipcEventHandle.
-using IpcHandle = std::array<std::byte, 64>;
 
 /// A map over `size` > 0 elements. `words` is the parameter block of kernels/params.hpp with K =
 /// inputs + 1 and R = rank; rank 0 says that every operand is dense in the same order. `span`
@@ -223,13 +206,14 @@ class Device {
   virtual void disable_peer_access(Device& other) = 0;  ///< no error when it is not
 
   /// `memory` is the start of an allocation of allocate(). Throws LogicError on the CPU device.
-  virtual IpcHandle export_memory(void* memory) = 0;
-  void* import_memory(const IpcHandle& handle);
+  virtual IpcBytes export_memory(void* memory) = 0;
+  void* import_memory(const IpcBytes& handle);
   void close_imported(void* memory);
-  virtual IpcHandle export_event(Event event) = 0;
-  Event import_event(const IpcHandle& handle);
+  virtual IpcBytes export_event(Event event) = 0;
+  Event import_event(const IpcBytes& handle);
 
-  Stream create_stream(const StreamOptions& options);
+  /// `priority`: lower is more urgent, clamped to the range.
+  Stream create_stream(StreamOrder order, int priority = 0);
   /// There is a stream that does not wait for the legacy default stream. From now on an upload
   /// there is done when it returns; before, what comes after it in any stream waits for it anyway.
   void note_unordered_stream() noexcept;
@@ -251,7 +235,8 @@ class Device {
   virtual void host_call(Stream stream, HostFunction f, void* state,
                          HostFailure instead = nullptr) = 0;
 
-  Event create_event(const EventOptions& options);
+  /// `blocking`: who waits for it sleeps instead of spinning.
+  Event create_event(EventKind kind, bool blocking = false);
   void destroy_event(Event event) noexcept;
   virtual void record(Event event, Stream stream) = 0;
   virtual bool query(Event event) = 0;  ///< true also when never recorded
@@ -302,12 +287,12 @@ class Device {
   virtual void* do_allocate_managed(std::size_t bytes, Attach attach) = 0;
   virtual void* do_create_array(const ArrayDescriptor& descriptor) = 0;
   virtual void do_destroy_array(void* array) noexcept = 0;
-  virtual void* do_import_memory(const IpcHandle& handle) = 0;
+  virtual void* do_import_memory(const IpcBytes& handle) = 0;
   virtual void do_close_imported(void* memory) = 0;
-  virtual Event do_import_event(const IpcHandle& handle) = 0;
-  virtual Stream do_create_stream(const StreamOptions& options) = 0;
+  virtual Event do_import_event(const IpcBytes& handle) = 0;
+  virtual Stream do_create_stream(StreamOrder order, int priority) = 0;
   virtual void do_destroy_stream(Stream stream) noexcept = 0;
-  virtual Event do_create_event(const EventOptions& options) = 0;
+  virtual Event do_create_event(EventKind kind, bool blocking) = 0;
   virtual void do_destroy_event(Event event) noexcept = 0;
 
   template <class Undo>
@@ -326,16 +311,6 @@ extern constinit thread_local std::uint64_t used_devices;
 constexpr std::uint64_t cpu_bit = 1;
 constexpr std::uint64_t gpu_bit(int id) { return std::uint64_t{2} << (id < 62 ? id : 62); }
 
-/// Hits and misses of compiled kernels since the program started.
-struct CacheCounters {
-  std::int64_t memory_hits = 0, disk_hits = 0, compiled = 0;
-};
-/// Size on disk of the kernel cache; path is empty when there is none.
-struct CacheInfo {
-  std::string path;
-  std::int64_t bytes = 0, entries = 0;
-};
-
 /// What is known of CUDA in this process. Nothing throws: without CUDA the list is empty and `why`
 /// says why.
 struct CudaStatus {
@@ -351,8 +326,9 @@ const CudaStatus& cuda_status();
 /// The GPUs, made on the first call and kept; a GPU's context is made on its first use.
 const std::vector<std::unique_ptr<Device>>& cuda_devices();
 
-CacheCounters kernel_cache_counters();
-CacheInfo kernel_cache_info();
+/// Since the program started.
+KernelCacheStatistics kernel_cache_statistics();
+KernelCacheInfo kernel_cache_info();
 /// The expression types for which a kernel has been asked, in that order.
 std::vector<std::string> kernel_names();
 

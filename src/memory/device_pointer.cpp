@@ -33,12 +33,8 @@ std::string to_string(PointerKind kind) {
 
 PointerInfo pointer_info(const void* address, const Device& device) {
   const backend::PointerInfo found = device.backend().pointer_info(address);
-  PointerInfo info{.kind = static_cast<PointerKind>(found.kind),
-                   .device_pointer = reinterpret_cast<std::uintptr_t>(found.device_pointer),
-                   .base = reinterpret_cast<std::uintptr_t>(found.base),
-                   .bytes = found.bytes};
-  if (found.device >= 0 && !device.is_cpu()) info.device = Device::cuda(found.device);
-  return info;
+  const bool is_on_gpu = found.device >= 0 && !device.is_cpu();
+  return {found, is_on_gpu ? std::optional(Device::cuda(found.device)) : std::nullopt};
 }
 PointerInfo pointer_info(const DevicePtr& p, const Device& device) {
   return pointer_info(p.get(), device);

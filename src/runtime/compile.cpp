@@ -5,15 +5,9 @@
 
 namespace quarry {
 
-KernelCacheStatistics kernel_cache_statistics() {
-  const auto counters = backend::kernel_cache_counters();
-  return {counters.memory_hits, counters.disk_hits, counters.compiled};
-}
+KernelCacheStatistics kernel_cache_statistics() { return backend::kernel_cache_statistics(); }
 
-KernelCacheInfo kernel_cache_info() {
-  const auto info = backend::kernel_cache_info();
-  return {info.path, info.bytes, info.entries};
-}
+KernelCacheInfo kernel_cache_info() { return backend::kernel_cache_info(); }
 
 std::vector<std::string> compiled_kernels() { return backend::kernel_names(); }
 

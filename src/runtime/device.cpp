@@ -171,8 +171,7 @@ MemoryInfo Device::memory_info() const {
   MemoryInfo managed;
   const auto ask_manager = manager_info_hook.load();
   if (ask_manager && ask_manager(*backend_, managed)) return managed;
-  const auto info = backend_->memory_info();
-  return {info.free, info.total};
+  return backend_->memory_info();
 }
 bool Device::can_access_peer(const Device& other) const {
   return backend_->can_access_peer(*other.backend_);

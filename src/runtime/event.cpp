@@ -7,8 +7,8 @@
 namespace quarry {
 
 struct Event::State {
-  State(backend::Device& on, const backend::EventOptions& options)
-      : State(on, on.create_event(options), options.interprocess) {}
+  State(backend::Device& on, backend::EventKind kind, bool blocking)
+      : State(on, on.create_event(kind, blocking), kind == backend::EventKind::interprocess) {}
   State(backend::Device& on, backend::Event handle, bool interprocess)
       : device(&on), native(handle), is_shared(interprocess) {}
   ~State() {
@@ -49,8 +49,10 @@ Event::Event(const EventOptions& options) {
   require<LogicError>(!(options.interprocess && options.timing),
                       "Event: an interprocess event needs timing = false");
   backend::Device& device = options.device.value_or(Device()).backend();
-  state_ = std::make_shared<State>(
-      device, backend::EventOptions{options.timing, options.blocking, options.interprocess});
+  const auto kind = options.interprocess ? backend::EventKind::interprocess
+                    : options.timing     ? backend::EventKind::timed
+                                         : backend::EventKind::untimed;
+  state_ = std::make_shared<State>(device, kind, options.blocking);
 }
 
 Device Event::device() const { return Device(*state().device); }

@@ -255,7 +255,9 @@ Stream stream(const StreamOptions& options) {
   backend::Device& device = options.device.value_or(Device()).backend();
   const auto [least, most] = device.priority_range();
   const int priority = std::max(most, std::min(least, options.priority));
-  return detail::created_stream(device, {options.non_blocking, priority});
+  const auto order =
+      options.non_blocking ? backend::StreamOrder::independent : backend::StreamOrder::with_default;
+  return detail::created_stream(device, order, priority);
 }
 
 Stream default_stream(const Device& device) {

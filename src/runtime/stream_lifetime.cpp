@@ -44,8 +44,7 @@ backend::Stream stream_behind(const StreamState& state) {
   backend::Device& device = *state.device;
   const ScopedEvent end(device);
   end.record(state.native_for_marks());
-  const backend::Stream behind =
-      device.create_stream({.non_blocking = true, .behind_events = true});
+  const backend::Stream behind = device.create_stream(backend::StreamOrder::behind_events);
   try {
     device.wait(behind, end.native());
   } catch (...) {
@@ -121,10 +120,10 @@ Stream make_stream(StatePtr state) {
   return Stream(StatePtr(user, bare));
 }
 
-Stream created_stream(backend::Device& device, const backend::StreamOptions& options) {
-  Stream made = make_stream(
-      std::make_shared<StreamState>(device, nullptr, StreamKind::external, options.priority));
-  made.state().native = device.create_stream(options);
+Stream created_stream(backend::Device& device, backend::StreamOrder order, int priority) {
+  Stream made =
+      make_stream(std::make_shared<StreamState>(device, nullptr, StreamKind::external, priority));
+  made.state().native = device.create_stream(order, priority);
   made.state().kind = StreamKind::created;  // from here on its end destroys it
   return made;
 }

@@ -15,7 +15,7 @@ namespace quarry::detail {
 Stream make_stream(std::shared_ptr<StreamState> state);
 
 /// A new stream of the device.
-Stream created_stream(backend::Device& device, const backend::StreamOptions& options);
+Stream created_stream(backend::Device& device, backend::StreamOrder order, int priority = 0);
 
 /// A handle of the stream while it has not ended; a retired one is brought back. Throws
 /// std::bad_alloc.

@@ -15,7 +15,7 @@ namespace quarry::detail {
 class ScopedEvent {
  public:
   explicit ScopedEvent(backend::Device& device)
-      : device_(&device), event_(device.create_event({.timing = false, .order_only = true})) {}
+      : device_(&device), event_(device.create_event(backend::EventKind::order_only)) {}
   ScopedEvent(ScopedEvent&& other) noexcept
       : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
   ScopedEvent& operator=(ScopedEvent&& other) noexcept {

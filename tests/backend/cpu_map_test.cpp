@@ -94,7 +94,7 @@ TEST(CpuMap, Flat) {
 
 TEST(CpuMap, InPlaceInStreamOrder) {
   using Twice = map_of<op<add_op, double, in<double, 0>, in<double, 0>>, double, 0, double>;
-  const Stream stream = cpu().create_stream({.non_blocking = true});
+  const Stream stream = cpu().create_stream(StreamOrder::independent);
   std::vector<double> x(100000, 1.0);
   MapCall call{&program_for<Twice>::value, 0, 100000, 0, Words(3)};
   call.words[0] = 100000;

@@ -18,7 +18,8 @@ using std::chrono::milliseconds;
 
 class TestStream {
  public:
-  explicit TestStream(StreamOptions options = {}) : handle_(cpu().create_stream(options)) {}
+  explicit TestStream(StreamOrder order = {}, int priority = 0)
+      : handle_(cpu().create_stream(order, priority)) {}
   ~TestStream() { cpu().destroy_stream(handle_); }
   TestStream(const TestStream&) = delete;
   operator Stream() const { return handle_; }
@@ -29,7 +30,7 @@ class TestStream {
 
 class TestEvent {
  public:
-  explicit TestEvent(EventOptions options = {}) : handle_(cpu().create_event(options)) {}
+  explicit TestEvent(EventKind kind = {}) : handle_(cpu().create_event(kind)) {}
   ~TestEvent() { cpu().destroy_event(handle_); }
   TestEvent(const TestEvent&) = delete;
   operator Event() const { return handle_; }
@@ -129,7 +130,7 @@ TEST(CpuStream, DefaultStreamWaitsForBlockingStreams) {
 
 TEST(CpuStream, DefaultStreamDoesNotWaitForNonBlockingStreams) {
   std::atomic<int> ran = 0;
-  TestStream stream({.non_blocking = true});
+  TestStream stream(StreamOrder::independent);
   Gate gate(stream);
   cpu().host_call(nullptr, add_one, &ran);
   cpu().synchronize(nullptr);
@@ -148,7 +149,7 @@ TEST(CpuStream, DestroyLetsPendingWorkComplete) {
 
 TEST(CpuStream, DeviceSynchronizeWaitsForEveryStream) {
   std::atomic<int> ran = 0;
-  TestStream a, b({.non_blocking = true, .priority = -5});
+  TestStream a, b(StreamOrder::independent, -5);
   cpu().host_call(a, sleep_and_add, &ran);
   cpu().host_call(b, sleep_and_add, &ran);
   cpu().synchronize();
@@ -224,7 +225,7 @@ TEST(CpuEvent, MarksAPointOfAStream) {
 }
 
 TEST(CpuEvent, OrdersOneStreamAfterAnother) {
-  TestStream a, b({.non_blocking = true});
+  TestStream a, b(StreamOrder::independent);
   TestEvent event;
   std::atomic<int> ran = 0;
   Gate gate(a);
@@ -239,7 +240,7 @@ TEST(CpuEvent, OrdersOneStreamAfterAnother) {
 }
 
 TEST(CpuEvent, AWaitHoldsTheRecordingItWasGiven) {
-  TestStream a({.non_blocking = true}), b({.non_blocking = true}), c({.non_blocking = true});
+  TestStream a(StreamOrder::independent), b(StreamOrder::independent), c(StreamOrder::independent);
   TestEvent event;
   std::atomic<int> ran = 0;
   Gate gate(a);
@@ -281,8 +282,8 @@ TEST(CpuEvent, MeasuresTime) {
 }
 
 TEST(CpuEvent, RefusesTimesThatDoNotExist) {
-  TestStream stream({.non_blocking = true});
-  TestEvent done, never, untimed({.timing = false}), pending;
+  TestStream stream(StreamOrder::independent);
+  TestEvent done, never, untimed(EventKind::untimed), pending;
   cpu().record(done, nullptr);
   cpu().record(untimed, nullptr);
   Gate gate(stream);
@@ -291,7 +292,7 @@ TEST(CpuEvent, RefusesTimesThatDoNotExist) {
     EXPECT_THROW(cpu().elapsed_ms(done, bad), LogicError);
     EXPECT_THROW(cpu().elapsed_ms(bad, done), LogicError);
   }
-  EXPECT_THROW(cpu().create_event({.interprocess = true}), LogicError);
+  EXPECT_THROW(cpu().create_event(EventKind::interprocess), LogicError);
 }
 
 }  // namespace

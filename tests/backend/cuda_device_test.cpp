@@ -204,7 +204,7 @@ TEST_F(cuda_device, one_row_may_be_repeated) {
 }
 
 TEST_F(cuda_device, streams_events_and_host_calls_are_ordered) {
-  const Stream s = gpu_->create_stream({.non_blocking = true, .priority = -1000});
+  const Stream s = gpu_->create_stream(StreamOrder::independent, -1000);
   const Event start = gpu_->create_event({}), end = gpu_->create_event({});
   EXPECT_TRUE(gpu_->query(start));
   int value = 0;
@@ -234,7 +234,7 @@ using tripled = map_of<op<multiply_op, float, in<float, 0>, val<float, 0>>, floa
 
 TEST_F(cuda_device, threads_that_want_one_kernel_compile_it_once) {
   void *in = uploaded(counting(64)), *out = buffer(256);
-  const auto before = kernel_cache_counters();
+  const auto before = kernel_cache_statistics();
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
@@ -244,7 +244,7 @@ TEST_F(cuda_device, threads_that_want_one_kernel_compile_it_once) {
   }
   for (std::thread& thread : threads) thread.join();
   gpu_->synchronize();
-  const auto after = kernel_cache_counters();
+  const auto after = kernel_cache_statistics();
   EXPECT_EQ(after.compiled + after.disk_hits, before.compiled + before.disk_hits + 1);
 }
 
@@ -298,10 +298,10 @@ TEST_F(cuda_device, a_reset_device_starts_anew) {
   if (cuda_devices().size() < 2) GTEST_SKIP() << "needs a device of its own";
   Device& other = *cuda_devices().back();
   run_a_map(other);
-  const auto before = kernel_cache_counters();
+  const auto before = kernel_cache_statistics();
   other.reset();
   run_a_map(other);
-  const auto after = kernel_cache_counters();
+  const auto after = kernel_cache_statistics();
   EXPECT_EQ(after.compiled + after.disk_hits, before.compiled + before.disk_hits + 1);
 }
 

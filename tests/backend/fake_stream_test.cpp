@@ -72,8 +72,8 @@ TEST_F(FakeStreams, FillsOfEveryPattern) {
 
 TEST_F(FakeStreams, EventsOrderStreamsForEverySeed) {
   const OnDevice<std::uint8_t> memory(gpu(), {0});
-  const Stream a = gpu().create_stream({.non_blocking = true});
-  const Stream b = gpu().create_stream({.non_blocking = true});
+  const Stream a = gpu().create_stream(StreamOrder::independent);
+  const Stream b = gpu().create_stream(StreamOrder::independent);
   const Event event = gpu().create_event({});
   EXPECT_TRUE(gpu().query(event));
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

@@ -231,8 +231,8 @@ TEST(PointerInfo, TellsTheKindsApart) {
   if (!device.info().is_cpu) {
     EXPECT_EQ(info.kind, PointerKind::device);
     EXPECT_EQ(info.device, device.info().id);
-    EXPECT_EQ(info.device_pointer, memory + 500);
-    EXPECT_EQ(info.base, memory);
+    EXPECT_EQ(info.device_pointer, reinterpret_cast<std::uintptr_t>(memory + 500));
+    EXPECT_EQ(info.base, reinterpret_cast<std::uintptr_t>(memory));
     EXPECT_GE(info.bytes, 1000U);
   } else {
     EXPECT_EQ(info.kind, PointerKind::pageable);
@@ -241,7 +241,7 @@ TEST(PointerInfo, TellsTheKindsApart) {
 }
 
 TEST(Sharing, TheCpuHasNoPeersAndNoOtherProcesses) {
-  const IpcHandle handle{};
+  const IpcBytes handle{};
   int value = 0;
   EXPECT_THROW(cpu().export_memory(&value), LogicError);
   EXPECT_THROW(cpu().import_memory(handle), LogicError);

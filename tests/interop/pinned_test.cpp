@@ -32,7 +32,7 @@ namespace {
 bool is_pinned(const void* memory) { return detail::find_host_buffer(memory, 1) != nullptr; }
 /// By the driver's word.
 bool is_locked(const void* memory) {
-  return Device().backend().pointer_info(memory).kind == backend::PointerKind::page_locked;
+  return Device().backend().pointer_info(memory).kind == PointerKind::page_locked;
 }
 
 TEST(PinnedArray, IsAnXtensorContainer) {

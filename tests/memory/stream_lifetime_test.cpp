@@ -187,7 +187,8 @@ std::vector<HeldUse> held_uses() {
   if (get_current_device().is_cpu()) return all;
   all.push_back({"external", [](const auto& a, const auto& to, Event& done) {
                    backend::Device& device = get_current_device().backend();
-                   const backend::Stream made = device.create_stream({.non_blocking = true});
+                   const backend::Stream made =
+                       device.create_stream(backend::StreamOrder::independent);
                    auto gate = copy_behind_a_gate(
                        external_stream(reinterpret_cast<std::uintptr_t>(made)), a, to, done);
                    device.destroy_stream(made);

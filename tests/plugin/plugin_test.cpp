@@ -88,9 +88,9 @@ TEST(Plugins, FindTheKernelsThatTheyHadBefore) {
     synchronize();
   };
   use();
-  const auto before = backend::kernel_cache_counters();
+  const auto before = backend::kernel_cache_statistics();
   for (int round = 0; round < 3; ++round) use();
-  const auto after = backend::kernel_cache_counters();
+  const auto after = backend::kernel_cache_statistics();
   EXPECT_EQ(after.compiled, before.compiled);
   EXPECT_EQ(after.disk_hits, before.disk_hits);
 }

@@ -129,7 +129,7 @@ int fork_at_work() {
 int fork_and_destroy() {
   backend::Device& device = Device().backend();
   void* const memory = device.allocate(1000);
-  void* const managed = device.allocate_managed(1000, backend::Attach::global);
+  void* const managed = device.allocate_managed(1000, Attach::global);
   void* const host = device.allocate_host(1000, {});
   void* const pooled = device.allocate_pooled(1000, nullptr);
   void* const array = device.create_array({.width = 16});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/pointer_info.hpp>
 #include <quarry/memory/buffer.hpp>
 
 #include <concepts>
@@ -70,18 +71,12 @@ class DevicePtr {
 /// "0x7f0012345600".
 std::string to_string(const DevicePtr& p);
 
-/// What kind of memory an address lies in.
-enum class PointerKind { pageable, page_locked, device, managed };
 /// "pageable host memory", "device memory", ...
 std::string to_string(PointerKind kind);
 
 /// What the driver knows of an address.
-struct PointerInfo {
-  PointerKind kind = PointerKind::pageable;     ///< of the memory
+struct PointerInfo : AddressInfo {
   std::optional<Device> device = std::nullopt;  ///< that the memory lies on
-  std::uintptr_t device_pointer = 0;            ///< where kernels see it; 0 where they do not
-  std::uintptr_t base = 0;                      ///< start of its allocation; 0 when not known
-  std::size_t bytes = 0;                        ///< of its allocation; 0 when not known
 };
 ///@{
 /// Any address, of host or device memory. The memory of the CPU device is pageable.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/base/error.hpp>
+#include <quarry/base/memory_info.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,12 +20,6 @@ namespace detail {
 template <class T>
 struct GuardEntry;  // runtime/guard_stack.hpp
 }
-
-/// Bytes of a device's memory.
-struct MemoryInfo {
-  std::size_t free = 0;   ///< that can be allocated now
-  std::size_t total = 0;  ///< of the device
-};
 
 /// A GPU or the CPU: a small value, equal when it names the same device.
 class Device {

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/ipc.hpp>
 #include <quarry/runtime/stream.hpp>
 
-#include <array>
-
 namespace quarry {
-
-/// What the driver gives to other processes to open an event or memory with; plain bytes that can
-/// go through a pipe or a file.
-using IpcBytes = std::array<std::byte, 64>;
 
 /// How an event is made.
 struct EventOptions {

@@ -60,8 +60,8 @@ class CpuDevice final : public Device {
   void enable_peer_access(Device& other) override { require_cpu(other, "peer access"); }
   void disable_peer_access(Device& other) override { require_cpu(other, "peer access"); }
 
-  IpcHandle export_memory(void*) override { refuse_ipc(); }
-  IpcHandle export_event(Event) override { refuse_ipc(); }
+  IpcBytes export_memory(void*) override { refuse_ipc(); }
+  IpcBytes export_event(Event) override { refuse_ipc(); }
 
   std::pair<int, int> priority_range() const override { return {0, 0}; }
   Stream legacy_stream() const override { return Streams::legacy(); }
@@ -126,14 +126,12 @@ class CpuDevice final : public Device {
     return aligned_memory(descriptor.bytes());
   }
   void do_destroy_array(void* array) noexcept override { release_memory(array); }
-  void* do_import_memory(const IpcHandle&) override { refuse_ipc(); }
+  void* do_import_memory(const IpcBytes&) override { refuse_ipc(); }
   void do_close_imported(void*) override { refuse_ipc(); }
-  Event do_import_event(const IpcHandle&) override { refuse_ipc(); }
-  Stream do_create_stream(const StreamOptions& options) override {
-    return streams_.create(options);
-  }
+  Event do_import_event(const IpcBytes&) override { refuse_ipc(); }
+  Stream do_create_stream(StreamOrder order, int) override { return streams_.create(order); }
   void do_destroy_stream(Stream stream) noexcept override { streams_.destroy(stream); }
-  Event do_create_event(const EventOptions& options) override { return new EventState(options); }
+  Event do_create_event(EventKind kind, bool) override { return new EventState(kind); }
   void do_destroy_event(Event event) noexcept override { delete &state(event); }
 
   static EventState& state(Event event) { return *static_cast<EventState*>(event); }

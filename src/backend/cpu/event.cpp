@@ -38,9 +38,9 @@ Mark::Clock::time_point Mark::time() {
   return time_;
 }
 
-EventState::EventState(const EventOptions& options)
-    : timing_(options.timing), carries_errors_(!options.order_only) {
-  require<LogicError>(!options.interprocess,
+EventState::EventState(EventKind kind)
+    : timing_(kind == EventKind::timed), carries_errors_(kind != EventKind::order_only) {
+  require<LogicError>(kind != EventKind::interprocess,
                       "an event of the CPU cannot be shared with other processes");
 }
 

@@ -47,7 +47,7 @@ class Mark {
 class EventState {
  public:
   /// Throws LogicError for an event that other processes shall see.
-  explicit EventState(const EventOptions& options);
+  explicit EventState(EventKind kind);
 
   bool timing() const { return timing_; }
   bool carries_errors() const { return carries_errors_; }

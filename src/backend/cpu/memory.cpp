@@ -164,11 +164,10 @@ PointerInfo KnownMemory::info(const void* address) const {
   const auto found = containing(address);
   if (found == blocks_.end()) return {};
   const bool is_managed = found->second.origin == Origin::managed;
-  return {.kind = is_managed ? PointerKind::managed : PointerKind::page_locked,
-          .device = -1,
-          .device_pointer = const_cast<void*>(address),
-          .base = const_cast<std::byte*>(found->first),
-          .bytes = found->second.bytes};
+  return {{.kind = is_managed ? PointerKind::managed : PointerKind::page_locked,
+           .device_pointer = reinterpret_cast<std::uintptr_t>(address),
+           .base = reinterpret_cast<std::uintptr_t>(found->first),
+           .bytes = found->second.bytes}};
 }
 
 void KnownMemory::require_managed(const void* memory) const {

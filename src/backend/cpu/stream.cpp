@@ -179,11 +179,11 @@ void Queue::close() noexcept {
   ready_.notify_one();
 }
 
-Stream Streams::create(const StreamOptions& options) {
+Stream Streams::create(StreamOrder order) {
   require_usable();
   memory_error();
   const std::lock_guard lock(mutex_);
-  auto queue = std::make_shared<Queue>(!options.non_blocking, created_ + 1);
+  auto queue = std::make_shared<Queue>(order == StreamOrder::with_default, created_ + 1);
   drop_closed();
   closing_.reserve(open_.size() + closing_.size() + 1);  // so that destroy cannot fail
   open_.push_back(std::move(queue));

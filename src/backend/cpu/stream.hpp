@@ -114,7 +114,7 @@ void require_usable();
 /// by side.
 class Streams {
  public:
-  Stream create(const StreamOptions& options);
+  Stream create(StreamOrder order);
   void destroy(Stream stream) noexcept;
 
   static Stream legacy() { return reinterpret_cast<Stream>(std::uintptr_t{1}); }

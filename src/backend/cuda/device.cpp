@@ -106,13 +106,13 @@ void CudaDevice::do_reset() {
   context_.reset();
 }
 
-Stream CudaDevice::do_create_stream(const StreamOptions& options) {
+Stream CudaDevice::do_create_stream(StreamOrder order, int priority) {
   const auto current = context_.bind();
   const auto [least, most] = priority_range();
   CUstream stream = nullptr;
   check(driver().StreamCreateWithPriority(
-      &stream, options.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT,
-      std::clamp(options.priority, most, least)));
+      &stream, order == StreamOrder::with_default ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
+      std::clamp(priority, most, least)));
   return stream;
 }
 
@@ -157,12 +157,12 @@ void CudaDevice::probe() {
   is_ready(result);
 }
 
-Event CudaDevice::do_create_event(const EventOptions& options) {
+Event CudaDevice::do_create_event(EventKind kind, bool blocking) {
   const auto current = context_.bind();
   unsigned flags = CU_EVENT_DEFAULT;
-  if (options.blocking) flags |= CU_EVENT_BLOCKING_SYNC;
-  if (!options.timing) flags |= CU_EVENT_DISABLE_TIMING;
-  if (options.interprocess) flags |= CU_EVENT_INTERPROCESS;
+  if (blocking) flags |= CU_EVENT_BLOCKING_SYNC;
+  if (kind != EventKind::timed) flags |= CU_EVENT_DISABLE_TIMING;
+  if (kind == EventKind::interprocess) flags |= CU_EVENT_INTERPROCESS;
   CUevent event = nullptr;
   check(driver().EventCreate(&event, flags));
   return event;

@@ -40,8 +40,8 @@ class CudaDevice final : public Device {
   void enable_peer_access(Device& other) override;
   void disable_peer_access(Device& other) override;
 
-  IpcHandle export_memory(void* memory) override;
-  IpcHandle export_event(Event event) override;
+  IpcBytes export_memory(void* memory) override;
+  IpcBytes export_event(Event event) override;
 
   std::pair<int, int> priority_range() const override;
   Stream legacy_stream() const override { return CU_STREAM_LEGACY; }
@@ -89,12 +89,12 @@ class CudaDevice final : public Device {
   void* do_allocate_managed(std::size_t bytes, Attach attach) override;
   void* do_create_array(const ArrayDescriptor& descriptor) override;
   void do_destroy_array(void* array) noexcept override;
-  void* do_import_memory(const IpcHandle& handle) override;
+  void* do_import_memory(const IpcBytes& handle) override;
   void do_close_imported(void* memory) override;
-  Event do_import_event(const IpcHandle& handle) override;
-  Stream do_create_stream(const StreamOptions& options) override;
+  Event do_import_event(const IpcBytes& handle) override;
+  Stream do_create_stream(StreamOrder order, int priority) override;
   void do_destroy_stream(Stream stream) noexcept override;
-  Event do_create_event(const EventOptions& options) override;
+  Event do_create_event(EventKind kind, bool blocking) override;
   void do_destroy_event(Event event) noexcept override;
 
   /// Throws LogicError for a device that is no GPU.

@@ -21,14 +21,14 @@ void check_opened(CUresult result) {
 
 }  // namespace
 
-IpcHandle CudaDevice::export_memory(void* memory) {
+IpcBytes CudaDevice::export_memory(void* memory) {
   const auto current = context_.bind();
   CUipcMemHandle handle{};
   check(driver().IpcGetMemHandle(&handle, address(memory)));
-  return std::bit_cast<IpcHandle>(handle);
+  return std::bit_cast<IpcBytes>(handle);
 }
 
-void* CudaDevice::do_import_memory(const IpcHandle& handle) {
+void* CudaDevice::do_import_memory(const IpcBytes& handle) {
   const auto current = context_.bind();
   CUdeviceptr memory = 0;
   check_opened(driver().IpcOpenMemHandle(&memory, std::bit_cast<CUipcMemHandle>(handle),
@@ -41,14 +41,14 @@ void CudaDevice::do_close_imported(void* memory) {
   check(driver().IpcCloseMemHandle(address(memory)));
 }
 
-IpcHandle CudaDevice::export_event(Event event) {
+IpcBytes CudaDevice::export_event(Event event) {
   const auto current = context_.bind();
   CUipcEventHandle handle{};
   check(driver().IpcGetEventHandle(&handle, native_event(event)));
-  return std::bit_cast<IpcHandle>(handle);
+  return std::bit_cast<IpcBytes>(handle);
 }
 
-Event CudaDevice::do_import_event(const IpcHandle& handle) {
+Event CudaDevice::do_import_event(const IpcBytes& handle) {
   const auto current = context_.bind();
   CUevent event = nullptr;
   check_opened(driver().IpcOpenEventHandle(&event, std::bit_cast<CUipcEventHandle>(handle)));

@@ -202,7 +202,7 @@ CUfunction detail::make_kernel(const kernels::program& program, const Variant& v
 
 namespace quarry::backend {
 
-CacheCounters kernel_cache_counters() {
+KernelCacheStatistics kernel_cache_statistics() {
   return {cuda::detail::memory_hits.load(), cuda::disk_hits.load(), cuda::compiled.load()};
 }
 

@@ -113,7 +113,7 @@ void KernelCache::evict_when_full(std::int64_t added) {
   }
 }
 
-CacheInfo KernelCache::info() const {
+KernelCacheInfo KernelCache::info() const {
   const auto files = kernels_in(directory_);
   return {options_.directory, total(files), static_cast<std::int64_t>(files.size())};
 }
@@ -127,6 +127,6 @@ KernelCache& kernel_cache() {
 
 namespace quarry::backend {
 
-CacheInfo kernel_cache_info() { return cuda::kernel_cache().info(); }
+KernelCacheInfo kernel_cache_info() { return cuda::kernel_cache().info(); }
 
 }  // namespace quarry::backend

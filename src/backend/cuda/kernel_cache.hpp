@@ -30,7 +30,7 @@ class KernelCache {
   std::optional<Binary> load(const std::string& key) const;
   void store(const std::string& key, const Binary& binary);
   void remove(const std::string& key) const;
-  CacheInfo info() const;
+  KernelCacheInfo info() const;
 
  private:
   void warn(const std::string& why);

@@ -265,11 +265,8 @@ PointerInfo CudaDevice::pointer_info(const void* address) {
   const Attributes a = attributes_of(address);
   const PointerKind kind = kind_of(a);
   if (kind == PointerKind::pageable) return {};
-  return {.kind = kind,
-          .device = kind == PointerKind::page_locked ? -1 : a.device,
-          .device_pointer = pointer(a.device_pointer),
-          .base = pointer(a.start),
-          .bytes = a.bytes};
+  return {{.kind = kind, .device_pointer = a.device_pointer, .base = a.start, .bytes = a.bytes},
+          kind == PointerKind::page_locked ? -1 : a.device};
 }
 
 }  // namespace quarry::backend::cuda

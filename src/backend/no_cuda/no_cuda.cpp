@@ -17,9 +17,9 @@ const std::vector<std::unique_ptr<Device>>& cuda_devices() {
   return none;
 }
 
-CacheCounters kernel_cache_counters() { return {}; }
+KernelCacheStatistics kernel_cache_statistics() { return {}; }
 
-CacheInfo kernel_cache_info() { return {}; }
+KernelCacheInfo kernel_cache_info() { return {}; }
 
 std::vector<std::string> kernel_names() { return {}; }
 

@@ -61,7 +61,7 @@ backend::Event EventPool::make() {
       return event;
     }
   }
-  return device_.create_event({.timing = false, .order_only = true});
+  return device_.create_event(backend::EventKind::order_only);
 }
 
 void Mark::wait() const noexcept {
@@ -96,9 +96,8 @@ void wait_behind(const detail::StreamState& stream, const std::vector<Mark>& mar
 
 Mark EventPool::record(const detail::StreamState& stream, backend::Stream native) {
   backend::Device& device = *stream.device;
-  const Mark mark{&device, &device == &device_
-                               ? make()
-                               : device.create_event({.timing = false, .order_only = true})};
+  const Mark mark{
+      &device, &device == &device_ ? make() : device.create_event(backend::EventKind::order_only)};
   try {
     device.record(mark.event, native);
   } catch (...) {

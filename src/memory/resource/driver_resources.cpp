@@ -138,8 +138,7 @@ struct OfManaged {
   bool attach_global;
 
   void* allocate(const Stream&, std::size_t bytes, std::size_t) const {
-    return device.allocate_managed(bytes,
-                                   attach_global ? backend::Attach::global : backend::Attach::host);
+    return device.allocate_managed(bytes, attach_global ? Attach::global : Attach::host);
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t) const noexcept {

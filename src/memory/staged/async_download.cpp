@@ -62,7 +62,7 @@ class DownloadStaging {
       buffers_.push_back(static_cast<std::byte*>(memory));
     }
     while (count > 1 && copy_streams_.size() < buffers_.size()) {
-      Stream s = detail::created_stream(device_, {.non_blocking = true, .behind_events = true});
+      Stream s = detail::created_stream(device_, backend::StreamOrder::behind_events);
       copy_streams_.push_back({std::move(s), detail::ScopedEvent(device_)});
     }
     return !buffers_.empty();

@@ -78,7 +78,7 @@ std::optional<StagingBuffer> StagingPool::grow(std::size_t bytes) {
     buffer.memory =
         static_cast<std::byte*>(device_.allocate_host(buffer.bytes, {.portable = true}));
     if (!buffer.memory) return std::nullopt;
-    buffer.event = device_.create_event({.timing = false});
+    buffer.event = device_.create_event(backend::EventKind::untimed);
     return buffer;
   } catch (const std::exception&) {
     if (buffer.memory) device_.free_host(buffer.memory);
@@ -122,8 +122,7 @@ void StagingPool::abandon(const StagingBuffer& buffer) noexcept {
 Stream StagingPool::stream(backend::Direction direction) {
   const std::lock_guard lock(mutex_);
   auto& found = direction == backend::Direction::host_to_device ? up_ : down_;
-  if (!found)
-    found = detail::created_stream(device_, {.non_blocking = true, .behind_events = true});
+  if (!found) found = detail::created_stream(device_, backend::StreamOrder::behind_events);
   return *found;
 }
 

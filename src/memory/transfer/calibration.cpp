@@ -23,8 +23,7 @@ constexpr int rounds = 4;
 class Probe {
  public:
   explicit Probe(const Device& device)
-      : stream_(detail::created_stream(device.backend(),
-                                       {.non_blocking = true, .behind_events = true})),
+      : stream_(detail::created_stream(device.backend(), backend::StreamOrder::behind_events)),
         backend_(*stream_.state().device),
         there_(Buffer::allocate(most, stream_)),
         here_(std::make_unique<std::byte[]>(most)) {}

@@ -57,9 +57,9 @@ HostKind kind_of(const HostRef& host, const Stream& stream, std::size_t probe_by
   if (is_split(first, bytes)) return HostKind::split;
   if (bytes <= probe_bytes) return HostKind::pageable;
   const backend::PointerInfo info = device_of(stream).pointer_info(first);
-  if (info.kind == backend::PointerKind::pageable) return HostKind::pageable;
-  const auto* const end = static_cast<const std::byte*>(info.base) + info.bytes;
-  const bool is_whole = !info.base || info.bytes == 0 || first + bytes <= end;
+  if (info.kind == PointerKind::pageable) return HostKind::pageable;
+  const bool is_whole = info.base == 0 || info.bytes == 0 ||
+                        reinterpret_cast<std::uintptr_t>(first) + bytes <= info.base + info.bytes;
   return is_whole ? HostKind::page_locked : HostKind::split;
 }
 

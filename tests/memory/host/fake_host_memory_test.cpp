@@ -94,7 +94,7 @@ TEST_F(FakeHostMemory, BytesAreToldOnceAndNoOthers) {
   EXPECT_EQ(calls(), 5);
   EXPECT_EQ(fake::live().registrations, 5u);
   const auto piece = Device().backend().pointer_info(pages.data() + 4100);
-  EXPECT_EQ(piece.base, pages.data() + 4096);
+  EXPECT_EQ(piece.base, reinterpret_cast<std::uintptr_t>(pages.data() + 4096));
   EXPECT_EQ(piece.bytes, 100u);
 }
 

@@ -44,7 +44,7 @@ class Pages {
 
 /// The library's word on what is page-locked, by the driver's.
 bool is_locked(const void* memory) {
-  return Device().backend().pointer_info(memory).kind == backend::PointerKind::page_locked;
+  return Device().backend().pointer_info(memory).kind == PointerKind::page_locked;
 }
 
 TEST(PinnedAllocator, ItsMemoryIsKnownInsideAndNotOutside) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/base/standard.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quarry {
+
+/// What kind of memory an address lies in.
+enum class PointerKind { pageable, page_locked, device, managed };
+
+/// What the driver knows of an address, but for the device that it lies on.
+struct AddressInfo {
+  PointerKind kind = PointerKind::pageable;  ///< of the memory
+  std::uintptr_t device_pointer = 0;         ///< where kernels see it; 0 where they do not
+  std::uintptr_t base = 0;                   ///< start of its allocation; 0 when not known
+  std::size_t bytes = 0;                     ///< of its allocation; 0 when not known
+};
+
+}  // namespace quarry
