@@ -69,7 +69,7 @@ std::vector<Action> actions() {
        [] {
          const Stream s = stream({.non_blocking = true});
          Floats host(std::size_t{1} << 20);
-         full<float>({std::int64_t{1} << 20}, 1).copy_to_host(host, s);
+         full<float>({std::int64_t{1} << 20}, 1, {.stream = s}).copy_to_host(host, s);
          s.synchronize();
        }},
       {"CopiesToAnotherDevice", [] { to_device(line(), Device::cuda(1)); }},
