@@ -224,6 +224,26 @@ TEST(CpuEvent, MarksAPointOfAStream) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST(CpuEvent, CarriesErrorsFromStreamToStreamUnlessItIsForOrderOnly) {
+  const auto fail = [] { throw std::runtime_error("of the first stream"); };
+  for (const EventKind kind : {EventKind::timed, EventKind::untimed, EventKind::order_only}) {
+    TestStream a(StreamOrder::independent), b(StreamOrder::independent);
+    TestEvent event(kind);
+    Gate gate(a);
+    cpu_backend::Streams::queue(a)->submit(
+        std::make_unique<cpu_backend::TaskOf<decltype(fail)>>(fail));
+    cpu().record(event, a);
+    cpu().wait(b, event);
+    gate.open();
+    if (kind == EventKind::order_only) {
+      EXPECT_NO_THROW(cpu().synchronize(b));
+    } else {
+      EXPECT_THROW(cpu().synchronize(b), std::runtime_error);
+    }
+    EXPECT_THROW(cpu().synchronize(a), std::runtime_error) << "its own error, whoever else has it";
+  }
+}
+
 TEST(CpuEvent, OrdersOneStreamAfterAnother) {
   TestStream a, b(StreamOrder::independent);
   TestEvent event;
