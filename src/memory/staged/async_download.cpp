@@ -168,8 +168,11 @@ std::size_t buffer_bytes_for(std::size_t bytes, std::size_t chunk) {
 /// What the functions that empty buffers share.
 class DownloadDestination {
  public:
-  DownloadDestination(const StagedCopy& copy, const TransferThresholds& t)
-      : walk_(*copy.walk), on_host_(copy.on_host), block_(t.block_bytes), threads_(t.threads) {}
+  explicit DownloadDestination(const StagedCopy& copy)
+      : walk_(*copy.walk),
+        on_host_(copy.on_host),
+        block_(copy.thresholds->block_bytes),
+        threads_(copy.thresholds->threads) {}
 
   void unpack_chunk(std::size_t first, std::size_t last, const std::byte* buffer);
   /// The host memory is not touched any more: the copy has failed.
@@ -258,12 +261,12 @@ struct Download {
 
 bool download_later(const StagedCopy& copy, const Stream& stream) {
   backend::Device& device = *copy.device;
-  const TransferThresholds t = thresholds_of(device);
   // twice a chunk, since every call of the driver's function costs tens of microseconds
-  const std::size_t bytes = copy.walk->bytes(), buffer = buffer_bytes_for(bytes, 2 * t.chunk_bytes);
+  const std::size_t bytes = copy.walk->bytes(),
+                    buffer = buffer_bytes_for(bytes, 2 * copy.thresholds->chunk_bytes);
   const auto ends =
       chunk_ends(bytes, bytes <= buffer ? buffer : buffer / most_copy_streams, buffer);
-  const auto destination = std::make_shared<DownloadDestination>(copy, t);
+  const auto destination = std::make_shared<DownloadDestination>(copy);
   DownloadLease staging(device, stream, buffer);
   if (!staging->prepare(ends.size())) return false;
   try {

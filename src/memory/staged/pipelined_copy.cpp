@@ -22,16 +22,15 @@ std::size_t count_blocks(const std::vector<std::size_t>& ends, std::size_t block
 }  // namespace
 
 PipelinedCopy::PipelinedCopy(const StagedCopy& copy, const Stream& stream,
-                             std::vector<StagingLease>& buffers, std::vector<std::size_t> ends,
-                             const TransferThresholds& t)
-    : Job(count_blocks(ends, t.block_bytes)),
+                             std::vector<StagingLease>& buffers, std::vector<std::size_t> ends)
+    : Job(count_blocks(ends, copy.thresholds->block_bytes)),
       copy_(copy),
       stream_(stream),
       buffers_(buffers),
       up_(copy.direction == host_to_device),
-      nontemporal_(is_nontemporal(copy.walk->bytes(), up_, t)),
-      block_bytes_(t.block_bytes),
-      threads_(pipeline_threads(copy.walk->bytes(), up_, t)),
+      nontemporal_(is_nontemporal(copy.walk->bytes(), up_, *copy.thresholds)),
+      block_bytes_(copy.thresholds->block_bytes),
+      threads_(pipeline_threads(copy.walk->bytes(), up_, *copy.thresholds)),
       ends_(std::move(ends)),
       chunks_(std::make_unique<Chunk[]>(ends_.size())) {
   std::size_t first = 0, first_block = 0;

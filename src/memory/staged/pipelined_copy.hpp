@@ -18,7 +18,7 @@ class PipelinedCopy final : public Job {
  public:
   /// `buffers` is not empty and lives as long as the copying; the chunks end at `ends`.
   PipelinedCopy(const StagedCopy& copy, const Stream& stream, std::vector<StagingLease>& buffers,
-                std::vector<std::size_t> ends, const TransferThresholds& thresholds);
+                std::vector<std::size_t> ends);
 
   /// To be called once.
   void run();

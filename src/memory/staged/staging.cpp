@@ -62,7 +62,7 @@ class ChunkedCopy final : public Job {
 
   void up(Share& share) {
     for (Chunk c; take(share, c);) {
-      auto buffer = held(pool_.acquire(chunk_));
+      auto buffer = held(pool_.acquire(chunk_, *copy_.thresholds));
       if (!buffer) {
         up_without_buffer(c);
         continue;
@@ -93,10 +93,10 @@ class ChunkedCopy final : public Job {
   /// more.
   std::optional<StagingLease> lease_beside(std::deque<Queued>& queued) {
     while (!queued.empty()) {
-      if (auto buffer = held(pool_.try_acquire(chunk_))) return buffer;
+      if (auto buffer = held(pool_.try_acquire(chunk_, *copy_.thresholds))) return buffer;
       unpack_first(queued);
     }
-    return held(pool_.acquire(chunk_));
+    return held(pool_.acquire(chunk_, *copy_.thresholds));
   }
 
   void unpack_first(std::deque<Queued>& queued) {
@@ -126,38 +126,37 @@ class ChunkedCopy final : public Job {
   const Stores stores_;
 };
 
-void run_chunks(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
+void run_chunks(const StagedCopy& copy, const Stream& stream) {
+  const TransferThresholds& t = *copy.thresholds;
   const std::size_t bytes = copy.walk->bytes();
   const Stores stores = bytes <= t.nontemporal_strided_bytes ? Stores::nontemporal : Stores::cached;
   ChunkedCopy(copy, stream, strided_chunk(bytes, t), stores).run(t.strided_threads);
 }
 
 /// False where there is no page-locked memory.
-bool run_pipelined(const StagedCopy& copy, const Stream& stream, const TransferThresholds& t) {
+bool run_pipelined(const StagedCopy& copy, const Stream& stream) {
+  const TransferThresholds& t = *copy.thresholds;
   StagingPool& pool = StagingPool::of(*copy.device);
   const auto ends = chunk_ends(copy.walk->bytes(), t.least_chunk, t.chunk_bytes);
   const std::size_t wanted = std::min(ends.size(), t.pipeline_buffers);
   std::vector<StagingLease> buffers;
   buffers.reserve(wanted);
-  auto buffer = pool.acquire(t.chunk_bytes);
+  auto buffer = pool.acquire(t.chunk_bytes, t);
   while (buffer) {
     buffers.push_back(*StagingLease::of(pool, *copy.device, buffer));
     if (buffers.size() == wanted) break;
-    buffer = pool.try_acquire(t.chunk_bytes);
+    buffer = pool.try_acquire(t.chunk_bytes, t);
   }
   if (buffers.empty()) return false;
-  PipelinedCopy(copy, stream, buffers, ends, t).run();
+  PipelinedCopy(copy, stream, buffers, ends).run();
   return true;
 }
 
 }  // namespace
 
 void run_staged(const StagedCopy& copy, const Stream& stream) {
-  const TransferThresholds t = thresholds_of(*copy.device);
   try {
-    if (!copy.walk->has_long_runs() || !run_pipelined(copy, stream, t)) {
-      run_chunks(copy, stream, t);
-    }
+    if (!copy.walk->has_long_runs() || !run_pipelined(copy, stream)) run_chunks(copy, stream);
   } catch (...) {
     copy.device->synchronize(stream.state().native);
     throw;

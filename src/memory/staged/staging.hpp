@@ -6,6 +6,7 @@
 
 #include "backend/backend.hpp"
 #include "memory/staged/pack.hpp"
+#include "memory/staged/thresholds.hpp"
 
 namespace quarry::memory {
 
@@ -16,6 +17,7 @@ struct StagedCopy {
   std::byte* on_device;
   std::byte* on_host;
   const Walk* walk;
+  const TransferThresholds* thresholds;
 };
 
 /// Carries the bytes in chunks through page-locked buffers, with several threads; the GPU's side

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "memory/resource/caches.hpp"
-#include "memory/staged/thresholds.hpp"
 #include "runtime/stream_lifetime.hpp"
 
 namespace quarry::memory {
@@ -33,30 +32,32 @@ StagingPool& StagingPool::of(backend::Device& device, Load load) {
 }
 
 /// Two copies of long runs may go at the same time before a third one waits.
-std::size_t StagingPool::most_buffers() const {
-  const TransferThresholds t = thresholds_of(device_);
+std::size_t StagingPool::most_buffers(const TransferThresholds& t) const {
   return load_ == Load::short_runs ? t.buffers : std::min(t.buffers, 2 * t.pipeline_buffers);
 }
-std::size_t StagingPool::buffer_bytes() const {
-  const TransferThresholds t = thresholds_of(device_);
+std::size_t StagingPool::buffer_bytes(const TransferThresholds& t) const {
   return load_ == Load::short_runs ? std::min(t.strided_bytes, t.chunk_bytes) : t.chunk_bytes;
 }
 
-std::optional<StagingBuffer> StagingPool::acquire(std::size_t bytes) { return take(bytes, true); }
-std::optional<StagingBuffer> StagingPool::try_acquire(std::size_t bytes) {
-  return take(bytes, false);
+std::optional<StagingBuffer> StagingPool::acquire(std::size_t bytes, const TransferThresholds& t) {
+  return take(bytes, t, true);
+}
+std::optional<StagingBuffer> StagingPool::try_acquire(std::size_t bytes,
+                                                      const TransferThresholds& t) {
+  return take(bytes, t, false);
 }
 
-std::optional<StagingBuffer> StagingPool::take(std::size_t bytes, bool may_wait) {
+std::optional<StagingBuffer> StagingPool::take(std::size_t bytes, const TransferThresholds& t,
+                                               bool may_wait) {
   std::unique_lock lock(mutex_);
   while (true) {
     if (!free_.empty() && device_.query(free_.front().event)) break;
-    if (count_ < most_buffers()) {
+    if (count_ < most_buffers(t)) {
       free_.reserve(count_ + 1);  // so that a release needs no memory
       abandoned_.reserve(abandoned_.size() + count_ + 1);
       ++count_;
       lock.unlock();
-      if (auto buffer = grow(bytes)) return buffer;
+      if (auto buffer = grow(std::max(bytes, buffer_bytes(t)))) return buffer;
       lock.lock();
       --count_;
       released_.notify_all();
@@ -73,7 +74,7 @@ std::optional<StagingBuffer> StagingPool::take(std::size_t bytes, bool may_wait)
 }
 
 std::optional<StagingBuffer> StagingPool::grow(std::size_t bytes) {
-  StagingBuffer buffer{nullptr, std::max(bytes, buffer_bytes()), nullptr};
+  StagingBuffer buffer{nullptr, bytes, nullptr};
   try {
     buffer.memory =
         static_cast<std::byte*>(device_.allocate_host(buffer.bytes, {.portable = true}));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "memory/staged/thresholds.hpp"
 
 namespace quarry::memory {
 
@@ -33,9 +34,9 @@ class StagingPool {
 
   /// A buffer of at least `bytes`, which waits until one is there; nothing when the system gives no
   /// page-locked memory at all. Whoever holds a buffer must not call this.
-  std::optional<StagingBuffer> acquire(std::size_t bytes);
+  std::optional<StagingBuffer> acquire(std::size_t bytes, const TransferThresholds& t);
   /// The same without waiting.
-  std::optional<StagingBuffer> try_acquire(std::size_t bytes);
+  std::optional<StagingBuffer> try_acquire(std::size_t bytes, const TransferThresholds& t);
   /// Back to the pool; the copies of the buffer have been recorded in its event.
   void release(const StagingBuffer& buffer) noexcept;
   /// A buffer whose copies could not be recorded: it is freed when trim() has waited for the
@@ -50,15 +51,15 @@ class StagingPool {
   std::size_t buffers() const;
 
  private:
-  std::optional<StagingBuffer> take(std::size_t bytes, bool may_wait);
+  std::optional<StagingBuffer> take(std::size_t bytes, const TransferThresholds& t, bool may_wait);
   std::optional<StagingBuffer> grow(std::size_t bytes);
   StagingBuffer fitting(StagingBuffer buffer, std::size_t bytes);
   void destroy_first(std::vector<StagingBuffer>& buffers,
                      std::unique_lock<std::mutex>& lock) noexcept;
   void free_abandoned() noexcept;
 
-  std::size_t most_buffers() const;
-  std::size_t buffer_bytes() const;
+  std::size_t most_buffers(const TransferThresholds& t) const;
+  std::size_t buffer_bytes(const TransferThresholds& t) const;
 
   backend::Device& device_;
   const Load load_;

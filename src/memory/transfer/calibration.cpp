@@ -25,6 +25,7 @@ class Probe {
   explicit Probe(const Device& device)
       : stream_(detail::created_stream(device.backend(), backend::StreamOrder::behind_events)),
         backend_(*stream_.state().device),
+        thresholds_(memory::thresholds_of(backend_)),
         there_(Buffer::allocate(most, stream_)),
         here_(std::make_unique<std::byte[]>(most)) {}
 
@@ -65,13 +66,15 @@ class Probe {
     const memory::Walk walk{{}, {}, bytes};
     const Stream beside = memory::StagingPool::of(backend_).stream(direction);
     return best_of([&] {
-      memory::run_staged({&backend_, direction, there_->data(), here_.get(), &walk}, beside);
+      memory::run_staged({&backend_, direction, there_->data(), here_.get(), &walk, &thresholds_},
+                         beside);
       backend_.synchronize(beside.state().native);
     });
   }
 
   const Stream stream_;
   backend::Device& backend_;
+  const memory::TransferThresholds thresholds_;
   const std::shared_ptr<Buffer> there_;
   const std::unique_ptr<std::byte[]> here_;
 };

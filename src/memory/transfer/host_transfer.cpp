@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/transfer/host_transfer.hpp"
 
-#include <quarry/memory/host_memory.hpp>
 #include <quarry/memory/registered.hpp>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "memory/host/pinned_ranges.hpp"
 #include "memory/resource/stream_order.hpp"
 #include "memory/staged/async_download.hpp"
 #include "memory/staged/staging.hpp"
@@ -47,71 +45,66 @@ bool is_idle(const Stream& stream) {
 /// copy it in one piece.
 enum class HostKind { pageable, page_locked, split };
 
-/// Page-locked memory of the library is kept until the copy is done; somebody else's is not.
-HostKind kind_of(const HostRef& host, const Stream& stream, std::size_t probe_bytes) {
+/// The driver is asked about large memory that the library does not know.
+HostKind kind_of(const HostRef& host, const KnownMemory& known, backend::Device& device,
+                 std::size_t probe_bytes) {
+  if (known.page_locked) return HostKind::page_locked;
+  if (known.is_split) return HostKind::split;
   const auto [first, bytes] = quarry::detail::span_of(host);
-  if (const auto buffer = quarry::detail::find_host_buffer(first, bytes)) {
-    buffer->used_on(stream);
-    return HostKind::page_locked;
-  }
-  if (is_split(first, bytes)) return HostKind::split;
   if (bytes <= probe_bytes) return HostKind::pageable;
-  const backend::PointerInfo info = device_of(stream).pointer_info(first);
+  const backend::PointerInfo info = device.pointer_info(first);
   if (info.kind == PointerKind::pageable) return HostKind::pageable;
   const bool is_whole = info.base == 0 || info.bytes == 0 ||
                         reinterpret_cast<std::uintptr_t>(first) + bytes <= info.base + info.bytes;
   return is_whole ? HostKind::page_locked : HostKind::split;
 }
 
-TransferInput input_of(const HostRef& host, const DeviceRef& device, const Stream& stream,
-                       std::size_t probe_bytes, bool waits, bool down) {
-  const HostKind kind = kind_of(host, stream, probe_bytes);
-  return {.shape = host.layout.shape,
-          .host = host.layout.strides,
-          .device = device.layout.strides,
-          .itemsize = host.dtype.itemsize(),
-          .page_locked = kind == HostKind::page_locked,
-          .waits = waits,
-          .batches = device_of(stream).has_batched_copies(stream.state().native),
-          .down = down,
+TransferInput input_of(const HostCopy& copy, const KnownMemory& known, const Stream& stream,
+                       std::size_t probe_bytes) {
+  backend::Device& device = device_of(stream);
+  const HostKind kind = kind_of(copy.host, known, device, probe_bytes);
+  return {.page_locked = kind == HostKind::page_locked,
+          .batches = device.has_batched_copies(stream.state().native),
           .split = kind == HostKind::split};
 }
 
 /// One transfer between host memory and the device of `stream`.
 class Transfer {
  public:
-  Transfer(const HostRef& host, const DeviceRef& device, const Stream& stream, bool waits,
-           bool down)
-      : stream_(stream),
+  Transfer(const HostCopy& copy, const KnownMemory& known, const Stream& stream)
+      : copy_(copy),
+        stream_(stream),
         backend_(device_of(stream)),
         thresholds_(thresholds_of(backend_)),
-        input_(input_of(host, device, stream, thresholds_.probe_bytes, waits, down)),
-        plan_(plan_transfer(input_, thresholds_)),
-        host_(host.data + plan_.host_offset),
-        device_(device.data + plan_.device_offset) {
-    if (transfers_are_logged()) log_plan(backend_, down ? "download" : "upload", plan_, input_);
+        input_(input_of(copy, known, stream, thresholds_.probe_bytes)),
+        plan_(plan_transfer(copy, input_, thresholds_)),
+        host_(copy.host.data),
+        device_(copy.device.data) {
+    // the library's own memory is kept until the copy is done; somebody else's is not
+    if (known.page_locked) known.page_locked->used_on(stream);
+    if (transfers_are_logged()) log_plan(backend_, copy, input_, plan_, thresholds_);
   }
 
   void up() {
     if (plan_.route == Route::staged) return stage_up();
     const std::shared_ptr<Buffer> holder = temporary(stream_);
     std::byte* const to = holder ? holder->data() : device_;
-    const bool last = input_.waits && !holder;
+    const bool last = copy_.waits && !holder;
     if (plan_.route == Route::packed) {
       const auto memory = heap();
-      memory::pack(plan_.host, host_, 0, plan_.bytes, memory.get());
-      copy_bytes(host_to_device, to, memory.get(), last);
+      memory::pack(plan_.packed.walk, host_, 0, plan_.packed.bytes, memory.get());
+      copy_bytes(to, memory.get(), last);
     } else {
-      copy_locked(host_to_device, to, last);
+      copy_locked(to, last);
     }
     if (!holder) return;
     try {
       unpack(to);
     } catch (...) {
-      if (input_.waits) synchronize(stream_);  // the caller may drop the host memory now
+      if (copy_.waits) synchronize(stream_);  // the caller may drop the host memory now
       throw;
     }
-    if (input_.waits) synchronize(stream_);
+    if (copy_.waits) synchronize(stream_);
   }
 
   void down() {
@@ -119,42 +112,43 @@ class Transfer {
     std::byte* const from = holder ? holder->data() : device_;
     if (holder) pack(from);
     if (plan_.route == Route::staged) return stage_down(from);
-    if (plan_.route != Route::packed) return copy_locked(device_to_host, from, input_.waits);
+    if (plan_.route != Route::packed) return copy_locked(from, copy_.waits);
     const auto memory = heap();
-    copy_bytes(device_to_host, from, memory.get(), true);
-    memory::unpack(plan_.host, host_, 0, plan_.bytes, memory.get());
+    copy_bytes(from, memory.get(), true);
+    memory::unpack(plan_.packed.walk, host_, 0, plan_.packed.bytes, memory.get());
   }
 
  private:
   using Heap = std::unique_ptr<std::byte[]>;
-  Heap heap() const { return std::make_unique_for_overwrite<std::byte[]>(plan_.bytes); }
+  Heap heap() const { return std::make_unique_for_overwrite<std::byte[]>(plan_.packed.bytes); }
 
   /// Memory for the packed bytes if they cannot land where they belong.
   std::shared_ptr<Buffer> temporary(const Stream& home) const {
-    return plan_.lands ? nullptr : Buffer::allocate(plan_.bytes, home);
+    return plan_.lands ? nullptr : Buffer::allocate(plan_.packed.bytes, home);
   }
   void unpack(const std::byte* from) const {
-    copy_strided(device_, {plan_.packed.shape, plan_.device}, from, plan_.packed.strides,
-                 input_.itemsize, stream_);
+    copy_strided(device_, copy_.device.layout, from, plan_.packed.layout.strides,
+                 copy_.host.dtype.itemsize(), stream_);
   }
   void pack(std::byte* to) const {
-    copy_strided(to, plan_.packed, device_, plan_.device, input_.itemsize, stream_);
+    copy_strided(to, plan_.packed.layout, device_, copy_.device.layout.strides,
+                 copy_.host.dtype.itemsize(), stream_);
   }
 
-  void copy_bytes(backend::Direction direction, std::byte* on_device, std::byte* on_host,
-                  bool waits) const {
-    const bool up = direction == host_to_device;
-    backend_.copy({direction, up ? on_device : on_host, up ? on_host : on_device, plan_.bytes},
-                  stream_.state().native, waits);
+  void copy_bytes(std::byte* on_device, std::byte* on_host, bool waits) const {
+    const bool up = copy_.is_up();
+    backend_.copy(
+        {copy_.direction, up ? on_device : on_host, up ? on_host : on_device, plan_.packed.bytes},
+        stream_.state().native, waits);
   }
 
   /// The copy engine reads or writes the host memory as it lies.
-  void copy_locked(backend::Direction direction, std::byte* on_device, bool waits) const {
-    if (plan_.route == Route::direct) return copy_bytes(direction, on_device, host_, waits);
-    if (plan_.route == Route::batch) return copy_pieces(direction, on_device, waits);
+  void copy_locked(std::byte* on_device, bool waits) const {
+    if (plan_.route == Route::direct) return copy_bytes(on_device, host_, waits);
+    if (plan_.route == Route::batch) return copy_pieces(on_device, waits);
     const Rectangle& r = *plan_.rectangle;
-    const bool up = direction == host_to_device;
-    backend_.copy({.direction = direction,
+    const bool up = copy_.is_up();
+    backend_.copy({.direction = copy_.direction,
                    .to = up ? on_device : host_,
                    .from = up ? host_ : on_device,
                    .bytes = r.bytes,
@@ -167,34 +161,33 @@ class Transfer {
                   stream_.state().native, waits);
   }
 
-  void copy_pieces(backend::Direction direction, std::byte* on_device, bool waits) const {
+  void copy_pieces(std::byte* on_device, bool waits) const {
     std::vector<backend::Piece> pieces;
-    pieces.reserve(plan_.bytes / plan_.host.run);
-    for_each_run(plan_.host, host_, [&](std::byte* run) {
-      pieces.push_back(direction == host_to_device
-                           ? backend::Piece{on_device, run, plan_.host.run}
-                           : backend::Piece{run, on_device, plan_.host.run});
-      on_device += plan_.host.run;
+    pieces.reserve(plan_.packed.bytes / plan_.packed.walk.run);
+    for_each_run(plan_.packed.walk, host_, [&](std::byte* run) {
+      pieces.push_back(copy_.is_up() ? backend::Piece{on_device, run, plan_.packed.walk.run}
+                                     : backend::Piece{run, on_device, plan_.packed.walk.run});
+      on_device += plan_.packed.walk.run;
     });
-    backend_.copy_batch(direction, pieces, stream_.state().native);
+    backend_.copy_batch(copy_.direction, pieces, stream_.state().native);
     if (waits) synchronize(stream_);
   }
 
-  StagedCopy staged(backend::Direction direction, std::byte* on_device) const {
-    return {&backend_, direction, on_device, host_, &plan_.host};
+  StagedCopy staged(std::byte* on_device) const {
+    return {&backend_, copy_.direction, on_device, host_, &plan_.packed.walk, &thresholds_};
   }
 
   void stage_up() {
     const Stream beside = StagingPool::of(backend_).stream(host_to_device);
-    if (!input_.waits && (!plan_.lands || !is_idle(stream_)) && stage_up_later(beside)) return;
+    if (!copy_.waits && (!plan_.lands || !is_idle(stream_)) && stage_up_later(beside)) return;
     const std::shared_ptr<Buffer> holder = temporary(stream_);
     synchronize(stream_);
     std::byte* const to = holder ? holder->data() : device_;
-    run_staged(staged(host_to_device, to), beside);
+    run_staged(staged(to), beside);
     finish_up(beside);
     if (!holder) return;
     unpack(to);
-    if (input_.waits) synchronize(stream_);
+    if (copy_.waits) synchronize(stream_);
   }
 
   /// The caller does not wait for what the stream still has to do: the bytes go into memory of
@@ -203,16 +196,16 @@ class Transfer {
   bool stage_up_later(const Stream& beside) {
     std::shared_ptr<Buffer> holder;
     try {
-      holder = Buffer::allocate(plan_.bytes, beside);
+      holder = Buffer::allocate(plan_.packed.bytes, beside);
     } catch (const MemoryError&) {
       if (!plan_.lands) throw;
       return false;
     }
-    run_staged(staged(host_to_device, holder->data()), beside);
+    run_staged(staged(holder->data()), beside);
     holder->used_on(stream_);
     join(stream_, beside);
     if (plan_.lands) {
-      backend_.copy({device_to_device, device_, holder->data(), plan_.bytes},
+      backend_.copy({device_to_device, device_, holder->data(), plan_.packed.bytes},
                     stream_.state().native, false);
     } else {
       unpack(holder->data());
@@ -222,7 +215,7 @@ class Transfer {
 
   /// What the pool's stream has queued comes before what `stream_` does next.
   void finish_up(const Stream& beside) const {
-    if (input_.waits) return synchronize(beside);
+    if (copy_.waits) return synchronize(beside);
     try {
       join(stream_, beside);
     } catch (...) {
@@ -232,12 +225,13 @@ class Transfer {
   }
 
   void stage_down(std::byte* from) {
-    const StagedCopy copy = staged(device_to_host, from);
-    if (!input_.waits && download_later(copy, stream_)) return;
+    const StagedCopy copy = staged(from);
+    if (!copy_.waits && download_later(copy, stream_)) return;
     synchronize(stream_);
     run_staged(copy, StagingPool::of(backend_).stream(device_to_host));
   }
 
+  const HostCopy& copy_;
   const Stream& stream_;
   backend::Device& backend_;
   const TransferThresholds thresholds_;
@@ -248,47 +242,37 @@ class Transfer {
 };
 
 /// One half of the longest axis of both sides.
-struct Halves {
-  HostRef host;
-  DeviceRef device;
-
-  Halves(const HostRef& h, const DeviceRef& d, int which) : host(h), device(d) {
-    const Shape& shape = h.layout.shape;
-    const auto axis =
-        static_cast<std::size_t>(std::max_element(shape.begin(), shape.end()) - shape.begin());
-    const std::int64_t middle = shape[axis] / 2;
-    const std::int64_t extent = which == 0 ? middle : shape[axis] - middle;
-    host.layout.shape[axis] = device.layout.shape[axis] = extent;
-    if (which == 0) return;
-    host.data += middle * h.layout.strides[axis];
-    device.data += middle * d.layout.strides[axis];
+HostCopy half_of(const HostCopy& copy, bool is_second) {
+  HostRef host = copy.host;
+  DeviceRef device = copy.device;
+  const Shape& shape = copy.host.layout.shape;
+  const auto axis =
+      static_cast<std::size_t>(std::max_element(shape.begin(), shape.end()) - shape.begin());
+  const std::int64_t middle = shape[axis] / 2;
+  const std::int64_t extent = is_second ? shape[axis] - middle : middle;
+  host.layout.shape[axis] = device.layout.shape[axis] = extent;
+  if (is_second) {
+    host.data += middle * host.layout.strides[axis];
+    device.data += middle * device.layout.strides[axis];
   }
-};
-
-/// The transfer, in halves if the device has not the memory that it takes to rearrange the whole.
-void carry(const HostRef& host, const DeviceRef& device, const Stream& stream, bool waits,
-           bool down) {
-  constexpr std::int64_t least = std::int64_t{1} << 20;
-  try {
-    Transfer transfer(host, device, stream, waits, down);
-    return down ? transfer.down() : transfer.up();
-  } catch (const MemoryError&) {
-    if (byte_count(host.layout.shape, host.dtype.itemsize()) < 2 * least) throw;
-  }
-  for (const int which : {0, 1}) {
-    const Halves half(host, device, which);
-    carry(half.host, half.device, stream, waits, down);
-  }
+  return {copy.direction, host, device, copy.waits};
 }
 
 }  // namespace
 
-void carry_up(const DeviceRef& to, const HostRef& from, const Stream& stream, bool waits) {
-  carry(from, to, stream, waits, false);
-}
-
-void carry_down(const HostRef& to, const DeviceRef& from, const Stream& stream, bool waits) {
-  carry(to, from, stream, waits, true);
+/// In halves if the device has not the memory that it takes to rearrange the whole.
+void carry(const HostCopy& copy, const KnownMemory& known, const Stream& stream) {
+  constexpr std::size_t least = std::size_t{1} << 20;
+  try {
+    Transfer transfer(copy, known, stream);
+    return copy.is_up() ? transfer.up() : transfer.down();
+  } catch (const MemoryError&) {
+    if (copy.bytes() < 2 * least) throw;
+  }
+  for (const bool is_second : {false, true}) {
+    const HostCopy half = half_of(copy, is_second);
+    carry(half, known_memory(half.host), stream);
+  }
 }
 
 }  // namespace quarry::memory

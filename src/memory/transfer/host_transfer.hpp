@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/memory/transfer.hpp>
+#include "memory/transfer/host_copy.hpp"
 
 /// Between host memory and a GPU, as transfer_plan.hpp decides.
 namespace quarry::memory {
 
-/// Shapes and types are those of the host's side; there are elements, and the destination's do not
-/// share memory. `waits`: the copy is done on return.
-void carry_up(const DeviceRef& to, const HostRef& from, const Stream& stream, bool waits);
-void carry_down(const HostRef& to, const DeviceRef& from, const Stream& stream, bool waits);
+/// Both sides have one type, and the destination's elements do not share memory; `known` is of the
+/// host memory. If the copy waits it is done on return.
+void carry(const HostCopy& copy, const KnownMemory& known, const Stream& stream);
 
 }  // namespace quarry::memory

@@ -13,9 +13,9 @@
 namespace quarry::memory {
 namespace {
 
-std::string layout_class(const TransferPlan& plan) {
-  if (plan.host.is_dense()) return "dense";
-  return fmt::format("runs of {} bytes in {} axes", plan.host.run, plan.host.shape.size());
+std::string layout_class(const Walk& walk) {
+  if (walk.is_dense()) return "dense";
+  return fmt::format("runs of {} bytes in {} axes", walk.run, walk.shape.size());
 }
 
 }  // namespace
@@ -25,9 +25,8 @@ bool transfers_are_logged() {
   return logged;
 }
 
-void log_plan(const backend::Device& device, std::string_view direction, const TransferPlan& plan,
-              const TransferInput& input) {
-  const TransferThresholds t = thresholds_of(device);
+void log_plan(const backend::Device& device, const HostCopy& copy, const TransferInput& input,
+              const TransferPlan& plan, const TransferThresholds& t) {
   std::string text;
   {
     static auto& mutex = *new std::mutex;
@@ -37,11 +36,13 @@ void log_plan(const backend::Device& device, std::string_view direction, const T
       text = fmt::format("quarry: transfers of {}: {}\n", device.info().name, to_string(t));
     }
   }
+  const auto& [bytes, walk, unused] = plan.packed;
   const std::size_t threads =
-      plan.host.has_long_runs() ? pipeline_threads(plan.bytes, !input.down, t) : t.strided_threads;
-  text += fmt::format("quarry: {} of {} bytes, {} {} memory, {}: {}{}{}\n", direction, plan.bytes,
-                      input.page_locked ? "page-locked" : "pageable", layout_class(plan),
-                      input.waits ? "waiting" : "queued", to_string(plan.route),
+      walk.has_long_runs() ? pipeline_threads(bytes, copy.is_up(), t) : t.strided_threads;
+  text += fmt::format("quarry: {} of {} bytes, {} {} memory, {}: {}{}{}\n",
+                      copy.is_up() ? "upload" : "download", bytes,
+                      input.page_locked ? "page-locked" : "pageable", layout_class(walk),
+                      copy.waits ? "waiting" : "queued", to_string(plan.route),
                       plan.route == Route::staged ? fmt::format(", {} threads", threads) : "",
                       plan.lands ? "" : ", and a kernel on the device");
   std::fputs(text.c_str(), stderr);

@@ -7,14 +7,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "memory/host/host_array.hpp"
-#include "memory/host/host_registry.hpp"
-#include "memory/host/pinned_ranges.hpp"
 #include "memory/resource/stream_order.hpp"
 #include "memory/staged/thresholds.hpp"
 #include "memory/transfer/converted_copy.hpp"
 #include "memory/transfer/cpu_transfer.hpp"
+#include "memory/transfer/host_copy.hpp"
 #include "memory/transfer/host_transfer.hpp"
 #include "memory/transfer/strided_copy.hpp"
 #include "memory/write_log.hpp"
@@ -25,7 +25,8 @@ namespace {
 
 using memory::convert_within;
 using memory::copy_within;
-using memory::HostRegistry;
+using memory::HostCopy;
+using memory::KnownMemory;
 using memory::same_block;
 using memory::synchronize;
 using memory::temporary_like;
@@ -51,21 +52,16 @@ void copy_bytes(const Stream& stream, backend::Direction direction, void* to, co
   stream.state().device->copy({direction, to, from, bytes}, stream.state().native, blocking);
 }
 
-/// A small dense copy that waits is left to the device as it is. With page-locked memory the
+/// A small dense copy that waits is left to the driver as it is. With page-locked memory the
 /// driver's call that waits is slower than its other one and a wait. Returns false for others.
-bool copy_at_once(backend::Direction direction, const DeviceRef& device, const HostRef& host,
-                  const Stream& stream) {
-  const std::size_t bytes = bytes_of(device.layout, device.dtype);
-  if (bytes >= memory::driver_bytes() ||
-      !same_block(device.layout, host.layout, device.dtype.itemsize()) ||
-      memory::is_split(host.data, bytes)) {
-    return false;
-  }
-  const bool up = direction == host_to_device;
-  const bool waits_itself =
-      stream.device().is_cpu() || !HostRegistry::instance().find(host.data, bytes);
-  copy_bytes(stream, direction, up ? device.data : host.data, up ? host.data : device.data, bytes,
-             waits_itself);
+bool copy_at_once(const HostCopy& copy, const KnownMemory& known, const Stream& stream) {
+  if (!copy.waits || !copy.is_block() || known.is_split) return false;
+  const std::size_t bytes = copy.bytes();
+  if (bytes >= memory::driver_bytes()) return false;
+  void *to = copy.device.data, *from = copy.host.data;
+  if (!copy.is_up()) std::swap(to, from);
+  const bool waits_itself = !known.page_locked;
+  copy_bytes(stream, copy.direction, to, from, bytes, waits_itself);
   if (!waits_itself) synchronize(stream);
   return true;
 }
@@ -78,21 +74,21 @@ DeviceRef dense_on_device(const DeviceRef& array, std::shared_ptr<Buffer>& holde
   return temporary_like(dense, array.dtype, stream, holder);
 }
 
-void upload_converted(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
+void upload_converted(const HostCopy& copy, const KnownMemory& known, const Stream& stream,
                       const kernels::program& program) {
   std::shared_ptr<Buffer> holder;
-  const DeviceRef there = temporary_like(from.layout, from.dtype, stream, holder);
-  memory::carry_up(there, from, stream, blocking);
-  convert_within(to, there, program, stream);
-  if (blocking) synchronize(stream);
+  const DeviceRef there = temporary_like(copy.host.layout, copy.host.dtype, stream, holder);
+  memory::carry({host_to_device, copy.host, there, copy.waits}, known, stream);
+  convert_within(copy.device, there, program, stream);
+  if (copy.waits) synchronize(stream);
 }
 
-void download_converted(const HostRef& to, const DeviceRef& from, const Stream& stream,
-                        bool blocking, const kernels::program& program) {
+void download_converted(const HostCopy& copy, const KnownMemory& known, const Stream& stream,
+                        const kernels::program& program) {
   std::shared_ptr<Buffer> holder;
-  const DeviceRef there = temporary_like(to.layout, to.dtype, stream, holder);
-  convert_within(there, from, program, stream);
-  memory::carry_down(to, there, stream, blocking);
+  const DeviceRef there = temporary_like(copy.host.layout, copy.host.dtype, stream, holder);
+  convert_within(there, copy.device, program, stream);
+  memory::carry({device_to_host, copy.host, there, copy.waits}, known, stream);
 }
 
 /// A bool's byte on a device may be neither 0 nor 1: memory of other libraries and processes. No
@@ -118,18 +114,23 @@ void make_bools(const HostRef& host) {
   }
 }
 
-void download_elements(const HostRef& to, const DeviceRef& from, const Stream& stream,
-                       bool blocking, const kernels::program* convert) {
-  if (blocking && !convert && copy_at_once(device_to_host, from, to, stream)) return;
-  if (stream.device().is_cpu()) return memory::download_on_cpu(to, from, stream, blocking, convert);
-  if (convert) return download_converted(to, from, stream, blocking, *convert);
-  memory::carry_down(to, from, stream, blocking);
+/// By the CPU device or between the host and a GPU.
+void carry_elements(const HostCopy& copy, const Stream& stream, const kernels::program* convert) {
+  if (stream.device().is_cpu()) return memory::carry_on_cpu(copy, stream, convert);
+  const KnownMemory known = memory::known_memory(copy.host);
+  if (!convert) {
+    if (!copy_at_once(copy, known, stream)) memory::carry(copy, known, stream);
+  } else if (copy.is_up()) {
+    upload_converted(copy, known, stream, *convert);
+  } else {
+    download_converted(copy, known, stream, *convert);
+  }
 }
 
-void download_bools(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking) {
-  const bool few = blocking && element_count(to.layout.shape) <= few_bools;
-  download_elements(to, from, stream, blocking, few ? nullptr : &truth_program());
-  if (few) make_bools(to);
+void download_bools(const HostCopy& copy, const Stream& stream) {
+  const bool few = copy.waits && element_count(copy.host.layout.shape) <= few_bools;
+  carry_elements(copy, stream, few ? nullptr : &truth_program());
+  if (few) make_bools(copy.host);
 }
 
 /// Whether the host memory holds bytes of the array itself, which the host can see.
@@ -175,10 +176,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   }
   to.buffer->used_on(stream);
   memory::note_write(to.data, to.layout, itemsize);
-  if (blocking && !convert && copy_at_once(host_to_device, to, from, stream)) return;
-  if (stream.device().is_cpu()) return memory::upload_on_cpu(to, from, stream, blocking, convert);
-  if (convert) return upload_converted(to, from, stream, blocking, *convert);
-  memory::carry_up(to, from, stream, blocking);
+  carry_elements({host_to_device, from, to, blocking}, stream, convert);
 }
 
 void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bool blocking,
@@ -194,10 +192,9 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
     return copy_on_host(to, copy.ref());
   }
   from.buffer->used_on(stream);
-  if (to.dtype == TypeId::bool_ && !convert) {
-    return download_bools(to, from, stream, blocking);
-  }
-  download_elements(to, from, stream, blocking, convert);
+  const HostCopy copy(device_to_host, to, from, blocking);
+  if (to.dtype == TypeId::bool_ && !convert) return download_bools(copy, stream);
+  carry_elements(copy, stream, convert);
 }
 
 namespace {

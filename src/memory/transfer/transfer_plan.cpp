@@ -2,66 +2,19 @@
 #include "memory/transfer/transfer_plan.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+#include <utility>
 
 namespace quarry::memory {
 namespace {
 
-/// Drops unit axes, turns axes along which the host runs backwards, and orders the rest as the
-/// host's addresses ascend.
-void order_by_host(const TransferInput& input, TransferPlan& plan, Strides& host) {
-  for (std::size_t d = 0; d < input.shape.size(); ++d) {
-    const std::int64_t n = input.shape[d];
-    if (n == 1) continue;
-    std::int64_t h = input.host[d], v = input.device[d];
-    if (h < 0) {
-      plan.host_offset += (n - 1) * h;
-      plan.device_offset += (n - 1) * v;
-      h = -h, v = -v;
-    }
-    plan.packed.shape.push_back(n);
-    host.push_back(h);
-    plan.device.push_back(v);
-  }
-  const std::array pointers{&host, &plan.device};
-  sort_axes(plan.packed.shape, pointers);
-}
-
-/// The strides of the packed bytes, and the walk that makes them. Axes that repeat are left out.
-void lay_out_packed(const Strides& host, std::size_t itemsize, TransferPlan& plan) {
-  const Shape& shape = plan.packed.shape;
-  Shape walked;
-  Strides steps;
-  plan.packed.strides = Strides::filled(shape.size(), 0);
-  auto step = static_cast<std::int64_t>(itemsize);
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    if (host[d] == 0) continue;
-    plan.packed.strides[d] = step;
-    step *= shape[d];
-  }
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (host[d] == 0) continue;
-    walked.push_back(shape[d]);
-    steps.push_back(host[d]);
-  }
-  plan.host = walk_of(std::move(walked), std::move(steps), itemsize);
-  plan.bytes = plan.host.bytes();
-}
-
-/// Both sides as slices of rows without gaps, or nothing if they are not.
-std::optional<Rectangle> rectangle_of(Shape shape, Strides host, Strides device,
-                                      std::size_t itemsize) {
-  const std::array pointers{&host, &device};
-  collapse(shape, pointers);
-  const auto item = static_cast<std::int64_t>(itemsize);
-  std::int64_t run = item;
-  if (!shape.empty() && host.back() == item && device.back() == item) {
-    run *= shape.back();
-    for (Dims* dims : {&shape, &host, &device}) dims->pop_back();
-  }
+/// Both sides as slices of rows of `run` bytes, which lie at these strides, or nothing if they are
+/// not.
+std::optional<Rectangle> rectangle_of(const Shape& shape, const Strides& host,
+                                      const Strides& device, std::size_t run) {
   if (shape.size() > 2) return std::nullopt;
-  Rectangle r{static_cast<std::size_t>(run), 1, 1, 0, 0, 0, 0};
-  std::int64_t least = run;
+  Rectangle r{run, 1, 1, 0, 0, 0, 0};
+  auto least = static_cast<std::int64_t>(run);
   for (std::size_t d = shape.size(); d-- > 0;) {
     if (host[d] < least || device[d] < least) return std::nullopt;
     const bool is_row = d + 1 == shape.size();
@@ -71,6 +24,27 @@ std::optional<Rectangle> rectangle_of(Shape shape, Strides host, Strides device,
     least = 0;  // slices may interleave with rows as they like
   }
   return r;
+}
+
+/// From where the host has the elements to where the device does.
+std::optional<Rectangle> straight_rectangle(const HostCopy& copy) {
+  Shape shape = copy.host.layout.shape;
+  Strides host = copy.host.layout.strides, device = copy.device.layout.strides;
+  const auto item = static_cast<std::int64_t>(copy.host.dtype.itemsize());
+  std::int64_t run = item;
+  if (!shape.empty() && host.back() == item && device.back() == item) {
+    run *= shape.back();
+    for (Dims* dims : {&shape, &host, &device}) dims->pop_back();
+  }
+  return rectangle_of(shape, host, device, static_cast<std::size_t>(run));
+}
+
+/// From where the host has the elements to packed bytes.
+std::optional<Rectangle> packed_rectangle(const Walk& walk) {
+  Strides device = walk.strides;
+  auto step = static_cast<std::int64_t>(walk.run);
+  for (std::size_t d = walk.shape.size(); d-- > 0; step *= walk.shape[d]) device[d] = step;
+  return rectangle_of(walk.shape, walk.strides, device, walk.run);
 }
 
 /// Whether one call of the driver copies all slices: they are whole numbers of rows apart.
@@ -88,47 +62,67 @@ bool is_worth_it(const Rectangle& r, const TransferThresholds& t) {
 }
 
 /// Page-locked rows go as they are: straight to the rows of the device if those match, else packed.
-bool take_rectangle(const TransferInput& input, const Strides& host, const TransferThresholds& t,
-                    TransferPlan& plan) {
-  if (plan.packed.strides.size() != host.size() || plan.host.is_dense()) return false;
+bool take_rectangle(const HostCopy& copy, const TransferThresholds& t, TransferPlan& plan) {
+  const Strides& host = copy.host.layout.strides;
   if (std::find(host.begin(), host.end(), 0) != host.end()) return false;
-  auto straight = rectangle_of(plan.packed.shape, host, plan.device, input.itemsize);
-  plan.lands = straight && is_worth_it(*straight, t);
-  plan.rectangle = plan.lands
-                       ? straight
-                       : rectangle_of(plan.packed.shape, host, plan.packed.strides, input.itemsize);
-  if (plan.rectangle && is_worth_it(*plan.rectangle, t)) return true;
-  plan.rectangle.reset();
+  for (const bool straight : {true, false}) {
+    const auto found = straight ? straight_rectangle(copy) : packed_rectangle(plan.packed.walk);
+    if (!found || !is_worth_it(*found, t)) continue;
+    plan.rectangle = found;
+    plan.lands = plan.lands || straight;
+    return true;
+  }
   return false;
 }
 
 /// Pageable copies below this are the driver's own. It never takes a download without waiting.
-std::size_t least_staged(const TransferInput& input, const TransferThresholds& t) {
-  if (input.waits) return t.staged_bytes;
-  return input.down ? 0 : std::min(t.taken_bytes, t.staged_bytes);
+std::size_t least_staged(const HostCopy& copy, const TransferThresholds& t) {
+  if (copy.waits) return t.staged_bytes;
+  return copy.is_up() ? std::min(t.taken_bytes, t.staged_bytes) : 0;
 }
 
-Route route_of(const TransferInput& input, const Strides& host, const TransferThresholds& t,
+Route route_of(const HostCopy& copy, const TransferInput& input, const TransferThresholds& t,
                TransferPlan& plan) {
-  const std::size_t small = least_staged(input, t);
-  const bool is_drivers = input.page_locked || (plan.bytes < small && !input.split);
-  if (plan.host.is_dense() && is_drivers) return Route::direct;
-  if (input.page_locked && take_rectangle(input, host, t, plan)) return Route::rectangle;
-  if (input.page_locked && input.batches && plan.host.run >= t.piece_bytes) return Route::batch;
-  return plan.bytes < small ? Route::packed : Route::staged;
+  const std::size_t small = least_staged(copy, t);
+  const auto& [bytes, walk, layout] = plan.packed;
+  const bool is_drivers = input.page_locked || (bytes < small && !input.split);
+  if (walk.is_dense() && is_drivers) return Route::direct;
+  if (input.page_locked && !walk.is_dense() && take_rectangle(copy, t, plan)) {
+    return Route::rectangle;
+  }
+  if (input.page_locked && input.batches && walk.run >= t.piece_bytes) return Route::batch;
+  return bytes < small ? Route::packed : Route::staged;
 }
 
 }  // namespace
 
-TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds& thresholds) {
-  TransferPlan plan{};
-  Strides host;
-  order_by_host(input, plan, host);
-  lay_out_packed(host, input.itemsize, plan);
-  const bool lands = plan.device == plan.packed.strides;
-  plan.lands = lands;
-  plan.route = route_of(input, host, thresholds, plan);
-  if (plan.route != Route::rectangle) plan.lands = lands;
+PackedHost packed_host(const HostCopy& copy) {
+  const auto& [shape, host] = copy.host.layout;
+  const std::size_t itemsize = copy.host.dtype.itemsize();
+  PackedHost packed{0, {}, {shape, Strides::filled(shape.size(), 0)}};
+  auto step = static_cast<std::int64_t>(itemsize);
+  Shape walked;
+  Strides steps;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (host[d] == 0) continue;
+    walked.push_back(shape[d]);
+    steps.push_back(host[d]);
+  }
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (host[d] == 0) continue;
+    packed.layout.strides[d] = step;
+    step *= shape[d];
+  }
+  packed.walk = walk_of(std::move(walked), std::move(steps), itemsize);
+  packed.bytes = packed.walk.bytes();
+  return packed;
+}
+
+TransferPlan plan_transfer(const HostCopy& copy, const TransferInput& input,
+                           const TransferThresholds& thresholds) {
+  TransferPlan plan{Route::direct, packed_host(copy), false};
+  plan.lands = copy.device.layout.strides == plan.packed.layout.strides;
+  plan.route = route_of(copy, input, thresholds, plan);
   return plan;
 }
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/base/layout.hpp>
-
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "backend/backend.hpp"
 #include "memory/staged/pack.hpp"
 #include "memory/staged/thresholds.hpp"
+#include "memory/transfer/host_copy.hpp"
 
 /// How an array is carried between the host and a GPU: decided from numbers alone.
 namespace quarry::memory {
@@ -31,35 +27,33 @@ enum class Route {
 };
 
 struct TransferInput {
-  Shape shape;
-  Strides host, device;  ///< bytes
-  std::size_t itemsize;
-  bool page_locked;   ///< the host memory
-  bool waits;         ///< the caller waits for the copy
-  bool batches;       ///< the driver has batched copies in this stream
-  bool down = false;  ///< from the GPU to the host
+  bool page_locked;  ///< the host memory
+  bool batches;      ///< the driver has batched copies in this stream
   /// The driver cannot copy the host memory in one piece, since it knows a part of it alone. Then
   /// it is not page-locked.
   bool split = false;
 };
 
+/// The host's elements one after another in the order of its addresses, each once.
+struct PackedHost {
+  std::size_t bytes;
+  Walk walk;      ///< of the host memory
+  Layout layout;  ///< of the packed bytes; axes along which the host repeats have stride 0
+};
+PackedHost packed_host(const HostCopy& copy);
+
 struct TransferPlan {
   Route route;
-  std::size_t bytes;                        ///< that cross the link
-  Walk host;                                ///< from `host_offset` on
-  std::int64_t host_offset, device_offset;  ///< of the first element in host order, from element 0
-  /// The elements in the order of the host's memory: where the packed bytes have them, and where
-  /// the device does. Axes along which the host repeats have packed stride 0.
-  Layout packed;
-  Strides device;
+  PackedHost packed;  ///< what crosses the link
   /// The device memory has the packed order itself (or, for rectangles, rows of its own), so that
   /// no second copy on the device is needed.
   bool lands;
   std::optional<Rectangle> rectangle = std::nullopt;
 };
 
-/// `input` has elements. A repeating host (stride 0) must be the source.
-TransferPlan plan_transfer(const TransferInput& input, const TransferThresholds& thresholds);
+/// Elements have one type. A repeating host (stride 0) must be the source.
+TransferPlan plan_transfer(const HostCopy& copy, const TransferInput& input,
+                           const TransferThresholds& thresholds);
 
 std::string to_string(Route route);
 

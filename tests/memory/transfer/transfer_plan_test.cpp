@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/transfer/transfer_plan.hpp"
-#include "memory/staged/chunks.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "memory/staged/chunks.hpp"
 
 namespace quarry::memory {
 namespace {
@@ -16,15 +19,21 @@ TransferThresholds thresholds() {
   return t;
 }
 
+/// At addresses that nobody reads.
 struct Ask {
   Shape shape;
   Strides host, device;
   bool page_locked = false, waits = true, batches = true, down = false;
-  std::size_t itemsize = 4;
   bool split = false;
+  static std::byte* address(std::uintptr_t at) { return reinterpret_cast<std::byte*>(at); }
+  HostCopy copy() const {
+    return {down ? backend::Direction::device_to_host : backend::Direction::host_to_device,
+            {address(1 << 20), dtype_of<float>, {shape, host}},
+            {address(2 << 20), dtype_of<float>, {shape, device}, nullptr},
+            waits};
+  }
   TransferPlan plan() const {
-    return plan_transfer({shape, host, device, itemsize, page_locked, waits, batches, down, split},
-                         thresholds());
+    return plan_transfer(copy(), {page_locked, batches, split}, thresholds());
   }
 };
 
@@ -35,7 +44,7 @@ TEST(TransferPlan, DensePageLockedIsOneCopyOfAnySize) {
     const auto plan = Ask{{n}, {4}, {4}, true}.plan();
     EXPECT_EQ(plan.route, Route::direct);
     EXPECT_TRUE(plan.lands);
-    EXPECT_EQ(plan.bytes, static_cast<std::size_t>(4 * n));
+    EXPECT_EQ(plan.packed.bytes, static_cast<std::size_t>(4 * n));
   }
 }
 
@@ -72,13 +81,14 @@ TEST(TransferPlan, WhatTheDriverCannotCopyInOnePieceIsNeverItsOwn) {
 }
 
 TEST(TransferPlan, ATransposedHostIsSentInItsOwnOrder) {
-  const auto plan = Ask{{8192, 4096}, {4, 4 * 8192}, c({8192, 4096})}.plan();
+  const Ask ask{{8192, 4096}, {4, 4 * 8192}, c({8192, 4096})};
+  const auto plan = ask.plan();
   EXPECT_EQ(plan.route, Route::staged);
-  EXPECT_TRUE(plan.host.is_dense());
+  EXPECT_TRUE(plan.packed.walk.is_dense());
   EXPECT_FALSE(plan.lands);
-  EXPECT_EQ(plan.packed.shape, (Shape{4096, 8192}));
-  EXPECT_EQ(plan.packed.strides, c({4096, 8192}));
-  EXPECT_EQ(plan.device, (Strides{4, 4 * 4096}));
+  EXPECT_EQ(plan.packed.layout.shape, (Shape{4096, 8192}));
+  EXPECT_EQ(plan.packed.layout.strides, c({4096, 8192}));
+  EXPECT_EQ(ask.copy().device.layout.strides, (Strides{4, 4 * 4096}));
 }
 
 TEST(TransferPlan, EqualOrdersLandWhereTheyBelong) {
@@ -88,20 +98,21 @@ TEST(TransferPlan, EqualOrdersLandWhereTheyBelong) {
 }
 
 TEST(TransferPlan, AReversedHostIsWalkedForwards) {
-  const auto plan = Ask{{10}, {-4}, {4}}.plan();
-  EXPECT_TRUE(plan.host.is_dense());
-  EXPECT_EQ(plan.host_offset, -36);
-  EXPECT_EQ(plan.device_offset, 36);
-  EXPECT_EQ(plan.device, (Strides{-4}));
+  const Ask ask{{10}, {-4}, {4}};
+  const auto plan = ask.plan();
+  EXPECT_TRUE(plan.packed.walk.is_dense());
+  EXPECT_EQ(ask.copy().host.data, Ask::address((1 << 20) - 36));
+  EXPECT_EQ(ask.copy().device.data, Ask::address((2 << 20) + 36));
+  EXPECT_EQ(ask.copy().device.layout.strides, (Strides{-4}));
   EXPECT_FALSE(plan.lands);
   EXPECT_TRUE((Ask{{10}, {-4}, {-4}}.plan().lands));
 }
 
 TEST(TransferPlan, ARepeatingHostIsSentOnce) {
   const auto plan = Ask{{1000, 3}, {0, 4}, c({1000, 3})}.plan();
-  EXPECT_EQ(plan.bytes, 12u);
+  EXPECT_EQ(plan.packed.bytes, 12u);
   EXPECT_FALSE(plan.lands);
-  EXPECT_EQ((Ask{{5, 5}, {0, 0}, c({5, 5})}.plan().bytes), 4u);
+  EXPECT_EQ((Ask{{5, 5}, {0, 0}, c({5, 5})}.plan().packed.bytes), 4u);
 }
 
 TEST(TransferPlan, PageLockedRowsAreCopiedAsTheyLie) {
@@ -146,7 +157,7 @@ TEST(TransferPlan, SmallStridedPageableGoesInOnePiece) {
 TEST(TransferPlan, ScalarsAreDense) {
   const auto plan = Ask{{}, {}, {}}.plan();
   EXPECT_EQ(plan.route, Route::direct);
-  EXPECT_EQ(plan.bytes, 4u);
+  EXPECT_EQ(plan.packed.bytes, 4u);
   EXPECT_TRUE(plan.lands);
 }
 
