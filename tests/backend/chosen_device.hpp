@@ -47,6 +47,7 @@ class DeviceBytes {
   explicit DeviceBytes(const Bytes& bytes, Device& device = chosen_device())
       : device_(device), size_(bytes.size()), memory_(device.allocate(size_)) {
     device_.copy({Direction::host_to_device, memory_, bytes.data(), size_}, nullptr, true);
+    device_.synchronize();  // the streams of other devices see the bytes too
   }
   ~DeviceBytes() { device_.free(memory_, size_); }
   DeviceBytes(const DeviceBytes&) = delete;
