@@ -24,6 +24,15 @@ void unlisted(Ledger& ledger, Owned kind, void* handle, Destroy destroy) noexcep
 
 }  // namespace
 
+Workspace& no_workspace() {
+  static class : public Workspace {
+    void* take(std::size_t bytes) override {
+      throw LogicError(fmt::format("a call that has no workspace wants {} bytes of it", bytes));
+    }
+  } none;
+  return none;
+}
+
 /// Counts what has been made; where there is no memory to remember it, it is undone.
 template <class Undo>
 void* Device::listed(Owned kind, void* handle, std::size_t bytes, Undo undo) {

@@ -20,8 +20,8 @@
 #include <quarry/base/pointer_info.hpp>
 #include <quarry/kernels/program.hpp>
 
+#include "backend/kernel_call.hpp"
 #include "backend/ledger.hpp"
-#include "backend/words.hpp"
 
 /// What a device must be able to do. Everything above talks to this interface; below it are the CPU
 /// and CUDA. Pointers are plain addresses, streams and events opaque handles of the device that
@@ -106,29 +106,6 @@ struct PointerInfo : AddressInfo {
 /// Bytes of the driver's stream-ordered pool: kept from the system, and handed out.
 struct DriverPoolInfo {
   std::size_t reserved = 0, reserved_high = 0, used = 0, used_high = 0;
-};
-
-/// A map over `size` > 0 elements. `words` is the parameter block of kernels/params.hpp with K =
-/// inputs + 1 and R = rank; rank 0 says that every operand is dense in the same order. `span`
-/// bounds the absolute byte offset of any element of any operand, so that 32-bit indices can be
-/// chosen.
-struct MapCall {
-  const kernels::program* program;
-  int rank;
-  std::int64_t size, span;
-  Words words;
-};
-
-/// A reduction of `kept` outputs over `reduced` elements each, both > 0. Axes are collapsed; the
-/// innermost axis of each group is the last. `along_reduced` says that the smallest input strides
-/// are reduced ones.
-struct ReduceCall {
-  const kernels::program* program;
-  int kept_rank, reduced_rank;
-  std::int64_t kept, reduced, span;
-  bool along_reduced;
-  bool dense_output;  ///< output k is at word pointer + k * itemsize
-  Words words;
 };
 
 using HostFunction = void (*)(void* state);
@@ -267,10 +244,9 @@ class Device {
   virtual void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
                          std::size_t width, std::size_t height, Stream stream) = 0;
 
-  virtual void map(const MapCall& call, Stream stream) = 0;
-  /// Bytes of device memory that `reduce` wants as scratch for this call, 0 for none.
-  virtual std::size_t reduce_scratch(const ReduceCall& call) const = 0;
-  virtual void reduce(const ReduceCall& call, void* scratch, Stream stream) = 0;
+  /// Queued in `stream`. Throws LogicError for a call that is larger than the device's grids or
+  /// parameter blocks; memory that the call wants comes from `workspace`.
+  virtual void launch(const KernelCall& call, Workspace& workspace, Stream stream) = 0;
 
  private:
   // What makes and destroys: the public functions of these names keep the ledger.

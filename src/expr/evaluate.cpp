@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
+#include "base/small_array.hpp"
 #include "expr/aligned.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
@@ -67,28 +67,16 @@ bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
                  in.layout(), in.dtype().itemsize()) != Overlap::disjoint;
 }
 
-/// Operands in the order of the kernel, without the heap for the usual number of them.
-class Operands {
- public:
-  Operands(std::byte* out, const Layout& layout, const DeviceNDArrayBase* const* arrays, int count)
-      : size_(static_cast<std::size_t>(count) + 1) {
-    if (size_ > inline_size) heap_.resize(size_);
-    runtime::Operand* const all = heap_.empty() ? inline_ : heap_.data();
-    all[0] = {out, &layout};
-    for (std::size_t k = 1; k < size_; ++k) {
-      all[k] = {arrays[k - 1]->device_pointer(), &arrays[k - 1]->layout()};
-    }
+/// The operands of one output, in the order of the kernel.
+SmallArray<runtime::Operand> operands_of(std::byte* out, const Layout& layout,
+                                         const DeviceNDArrayBase* const* arrays, int count) {
+  SmallArray<runtime::Operand> all(count + 1);
+  all[0] = {out, &layout};
+  for (int k = 0; k < count; ++k) {
+    all[k + 1] = {arrays[k]->device_pointer(), &arrays[k]->layout()};
   }
-  operator std::span<const runtime::Operand>() const {
-    return {heap_.empty() ? inline_ : heap_.data(), size_};
-  }
-
- private:
-  static constexpr std::size_t inline_size = 8;
-  std::size_t size_;
-  runtime::Operand inline_[inline_size];
-  std::vector<runtime::Operand> heap_;
-};
+  return all;
+}
 
 /// Where a temporary's first element lies in its buffer, and its layout.
 struct Placement {
@@ -118,7 +106,7 @@ void evaluate_through_temporary(const kernels::program& program, const DeviceNDA
   const Placement place = placement_like(out);
   const auto buffer = Buffer::allocate(place.bytes, stream);
   std::byte* const data = buffer->data() + place.offset;
-  runtime::launch_map(program, Operands(data, place.layout, arrays, program.inputs), scalars,
+  runtime::launch_map(program, operands_of(data, place.layout, arrays, program.inputs), scalars,
                       stream, positions);
   copy_elements(out.ref(), {data, out.dtype(), place.layout, buffer.get()}, stream);
 }
@@ -149,9 +137,37 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   if (through_temporary) {
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);
   }
-  runtime::launch_map(program,
-                      Operands(out.device_pointer(), out.layout(), inputs.arrays(), program.inputs),
-                      scalars, stream, positions);
+  runtime::launch_map(
+      program, operands_of(out.device_pointer(), out.layout(), inputs.arrays(), program.inputs),
+      scalars, stream, positions);
+}
+
+void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,
+                       const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
+                       bool positions) {
+  const Stream& stream = quarry::detail::stream_for(*outs[0]);
+  for (int k = 0; k < program.inputs; ++k) {
+    require_same_device(*outs[0], *arrays[k]);
+    arrays[k]->buffer()->used_on(stream);
+  }
+  const AlignedInputs inputs(arrays, program.inputs, stream);
+  SmallArray<runtime::Operand> operands(program.operands());
+  for (int k = 0; k < program.operands(); ++k) {
+    const DeviceNDArrayBase& array =
+        k < program.outputs ? *outs[k] : *inputs.arrays()[k - program.outputs];
+    operands[k] = {array.device_pointer(), &array.layout()};
+  }
+  for (int k = 0; k < program.outputs; ++k) outs[k]->buffer()->used_on(stream);
+  runtime::launch_map(program, operands, scalars, stream, positions);
+}
+
+void require_one_shape(std::span<const Shape> shapes) {
+  for (const Shape& shape : shapes) {
+    require<ShapeError>(shape == shapes[0], [&] {
+      return fmt::format("eval of expressions of shapes {} and {}: one kernel has one shape",
+                         to_string(shapes[0]), to_string(shape));
+    });
+  }
 }
 
 std::int64_t arange_length(double start, double stop, double step) {

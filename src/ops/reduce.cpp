@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
+#include "base/small_array.hpp"
 #include "expr/aligned.hpp"
 #include "runtime/launch.hpp"
 
 namespace quarry::expr {
 
-ReducePlan::ReducePlan(const Shape& shape, const ReduceAxes& axes, const ReduceOptions& options)
+ReducedShape::ReducedShape(const Shape& shape, const ReduceAxes& axes, const ReduceOptions& options)
     : input(shape) {
   std::fill(std::begin(reduced), std::end(reduced), axes.all());
   if (!axes.all()) {
@@ -31,25 +31,42 @@ ReducePlan::ReducePlan(const Shape& shape, const ReduceAxes& axes, const ReduceO
   }
 }
 
+namespace {
+
+/// Memory of the stream's pool, which frees it behind the call.
+class BufferWorkspace : public backend::Workspace {
+ public:
+  explicit BufferWorkspace(const Stream& stream) : stream_(stream) {}
+  void* take(std::size_t bytes) override {
+    buffer_ = Buffer::allocate(bytes, stream_);
+    return buffer_->data();
+  }
+
+ private:
+  const Stream& stream_;
+  std::shared_ptr<Buffer> buffer_;
+};
+
+}  // namespace
+
 void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
-                 const ReducePlan& plan, const DeviceNDArrayBase* const* arrays,
+                 const ReducedShape& shape, const DeviceNDArrayBase* const* arrays,
                  const kernels::u64 (*scalars)[2], bool positions) {
   const Stream& stream = quarry::detail::stream_for(out);
-  std::vector<runtime::Operand> operands{{out.device_pointer(), &out.layout()}};
+  SmallArray<runtime::Operand> operands(program.operands());
+  operands[0] = {out.device_pointer(), &out.layout()};
   for (int k = 0; k < program.inputs; ++k) {
     require_same_device(out, *arrays[k]);
     arrays[k]->buffer()->used_on(stream);
   }
   const AlignedInputs inputs(arrays, program.inputs, stream);
   for (int k = 0; k < program.inputs; ++k) {
-    operands.push_back({inputs.arrays()[k]->device_pointer(), &inputs.arrays()[k]->layout()});
+    operands[k + 1] = {inputs.arrays()[k]->device_pointer(), &inputs.arrays()[k]->layout()};
   }
   out.buffer()->used_on(stream);
-  const runtime::Reduction reduction(program, plan.input, {plan.reduced, plan.input.size()},
-                                     operands, scalars, positions);
-  const std::size_t bytes = reduction.scratch_bytes(stream);
-  const auto scratch = Buffer::allocate(bytes, stream);
-  reduction.launch(scratch->data(), stream);
+  BufferWorkspace workspace(stream);
+  runtime::launch_reduction(program, shape.input, {shape.reduced, shape.input.size()}, operands,
+                            scalars, positions, workspace, stream);
 }
 
 void throw_empty_reduction(const char* name, const Shape& shape) {

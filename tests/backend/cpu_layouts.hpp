@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "backend/kernel_call.hpp"
+
 /// Operands of random layout for the tests of the CPU device's loops.
 namespace quarry::test {
 
@@ -65,14 +67,47 @@ Operand<T> random_operand(const Extents& shape, std::mt19937& random, bool disti
   return result;
 }
 
-inline std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+/// Where an operand is at position 0, and its strides in bytes along all axes of a call; fewer are
+/// followed by 0.
+struct CallOperand {
+  const void* at;
+  Extents strides = {};
+};
 
-/// A scalar's two words.
-template <class T>
-std::vector<std::uint64_t> scalar_words(T value) {
-  std::vector<std::uint64_t> words(2);
-  std::memcpy(words.data(), &value, sizeof value);
-  return words;
+/// A call over the kept and the reduced axes; without a span, 32-bit indices do.
+template <class... S>
+backend::KernelCall call_of(const kernels::program& program, const Extents& kept,
+                            const Extents& reduced, const std::vector<CallOperand>& operands,
+                            S... scalars) {
+  backend::KernelCall call(program);
+  for (const auto& extents : {kept, reduced}) {
+    for (const std::int64_t extent : extents) call.shape.push_back(extent);
+  }
+  call.kept_rank = kept.size();
+  call.kept = count(kept);
+  call.reduced = count(reduced);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    call.operands[k].data = static_cast<std::byte*>(const_cast<void*>(operands[k].at));
+    call.operands[k].strides = Strides::filled(call.rank(), 0);
+    std::copy(operands[k].strides.begin(), operands[k].strides.end(),
+              call.operands[k].strides.begin());
+  }
+  [[maybe_unused]] std::size_t s = 0;
+  [[maybe_unused]] const auto store = [&](const auto& value) {
+    call.scalars[s] = {};
+    std::memcpy(call.scalars[s++].data(), &value, sizeof value);
+  };
+  (store(scalars), ...);
+  return call;
+}
+
+/// A map over n elements of dense operands.
+template <class... S>
+backend::KernelCall flat_call(const kernels::program& program, std::int64_t n,
+                              std::initializer_list<const void*> operands, S... scalars) {
+  std::vector<CallOperand> all;
+  for (const void* at : operands) all.push_back({at, {program.itemsize[all.size()]}});
+  return call_of(program, {n}, {}, all, scalars...);
 }
 
 }  // namespace quarry::test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <quarry/kernels/map.hpp>
+
 #include "backend/backend.hpp"
 #include "backend/cpu_layouts.hpp"
 
@@ -15,24 +17,6 @@ using Scaled = op<multiply_op, double, in<int, 1>, val<double, 0>>;
 using Sum = op<add_op, double, op<add_op, double, in<float, 0>, Scaled>, iota<double>>;
 using Program = map_of<Sum, double, 1, float, int>;
 
-MapCall call_of(const Extents& shape, const std::vector<std::uint64_t>& pointers, double scale,
-                const std::vector<Extents>& strides) {
-  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(test::count(shape))};
-  words.insert(words.end(), pointers.begin(), pointers.end());
-  const auto scalar = test::scalar_words(scale);
-  words.insert(words.end(), scalar.begin(), scalar.end());
-  const bool flat = strides.empty();
-  for (const auto extent : flat ? Extents{} : shape)
-    words.push_back(static_cast<std::uint64_t>(extent));
-  for (const Extents& operand : strides) {
-    for (const auto stride : operand) words.push_back(static_cast<std::uint64_t>(stride));
-  }
-  MapCall call{&program_for<Program>::value, flat ? 0 : static_cast<int>(shape.size()),
-               test::count(shape), 0, Words(words.size())};
-  std::copy(words.begin(), words.end(), call.words.data());
-  return call;
-}
-
 void check(const Extents& shape, std::mt19937& random, Stream stream) {
   auto out = test::random_operand<double>(shape, random, true);
   auto a = test::random_operand<float>(shape, random, false);
@@ -43,9 +27,10 @@ void check(const Extents& shape, std::mt19937& random, Stream stream) {
     const Extents at = test::coordinates(i, shape);
     expected[at] = a[at] + 3.0 * b[at] + static_cast<double>(i);
   }
-  cpu().map(call_of(shape, {test::word(out.first), test::word(a.first), test::word(b.first)}, 3.0,
-                    {out.strides, a.strides, b.strides}),
-            stream);
+  cpu().launch(
+      test::call_of(program_for<Program>::value, shape, {},
+                    {{out.first, out.strides}, {a.first, a.strides}, {b.first, b.strides}}, 3.0),
+      no_workspace(), stream);
   cpu().synchronize(stream);
   EXPECT_TRUE(out.storage == expected.storage) << testing::PrintToString(shape);
 }
@@ -85,9 +70,9 @@ TEST(CpuMap, Flat) {
       b[i] = static_cast<int>(random() % 100);
       expected[i] = a[i] - 2.0 * b[i] + static_cast<double>(i);
     }
-    cpu().map(call_of({n}, {test::word(out.data()), test::word(a.data()), test::word(b.data())},
-                      -2.0, {}),
-              nullptr);
+    cpu().launch(
+        test::flat_call(program_for<Program>::value, n, {out.data(), a.data(), b.data()}, -2.0),
+        no_workspace(), nullptr);
     EXPECT_TRUE(out == expected) << n;
   }
 }
@@ -96,10 +81,8 @@ TEST(CpuMap, InPlaceInStreamOrder) {
   using Twice = map_of<op<add_op, double, in<double, 0>, in<double, 0>>, double, 0, double>;
   const Stream stream = cpu().create_stream(StreamOrder::independent);
   std::vector<double> x(100000, 1.0);
-  MapCall call{&program_for<Twice>::value, 0, 100000, 0, Words(3)};
-  call.words[0] = 100000;
-  call.words[1] = call.words[2] = test::word(x.data());
-  for (int i = 0; i < 10; ++i) cpu().map(call, stream);
+  const KernelCall call = test::flat_call(program_for<Twice>::value, 100000, {x.data(), x.data()});
+  for (int i = 0; i < 10; ++i) cpu().launch(call, no_workspace(), stream);
   cpu().synchronize(stream);
   EXPECT_TRUE(x == std::vector<double>(100000, 1024.0));
   cpu().destroy_stream(stream);
@@ -111,15 +94,44 @@ TEST(CpuMap, ManyOperands) {
   using Last = map_of<op<add_op, double, Two, in<double, 9>>, double, 0, double, double, double,
                       double, double, double, double, double, double, double>;
   std::vector<double> x(12, 1.0);
-  MapCall call{&program_for<Last>::value, 1, 1, 0, Words(24)};
-  call.words[0] = call.words[12] = 1;
+  std::vector<test::CallOperand> operands;
   for (std::size_t k = 0; k < 11; ++k) {
     x[k] = static_cast<double>(k);
-    call.words[1 + k] = test::word(&x[k]);
-    call.words[13 + k] = 8;
+    operands.push_back({&x[k], {8}});
   }
-  cpu().map(call, nullptr);
+  cpu().launch(test::call_of(program_for<Last>::value, {1}, {}, operands), no_workspace(), nullptr);
   EXPECT_EQ(x[0], 1.0 + 9.0 + 10.0);
+}
+
+// Outputs with elements of different sizes, and layouts of their own.
+TEST(CpuMap, SeveralOutputs) {
+  using Both = several<Sum, cast<short, in<int, 1>>>;
+  using Two = map_of<Both, several<double, short>, 1, float, int>;
+  std::mt19937 random(3);
+  for (const Extents& shape : std::vector<Extents>{{1}, {33}, {200000}, {70, 31}, {4, 50, 60}}) {
+    auto sum = test::random_operand<double>(shape, random, true);
+    auto copy = test::random_operand<short>(shape, random, true);
+    auto a = test::random_operand<float>(shape, random, false);
+    auto b = test::random_operand<int>(shape, random, false);
+    auto sums = sum;
+    auto copies = copy;
+    sums.first = sums.storage.data() + (sum.first - sum.storage.data());
+    copies.first = copies.storage.data() + (copy.first - copy.storage.data());
+    for (std::int64_t i = 0; i < test::count(shape); ++i) {
+      const Extents at = test::coordinates(i, shape);
+      sums[at] = a[at] + 3.0 * b[at] + static_cast<double>(i);
+      copies[at] = static_cast<short>(b[at]);
+    }
+    cpu().launch(test::call_of(program_for<Two>::value, shape, {},
+                               {{sum.first, sum.strides},
+                                {copy.first, copy.strides},
+                                {a.first, a.strides},
+                                {b.first, b.strides}},
+                               3.0),
+                 no_workspace(), nullptr);
+    EXPECT_TRUE(sum.storage == sums.storage) << testing::PrintToString(shape);
+    EXPECT_TRUE(copy.storage == copies.storage) << testing::PrintToString(shape);
+  }
 }
 
 }  // namespace

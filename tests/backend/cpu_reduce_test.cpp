@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <quarry/kernels/reduce.hpp>
+
 #include "backend/backend.hpp"
 #include "backend/cpu_layouts.hpp"
 
@@ -28,38 +30,15 @@ struct digest_of {
     a = combine(a, {(mixed ^ mixed >> 29) * static_cast<u64>(v + 1), i});
   }
   static Digest combine(Digest a, Digest b) { return {a.hash + b.hash, a.positions + b.positions}; }
-  template <class Out>
-  static Out finish(Digest a, i64 n) {
+  template <class Out, class C>
+  static Out finish(Digest a, const C& c) {
     return static_cast<Out>(a.hash ^ static_cast<u64>(a.positions * 1000003) ^
-                            static_cast<u64>(n) << 50);
+                            static_cast<u64>(c.count()) << 50) +
+           static_cast<Out>(c.template scalar<i64, 0>());
   }
 };
 using Value = op<multiply_op, i64, in<int, 0>, val<i64, 0>>;
 using Program = reduction_of<Value, digest_of, Digest, u64, 1, int>;
-
-ReduceCall call_of(const Extents& kept, const Extents& reduced, bool along, u64* out,
-                   const Extents& out_strides, const int* input, const Extents& strides,
-                   i64 scale) {
-  std::vector<u64> words{static_cast<u64>(test::count(kept)),
-                         static_cast<u64>(test::count(reduced)), 0, test::word(out),
-                         test::word(input)};
-  const auto add = [&](const auto& values) {
-    words.insert(words.end(), values.begin(), values.end());
-  };
-  add(test::scalar_words(scale));
-  add(kept), add(reduced), add(out_strides), add(Extents(reduced.size())), add(strides);
-  ReduceCall call{&program_for<Program>::value,
-                  static_cast<int>(kept.size()),
-                  static_cast<int>(reduced.size()),
-                  test::count(kept),
-                  test::count(reduced),
-                  0,
-                  along,
-                  false,
-                  Words(words.size())};
-  std::copy(words.begin(), words.end(), call.words.data());
-  return call;
-}
 
 u64 expected_digest(test::Operand<int>& input, const Extents& at, const Extents& reduced,
                     i64 scale) {
@@ -70,7 +49,8 @@ u64 expected_digest(test::Operand<int>& input, const Extents& at, const Extents&
     where.insert(where.end(), inner.begin(), inner.end());
     digest_of::take(all, input[where] * scale, i);
   }
-  return digest_of::finish<u64>(all, test::count(reduced));
+  const u64 scalars[] = {static_cast<u64>(scale), 0};
+  return digest_of::finish<u64>(all, loop_total{test::count(reduced), scalars});
 }
 
 void check(const Extents& kept, const Extents& reduced, bool along, std::mt19937& random,
@@ -79,10 +59,10 @@ void check(const Extents& kept, const Extents& reduced, bool along, std::mt19937
   shape.insert(shape.end(), reduced.begin(), reduced.end());
   auto input = test::random_operand<int>(shape, random, false);
   auto out = test::random_operand<u64>(kept, random, true);
-  const ReduceCall call =
-      call_of(kept, reduced, along, out.first, out.strides, input.first, input.strides, 3);
-  EXPECT_EQ(cpu().reduce_scratch(call), 0U);
-  cpu().reduce(call, nullptr, stream);
+  KernelCall call = test::call_of(program_for<Program>::value, kept, reduced,
+                                  {{out.first, out.strides}, {input.first, input.strides}}, i64{3});
+  call.along_reduced = along;
+  cpu().launch(call, no_workspace(), stream);
   cpu().synchronize(stream);
   for (i64 k = 0; k < test::count(kept); ++k) {
     const Extents at = test::coordinates(k, kept);
@@ -119,13 +99,10 @@ TEST(CpuReduce, ManyReducedElementsInChunks) {
 template <class M, class Out, class In>
 Out reduce_all(const std::vector<In>& values) {
   Out out{};
-  ReduceCall call{
-      &program_for<M>::value, 0, 1, 1, static_cast<i64>(values.size()), 0, true, true, Words(8)};
-  const u64 words[] = {
-      1, values.size(), 0, test::word(&out), test::word(values.data()), values.size(),
-      0, sizeof(In)};
-  std::copy(std::begin(words), std::end(words), call.words.data());
-  cpu().reduce(call, nullptr, nullptr);
+  KernelCall call = test::call_of(program_for<M>::value, {}, {static_cast<i64>(values.size())},
+                                  {{&out}, {values.data(), {sizeof(In)}}});
+  call.along_reduced = true;
+  cpu().launch(call, no_workspace(), nullptr);
   return out;
 }
 
@@ -176,7 +153,8 @@ void expect_the_same_in_any_order(std::initializer_list<T> values, i64 first) {
     down = Arg::combine(down, taken(values.size() - 1 - i));
     Arg::take(all, values.begin()[i], static_cast<i64>(i));
   }
-  for (const Acc& a : {up, down, all}) EXPECT_EQ(Arg::template finish<i64>(a, 9), first);
+  for (const Acc& a : {up, down, all})
+    EXPECT_EQ(Arg::template finish<i64>(a, loop_total{9, nullptr}), first);
 }
 
 TEST(CpuReduce, TheOrderOfCombinationDoesNotMatter) {

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include <quarry/base/error.hpp>
-#include <quarry/kernels/program.hpp>
+#include <quarry/kernels/map.hpp>
+#include <quarry/kernels/reduce.hpp>
 
 #include "backend/backend.hpp"
+#include "backend/fake_device.hpp"
 #include "fake_driver/shim.hpp"
 
 namespace quarry::backend {
@@ -54,21 +56,6 @@ Values counting(std::size_t n, float first = 0) {
   return values;
 }
 
-std::uint64_t word(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
-std::uint64_t word(std::int64_t i) { return static_cast<std::uint64_t>(i); }
-std::uint64_t word(float f) {
-  std::uint64_t w = 0;
-  std::memcpy(&w, &f, sizeof f);
-  return w;
-}
-template <class... T>
-Words words(T... values) {
-  Words w(sizeof...(T));
-  std::size_t i = 0;
-  ((w[i++] = word(values)), ...);
-  return w;
-}
-
 /// a + s * b
 using axpy =
     map_of<op<add_op, float, in<float, 0>, op<multiply_op, float, val<float, 0>, in<float, 1>>>,
@@ -76,8 +63,6 @@ using axpy =
 const program& axpy_program = program_for<axpy>::value;
 const program& sum_program =
     program_for<reduction_of<in<float, 0>, sum_of, float, float, 0, float>>::value;
-
-constexpr std::int64_t zero = 0;
 
 TEST_F(cuda_device, describes_itself) {
   EXPECT_FALSE(gpu_->info().name.empty());
@@ -97,9 +82,9 @@ TEST_F(cuda_device, flat_maps_of_any_size_and_alignment) {
       char *da = static_cast<char*>(uploaded(a)), *db = static_cast<char*>(uploaded(b));
       char* out = static_cast<char*>(buffer(4 * n));
       const auto size = static_cast<std::int64_t>(n);
-      gpu_->map({&axpy_program, 0, size, 4 * size,
-                 words(size, out, da + 4 * offset, db + 4 * offset, 2.f, zero)},
-                nullptr);
+      gpu_->launch(
+          test::flat_call(axpy_program, size, {out, da + 4 * offset, db + 4 * offset}, 2.f),
+          no_workspace(), nullptr);
       const Values result = downloaded(out, n);
       for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], a[i + offset] + 2 * b[i + offset]);
     }
@@ -111,10 +96,9 @@ TEST_F(cuda_device, strided_maps_read_transposes_and_broadcasts) {
   const Values a = counting(static_cast<std::size_t>(n)),
                b = counting(static_cast<std::size_t>(columns));
   void *da = uploaded(a), *db = uploaded(b), *out = buffer(static_cast<std::size_t>(4 * n));
-  gpu_->map({&axpy_program, 2, n, 4 * n,
-             words(n, out, da, db, 0.5f, zero, rows, columns, 4 * columns, std::int64_t{4},
-                   std::int64_t{4}, 4 * rows, zero, std::int64_t{4})},
-            nullptr);
+  gpu_->launch(test::call_of(axpy_program, {rows, columns}, {},
+                             {{out, {4 * columns, 4}}, {da, {4, 4 * rows}}, {db, {0, 4}}}, 0.5f),
+               no_workspace(), nullptr);
   const Values result = downloaded(out, static_cast<std::size_t>(n));
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -125,18 +109,12 @@ TEST_F(cuda_device, strided_maps_read_transposes_and_broadcasts) {
 }
 
 /// Sums over the last axis of a (kept, reduced) array, or over the first of a (reduced, kept) one.
-ReduceCall sum_call(void* out, void* in, std::int64_t kept, std::int64_t reduced, bool along) {
+KernelCall sum_call(void* out, void* in, std::int64_t kept, std::int64_t reduced, bool along) {
   const std::int64_t kept_stride = along ? 4 * reduced : 4, reduced_stride = along ? 4 : 4 * kept;
-  return {&sum_program,
-          1,
-          1,
-          kept,
-          reduced,
-          4 * kept * reduced,
-          along,
-          true,
-          words(kept, reduced, reduced, out, in, kept, reduced, std::int64_t{4}, zero, kept_stride,
-                reduced_stride)};
+  KernelCall call = test::call_of(sum_program, {kept}, {reduced},
+                                  {{out, {4}}, {in, {kept_stride, reduced_stride}}});
+  call.along_reduced = along;
+  return call;
 }
 
 TEST_F(cuda_device, sums_along_and_across_with_and_without_splits) {
@@ -149,9 +127,8 @@ TEST_F(cuda_device, sums_along_and_across_with_and_without_splits) {
       const auto n = static_cast<std::size_t>(kept * reduced);
       const Values ones(n, 1.f);
       void *in = uploaded(ones), *out = buffer(static_cast<std::size_t>(4 * kept));
-      const ReduceCall call = sum_call(out, in, kept, reduced, along);
-      const std::size_t scratch = gpu_->reduce_scratch(call);
-      gpu_->reduce(call, scratch ? buffer(scratch) : nullptr, nullptr);
+      DeviceWorkspace workspace(*gpu_);
+      gpu_->launch(sum_call(out, in, kept, reduced, along), workspace, nullptr);
       for (const float sum : downloaded(out, static_cast<std::size_t>(kept))) {
         ASSERT_EQ(sum, static_cast<float>(reduced)) << kept << " " << reduced << " " << along;
       }
@@ -159,11 +136,14 @@ TEST_F(cuda_device, sums_along_and_across_with_and_without_splits) {
   }
 }
 
-TEST_F(cuda_device, large_sums_are_split_and_refuse_to_run_without_scratch) {
+TEST_F(cuda_device, large_sums_are_split_and_refuse_to_run_without_workspace) {
   void *in = uploaded(Values(1 << 20, 1.f)), *out = buffer(4);
-  const ReduceCall call = sum_call(out, in, 1, 1 << 20, true);
-  EXPECT_GT(gpu_->reduce_scratch(call), 0u);
-  EXPECT_THROW(gpu_->reduce(call, nullptr, nullptr), LogicError);
+  const KernelCall call = sum_call(out, in, 1, 1 << 20, true);
+  EXPECT_THROW(gpu_->launch(call, no_workspace(), nullptr), LogicError);
+  DeviceWorkspace workspace(*gpu_);
+  gpu_->launch(call, workspace, nullptr);
+  EXPECT_GT(workspace.bytes(), 0u);
+  EXPECT_EQ(downloaded(out, 1)[0], float(1 << 20));
 }
 
 TEST_F(cuda_device, fills_patterns_of_every_size) {
@@ -238,8 +218,8 @@ TEST_F(cuda_device, threads_that_want_one_kernel_compile_it_once) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      gpu_->map({&program_for<doubled>::value, 0, 64, 256, words(std::int64_t{64}, out, in)},
-                nullptr);
+      gpu_->launch(test::flat_call(program_for<doubled>::value, 64, {out, in}), no_workspace(),
+                   nullptr);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -251,15 +231,14 @@ TEST_F(cuda_device, threads_that_want_one_kernel_compile_it_once) {
 TEST_F(cuda_device, a_call_that_fails_can_be_made_again) {
   if (cuda::shim::calls() == 0) GTEST_SKIP() << "not over the shim";
   void *in = uploaded(counting(64)), *out = buffer(256);
-  const MapCall call{&program_for<tripled>::value, 0, 64, 256,
-                     words(std::int64_t{64}, out, in, 3.f, zero)};
+  const KernelCall call = test::flat_call(program_for<tripled>::value, 64, {out, in}, 3.f);
   using cuda::DriverFunction;
   for (const auto function : {DriverFunction::ModuleLoadDataEx, DriverFunction::LaunchKernel}) {
     cuda::shim::inject({.code = CUDA_ERROR_OUT_OF_MEMORY, .function = function});
-    EXPECT_THROW(gpu_->map(call, nullptr), MemoryError);
+    EXPECT_THROW(gpu_->launch(call, no_workspace(), nullptr), MemoryError);
   }
   cuda::shim::clear_faults();
-  gpu_->map(call, nullptr);
+  gpu_->launch(call, no_workspace(), nullptr);
   EXPECT_EQ(downloaded(out, 64)[5], 15.f);
 }
 
@@ -267,14 +246,13 @@ TEST_F(cuda_device, machine_code_that_the_driver_refuses_is_a_compile_error_once
   if (cuda::shim::calls() == 0) GTEST_SKIP() << "not over the shim";
   using map = map_of<op<subtract_op, float, in<float, 0>, val<float, 0>>, float, 1, float>;
   void *in = uploaded(counting(64)), *out = buffer(256);
-  const MapCall call{&program_for<map>::value, 0, 64, 256,
-                     words(std::int64_t{64}, out, in, 3.f, zero)};
+  const KernelCall call = test::flat_call(program_for<map>::value, 64, {out, in}, 3.f);
   cuda::shim::inject({.code = CUDA_ERROR_NO_BINARY_FOR_GPU,
                       .function = cuda::DriverFunction::ModuleLoadDataEx,
                       .persistent = true});
-  EXPECT_THROW(gpu_->map(call, nullptr), CompileError);
+  EXPECT_THROW(gpu_->launch(call, no_workspace(), nullptr), CompileError);
   cuda::shim::clear_faults();
-  gpu_->map(call, nullptr);
+  gpu_->launch(call, no_workspace(), nullptr);
   EXPECT_EQ(downloaded(out, 64)[5], 2.f);
 }
 
@@ -284,8 +262,8 @@ void run_a_map(Device& gpu) {
   const Values values = counting(64);
   void *in = gpu.allocate(256), *out = gpu.allocate(256);
   gpu.copy({Direction::host_to_device, in, values.data(), 256}, nullptr, true);
-  gpu.map({&program_for<negated>::value, 0, 64, 256, words(std::int64_t{64}, out, in, 0.f, zero)},
-          nullptr);
+  gpu.launch(test::flat_call(program_for<negated>::value, 64, {out, in}, 0.f), no_workspace(),
+             nullptr);
   Values result(64);
   gpu.copy({Direction::device_to_host, result.data(), out, 256}, nullptr, true);
   gpu.free(in, 256);

@@ -14,7 +14,6 @@ namespace {
 
 using namespace quarry::kernels;
 using backend::cuda::kernel_source;
-using backend::cuda::Variant;
 
 QUARRY_FUNCTION(total, (auto... x), (static_cast<double>(x) + ...));
 
@@ -45,7 +44,7 @@ using all_rows = call<total_function,
 #undef QUARRY_BINARY
 #undef QUARRY_TERNARY
 
-constexpr Variant flat{.kind = Variant::Kind::map_flat, .width = 1};
+constexpr backend::cuda::FlatMap flat{1};
 
 TEST(cuda_function, every_row_compiles_in_a_body) {
   const char* const kind = std::getenv("QUARRY_TEST_DEVICE");

@@ -17,9 +17,29 @@ constexpr std::int64_t extents[] = {
     129, 255, 256, 257, 1000, 1024, 4095, 4096, 65535, 65536, 70000, 1000000, 16777216, 1 << 30};
 constexpr int multiprocessors = 132;
 
-int width(std::initializer_list<std::uint64_t> pointers,
-          std::initializer_list<std::uint32_t> sizes) {
-  return vector_width({std::data(pointers), pointers.size()}, std::data(sizes));
+/// Operands by address, size of an element, and all their strides in a row.
+struct Case {
+  std::vector<std::uint64_t> pointers;
+  std::vector<std::uint32_t> itemsizes;
+  std::vector<std::int64_t> strides;
+  std::size_t outputs = 1;
+  std::vector<Operand> all{};
+
+  CallOperands operands() {
+    const auto rank = static_cast<std::ptrdiff_t>(strides.size() / pointers.size());
+    auto first = strides.begin();
+    all.clear();
+    for (const std::uint64_t pointer : pointers) {
+      all.push_back({reinterpret_cast<std::byte*>(pointer), Strides(first, first + rank)});
+      first += rank;
+    }
+    return {all, itemsizes.data(), outputs};
+  }
+};
+
+int width(std::vector<std::uint64_t> pointers, std::vector<std::uint32_t> sizes) {
+  const std::vector<std::int64_t> dense(sizes.begin(), sizes.end());
+  return vector_width(Case{std::move(pointers), std::move(sizes), dense}.operands());
 }
 
 TEST(cuda_geometry, vectors_are_sixteen_bytes_of_the_widest_operand) {
@@ -42,11 +62,11 @@ TEST(cuda_geometry, elements_that_are_no_power_of_two_are_moved_one_by_one) {
 }
 
 TEST(cuda_geometry, a_flat_grid_covers_every_element) {
-  EXPECT_EQ(flat_geometry(1, 4).grid_x, 1u);
-  EXPECT_EQ(flat_geometry(1024, 4).grid_x, 1u);
-  EXPECT_EQ(flat_geometry(1025, 4).grid_x, 2u);
-  EXPECT_EQ(flat_geometry(std::int64_t{1} << 38, 1).grid_x, 1u << 30);
-  EXPECT_THROW(flat_geometry(INT64_MAX, 1), LogicError);
+  EXPECT_EQ(flat_grid(1, 4), 1u);
+  EXPECT_EQ(flat_grid(1024, 4), 1u);
+  EXPECT_EQ(flat_grid(1025, 4), 2u);
+  EXPECT_EQ(flat_grid(std::int64_t{1} << 38, 1), 1u << 30);
+  EXPECT_THROW(flat_grid(INT64_MAX, 1), LogicError);
 }
 
 TEST(cuda_geometry, strided_blocks_are_legal_and_cover_every_element) {
@@ -97,32 +117,22 @@ TEST(cuda_geometry, large_calls_have_wide_indices) {
   EXPECT_TRUE(reduce_geometry({1, 10, limit, true, true}, 1).wide_index);
 }
 
-struct Case {
-  std::vector<std::uint64_t> pointers;
-  std::vector<std::uint32_t> itemsizes;
-  std::vector<std::int64_t> strides;
-  std::vector<std::uint64_t> words{strides.begin(), strides.end()};
-
-  StridedOperands operands() const {
-    const auto rank = static_cast<int>(strides.size() / pointers.size());
-    return {pointers, itemsizes.data(), words.data(), rank};
-  }
-};
-
 void expect_vectors(const VectorAccess& access, int width, int wide) {
   EXPECT_EQ(access.width, width);
   EXPECT_EQ(access.wide, wide);
 }
 
 TEST(cuda_geometry, dense_rows_are_moved_by_vectors) {
-  const Case c{{256, 512}, {4, 4}, {400, 4, 800, 4}};
-  expect_vectors(map_vectors(c.operands(), 100), 4, 1);
-  expect_vectors(map_vectors(c.operands(), 102), 2, 1);
-  expect_vectors(map_vectors(c.operands(), 101), 1, 0);
+  const auto vectors = [](std::int64_t columns) {
+    return map_vectors(Case{{256, 512}, {4, 4}, {400, 4, 800, 4}}.operands(), columns);
+  };
+  expect_vectors(vectors(100), 4, 1);
+  expect_vectors(vectors(102), 2, 1);
+  expect_vectors(vectors(101), 1, 0);
 }
 
 TEST(cuda_geometry, an_input_that_does_not_move_is_read_once_a_vector) {
-  const Case c{{256, 513, 512}, {4, 24, 2}, {400, 4, 24, 0, 200, 2}};
+  Case c{{256, 513, 512}, {4, 24, 2}, {400, 4, 24, 0, 200, 2}};
   expect_vectors(map_vectors(c.operands(), 100), 4, 2);
 }
 
@@ -136,11 +146,18 @@ TEST(cuda_geometry, vectors_of_rows_are_aligned_in_every_row) {
   expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {400, 8, 800, 4}}.operands(), 100), 1, 0);
 }
 
+TEST(cuda_geometry, every_output_is_written_by_vectors) {
+  const std::vector<std::int64_t> strides{400, 4, 800, 8, 400, 4};
+  expect_vectors(map_vectors(Case{{256, 512, 1024}, {4, 8, 4}, strides, 2}.operands(), 100), 2, 1);
+  expect_vectors(map_vectors(Case{{256, 520, 1024}, {4, 8, 4}, strides, 2}.operands(), 100), 1, 0);
+  const std::vector<std::int64_t> far{400, 4, 800, 16, 400, 4};
+  expect_vectors(map_vectors(Case{{256, 512, 1024}, {4, 8, 4}, far, 2}.operands(), 100), 1, 0);
+}
+
 TEST(cuda_geometry, too_many_inputs_are_read_one_by_one) {
   for (const std::size_t inputs : {16u, 17u}) {
-    const Case c{std::vector<std::uint64_t>(inputs + 1, 256),
-                 std::vector<std::uint32_t>(inputs + 1, 4),
-                 std::vector<std::int64_t>(inputs + 1, 4)};
+    Case c{std::vector<std::uint64_t>(inputs + 1, 256), std::vector<std::uint32_t>(inputs + 1, 4),
+           std::vector<std::int64_t>(inputs + 1, 4)};
     expect_vectors(map_vectors(c.operands(), 100), inputs > 16 ? 1 : 4, inputs > 16 ? 0 : 0xffff);
   }
 }

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include <quarry/base/error.hpp>
-#include <quarry/kernels/program.hpp>
+#include <quarry/kernels/map.hpp>
+#include <quarry/kernels/reduce.hpp>
 
 #include "backend/cuda/jit.hpp"
 #include "backend/cuda/nvrtc.hpp"
@@ -18,7 +19,11 @@ namespace {
 using namespace quarry::kernels;
 using quarry::backend::cuda::Binary;
 using quarry::backend::cuda::compile_kernel;
+using quarry::backend::cuda::FlatMap;
 using quarry::backend::cuda::kernel_source;
+using quarry::backend::cuda::Reduce;
+using quarry::backend::cuda::ReduceFinish;
+using quarry::backend::cuda::StridedMap;
 using quarry::backend::cuda::Variant;
 
 struct Check {
@@ -39,26 +44,12 @@ using map_program = program_for<map_of<sum_expression<T>, T, 1, T, T>>;
 template <class T, class Reducer, class Acc, class Out>
 using reduce_program = program_for<reduction_of<in<T, 0>, Reducer, Acc, Out, 0, T>>;
 
-constexpr Variant flat(int width) {
-  return {.kind = Variant::Kind::map_flat, .width = static_cast<std::uint8_t>(width)};
+Variant flat(int width) { return FlatMap{width}; }
+Variant strided(int rank, int rows, bool wide_index, int width = 1, int wide = 0) {
+  return StridedMap{rank, wide_index ? 8 : 4, rows, width, wide};
 }
-constexpr Variant strided(int rank, int rows, bool wide_index, int width = 1, int wide = 0) {
-  return {.kind = Variant::Kind::map_strided,
-          .width = static_cast<std::uint8_t>(width),
-          .rows = static_cast<std::uint8_t>(rows),
-          .rank = static_cast<std::uint8_t>(rank),
-          .wide_index = wide_index,
-          .wide = static_cast<std::uint16_t>(wide)};
-}
-constexpr Variant reduction(int kept, int reduced, bool wide_index, bool along, int width = 1,
-                            int wide = 0) {
-  return {.kind = Variant::Kind::reduce,
-          .width = static_cast<std::uint8_t>(width),
-          .rank = static_cast<std::uint8_t>(kept),
-          .reduced_rank = static_cast<std::uint8_t>(reduced),
-          .wide_index = wide_index,
-          .along_reduced = along,
-          .wide = static_cast<std::uint16_t>(wide)};
+Variant reduction(int kept, int reduced, bool wide_index, bool along, int width = 1, int wide = 0) {
+  return Reduce{kept, reduced, wide_index ? 8 : 4, along ? 1 : 0, width, wide};
 }
 
 template <class T>
@@ -80,7 +71,7 @@ void add_reductions(std::vector<Check>& checks) {
   checks.push_back({of, reduction(0, 1, false, true)});
   if constexpr (sizeof(T) < 16) checks.push_back({of, reduction(1, 1, false, true, 2, 1)});
   checks.push_back({of, reduction(1, 1, true, false)});
-  checks.push_back({of, {.kind = Variant::Kind::reduce_finish}});
+  checks.push_back({of, ReduceFinish{}});
 }
 
 template <class... T>
@@ -103,6 +94,17 @@ std::vector<Check> all_checks() {
   checks.push_back(
       {&program_for<map_of<in<record<24, 8>, 0>, record<24, 8>, 0, record<24, 8>>>::value,
        strided(1, 1, false)});
+  using both = several<op<add_op, float, in<float, 0>, in<float, 1>>,
+                       op<subtract_op, double, in<float, 0>, val<double, 0>>>;
+  const program* two = &program_for<map_of<both, several<float, double>, 1, float, float>>::value;
+  checks.push_back({two, flat(2)});
+  checks.push_back({two, strided(2, 4, false)});
+  checks.push_back({two, strided(3, 2, true, 2, 3)});
+  using quotient = op<sqrt_op, float, op<divide_op, float, result<float>, val<float, 0>>>;
+  using deviation =
+      reduction_of<in<float, 0>, applied_to<sum_of, float, quotient>, float, float, 1, float>;
+  checks.push_back({&program_for<deviation>::value, reduction(1, 1, false, true, 4, 1)});
+  checks.push_back({&program_for<deviation>::value, ReduceFinish{}});
   add_reductions<float, sum_of, float, float>(checks);
   add_reductions<float16, mean_of, float, float16>(checks);
   add_reductions<i32, prod_of, i64, i64>(checks);

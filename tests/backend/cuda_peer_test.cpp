@@ -52,6 +52,7 @@ TEST_F(Peers, CopyWithAndWithoutAccess) {
       for (const bool created : {false, true}) {
         const Stream stream = created ? here().create_stream({}) : nullptr;
         const DeviceBytes from(bytes, there()), to(Bytes(5000, 0), here());
+        there().synchronize();  // an upload that has returned is done for its own device only
         here().copy_from_peer(to.data() + 7, from.data() + 11, there(), 4000, stream, blocking);
         if (!blocking) here().synchronize(stream);
         Bytes expected(5000, 0);

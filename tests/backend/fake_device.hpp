@@ -74,36 +74,25 @@ struct DeviceOperand {
   T* first;
 };
 
-/// The words of a parameter block: its head, the pointers, one double as scalar if any, then the
-/// rest.
-class Block {
+/// Scratch memory on the device for one call.
+class DeviceWorkspace : public Workspace {
  public:
-  Block& add(std::int64_t value) {
-    words_.push_back(static_cast<std::uint64_t>(value));
-    return *this;
+  explicit DeviceWorkspace(Device& device) : device_(device) {}
+  DeviceWorkspace(const DeviceWorkspace&) = delete;
+  DeviceWorkspace& operator=(const DeviceWorkspace&) = delete;
+  ~DeviceWorkspace() { device_.free(memory_, bytes_); }
+  void* take(std::size_t bytes) override {
+    bytes_ = bytes;
+    memory_ = device_.allocate(bytes);
+    if (!memory_) throw std::bad_alloc();
+    return memory_;
   }
-  Block& add(const void* pointer) {
-    words_.push_back(test::word(pointer));
-    return *this;
-  }
-  Block& add(const test::Extents& values) {
-    for (const auto value : values) add(value);
-    return *this;
-  }
-  template <class T>
-  Block& scalar(T value) {
-    const auto words = test::scalar_words(value);
-    words_.insert(words_.end(), words.begin(), words.end());
-    return *this;
-  }
-  Words words() const {
-    Words result(words_.size());
-    std::memcpy(result.data(), words_.data(), 8 * words_.size());
-    return result;
-  }
+  std::size_t bytes() const { return bytes_; }
 
  private:
-  std::vector<std::uint64_t> words_;
+  Device& device_;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace quarry::backend

@@ -4,6 +4,8 @@
 #include <functional>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/map.hpp>
+#include <quarry/kernels/reduce.hpp>
 
 #include "fake_driver/shim.hpp"
 
@@ -29,15 +31,13 @@ i64 workload(Device& gpu, const std::vector<int>& values) {
   const OnDevice<int> in(gpu, values), twice(gpu, std::vector<int>(values.size()));
   const OnDevice<i64> out(gpu, {0});
   const auto n = static_cast<i64>(values.size());
-  Block map;
-  map.add(n).add(twice.data()).add(in.data()).scalar(2);
-  gpu.map({&program_for<Twice>::value, 0, n, 0, map.words()}, owned.stream);
-  Block block;
-  block.add(i64{1}).add(n).add(i64{0}).add(out.data()).add(twice.data());
-  block.add(n).add(i64{0}).add(i64{4});
-  const ReduceCall call{&program_for<Total>::value, 0, 1, 1, n, 4 * n, true, true, block.words()};
-  const OnDevice<char> scratch(gpu, std::vector<char>(gpu.reduce_scratch(call)));
-  gpu.reduce(call, scratch.data(), owned.stream);
+  gpu.launch(test::flat_call(program_for<Twice>::value, n, {twice.data(), in.data()}, 2),
+             no_workspace(), owned.stream);
+  KernelCall call =
+      test::call_of(program_for<Total>::value, {}, {n}, {{out.data()}, {twice.data(), {4}}});
+  call.along_reduced = true;
+  DeviceWorkspace workspace(gpu);
+  gpu.launch(call, workspace, owned.stream);
   return out.values(owned.stream)[0];
 }
 

@@ -12,8 +12,6 @@
 namespace quarry::fake {
 namespace {
 
-using Kind = backend::cuda::Variant::Kind;
-
 /// Writes to the caller's error log, when there is one among the options.
 void write_log(const std::string& text, unsigned count, const CUjit_option* options,
                void** values) {
@@ -43,29 +41,21 @@ CUresult check_configuration(const KernelName& name, std::int64_t x, std::int64_
   if (x < 1 || y < 1 || z < 1 || y > 65535 || z > 65535 || x > 2147483647) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const std::int64_t bound = name.variant.kind == Kind::reduce_finish ? 128 : 256;
-  return block < 1 || block > bound ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  return block < 1 || block > name.kernel->most_threads ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 constexpr std::size_t parameter_bytes = 32764;
 
 CUresult read_parameters(Launch& launch, void** parameters) {
   if (!parameters) return CUDA_ERROR_INVALID_VALUE;
-  if (launch.variant.kind == Kind::reduce_finish) {
-    launch.words.resize(5);
-    for (std::size_t i = 0; i < 5; ++i) std::memcpy(&launch.words[i], parameters[i], 8);
-    return CUDA_SUCCESS;
-  }
-  launch.words.resize(block_words(*launch.program, launch.variant));
+  launch.words.resize(static_cast<std::size_t>(launch.places().words()));
   if (8 * launch.words.size() > parameter_bytes) return CUDA_ERROR_INVALID_VALUE;
-  std::memcpy(launch.words.data(), parameters[0], 8 * launch.words.size());
-  if (launch.variant.kind == Kind::reduce) {
-    std::memcpy(&launch.partial, parameters[1], 8);
-    return CUDA_SUCCESS;
+  std::memcpy(launch.words.data(), *parameters++, 8 * launch.words.size());
+  for (const std::size_t bytes : launch.name.kernel->more) {
+    launch.more.push_back(0);
+    std::memcpy(&launch.more.back(), *parameters++, bytes);
   }
-  int backwards = 0;
-  std::memcpy(&backwards, parameters[1], sizeof backwards);
-  return backwards == 0 || backwards == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
 }
 
 std::uint64_t count_launch(const Launch& launch) {
@@ -139,9 +129,8 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
   const auto block = std::int64_t{block_x} * block_y * block_z;
   if (const CUresult result = check_configuration(*name, grid_x, grid_y, grid_z, block))
     return result;
-  Launch launch{
-      expression, name->variant, program, current_device(), grid_x, grid_y, block_x, block_y, {}, 0,
-      0};
+  Launch launch{expression, *name, program, current_device(), grid_x, grid_y, block_x, block_y,
+                {},         {},    0};
   if (const CUresult result = read_parameters(launch, parameters)) return result;
   launch.seed = count_launch(launch);
   Operation operation;

@@ -86,8 +86,7 @@ std::string complaint(const Program& program) {
   for (const std::string& expression : program.expressions) {
     const auto name = parse_kernel(expression);
     if (!name) return "error: " + expression + " is no kernel";
-    const bool is_map = static_cast<int>(name->variant.kind) < 2;
-    if (!seen.contains(is_map ? "quarry/kernels/map.hpp" : "quarry/kernels/reduce.hpp")) {
+    if (!seen.contains("quarry/kernels/" + std::string(name->kernel->family) + ".hpp")) {
       return "error: " + expression + " is not declared";
     }
     if (const std::string user = missing_user(program, expression); !user.empty()) {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <unordered_map>
 
 #include "backend/cuda/geometry.hpp"
 #include "backend/cuda/variant.hpp"
@@ -19,10 +20,13 @@ namespace quarry::test {
 namespace {
 
 using namespace quarry::kernels;
+using backend::cuda::FlatMap;
+using backend::cuda::HashOfVariant;
+using backend::cuda::StridedMap;
 using backend::cuda::Variant;
 
 using MapKernel = void (*)(const u64* words, int backwards);
-using MapKernels = std::map<std::uint64_t, MapKernel>;
+using MapKernels = std::unordered_map<Variant, MapKernel, HashOfVariant>;
 
 template <class P>
 P packed(const u64* words) {
@@ -37,20 +41,14 @@ void run_flat(const u64* words, int backwards) {
 template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 void run_strided(const u64* words, int backwards) {
   using P = typename map_strided_body<M, R, Index, Rows, V, Wide>::param_type;
-  map_strided<M, R, Index, Rows, V, Wide>(packed<P>(words), backwards);
+  map_strided<M, R, sizeof(Index), Rows, V, Wide>(packed<P>(words), backwards);
 }
 
 template <class M, int V, unsigned Wide, int R, class Index, int... Rows>
 void add_strided(MapKernels& all) {
-  const auto variant = [](int rows) {
-    return Variant{.kind = Variant::Kind::map_strided,
-                   .width = V,
-                   .rows = static_cast<std::uint8_t>(rows),
-                   .rank = R,
-                   .wide_index = sizeof(Index) == 8,
-                   .wide = Wide};
-  };
-  ((all[variant(Rows).key()] = run_strided<M, R, Index, Rows, V, Wide>), ...);
+  ((all[StridedMap{R, sizeof(Index), Rows, V, int{Wide}}] =
+        run_strided<M, R, Index, Rows, V, Wide>),
+   ...);
 }
 
 /// Every width from 16 bytes of the widest operand down; every set of inputs that do not move.
@@ -71,8 +69,7 @@ void add_of_width(MapKernels& all) {
 
 template <class M, int Inputs, int V>
 void add_widths(MapKernels& all) {
-  const Variant flat{.kind = Variant::Kind::map_flat, .width = V};
-  all[flat.key()] = run_flat<M, V>;
+  all[FlatMap{V}] = run_flat<M, V>;
   add_of_width<M, Inputs, V, (1u << Inputs) - 1>(all);
   if constexpr (V > 1) add_widths<M, Inputs, V / 2>(all);
 }
@@ -85,7 +82,7 @@ struct Map<map_of<E, Out, S, In...>> {
   static constexpr int inputs = sizeof...(In);
   static const MapKernels& all() {
     static const MapKernels found = [] {
-      constexpr std::uint32_t widest = std::max({sizeof(Out), sizeof(In)...});
+      constexpr std::uint32_t widest = std::ranges::max(operands_of<Out, In...>::size);
       MapKernels all;
       add_widths<M, inputs, std::has_single_bit(widest) && widest <= 16 ? 16 / widest : 1>(all);
       return all;
@@ -114,43 +111,51 @@ struct Case;
 template <class E, class Out, int S, class... In>
 struct Case<map_of<E, Out, S, In...>> {
   using Kernels = Map<map_of<E, Out, S, In...>>;
-  static constexpr std::uint32_t sizes[] = {sizeof(Out), sizeof(In)...};
+  using Types = operands_of<Out, In...>;
 
   explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
-    const bool is_flat = draw.one_in(4);
+    is_flat = draw.one_in(4);
     extents = is_flat ? Extents{1 + draw.below(5000)} : draw_extents(draw, 1 + int(draw.below(3)));
-    operands.template output<Out>(extents, is_flat);
+    add_outputs(static_cast<several<Out>*>(nullptr));
     (operands.template input<In>(extents, is_flat, is_same<In, Out>), ...);
-    operands.pack({u64(size())}, S, extents);
+    operands.pack(size(), 1, S, extents);
     is_flat ? choose_flat() : choose_strided();
   }
 
   i64 size() const { return product(extents); }
 
+  template <class... T>
+  void add_outputs(const several<several<T...>>*) {
+    (operands.template output<T>(extents, is_flat), ...);
+  }
+  template <class T>
+  void add_outputs(const several<T>*) {
+    operands.template output<T>(extents, is_flat);
+  }
+
+  backend::cuda::CallOperands call_operands() const {
+    return {operands.all, Types::size, operands.outputs()};
+  }
+
   void choose_flat() {
-    variant = {.kind = Variant::Kind::map_flat,
-               .width = std::uint8_t(backend::cuda::vector_width(operands.pointers(), sizes))};
-    grid = {{backend::cuda::flat_geometry(size(), variant.width).grid_x},
-            {backend::cuda::flat_threads}};
+    flat = {backend::cuda::vector_width(call_operands())};
+    grid = {{backend::cuda::flat_grid(size(), flat.width)}, {backend::cuda::flat_threads}};
   }
 
   void choose_strided() {
-    const backend::cuda::StridedOperands strided{operands.pointers(), sizes, operands.strides(),
-                                                 int(extents.size())};
-    const auto vectors = backend::cuda::map_vectors(strided, extents.back());
+    const auto vectors = backend::cuda::map_vectors(call_operands(), extents.back());
     const auto g = backend::cuda::strided_geometry(
         {.columns = extents.back(),
          .rows = size() / extents.back(),
          .span = draw.one_in(2) ? 0 : std::numeric_limits<i64>::max(),
-         .lead = backend::cuda::lead_of(strided, extents.back()),
-         .inputs = sizeof...(In),
+         .lead = backend::cuda::lead_of(call_operands(), extents.back()),
+         .operands = Types::count - 1,
          .vector_width = vectors.width},
         draw.of({0, 0, 1, 132}));
-    variant = {.kind = Variant::Kind::map_strided,
-               .width = std::uint8_t(vectors.width),
-               .rows = std::uint8_t(g.rows_a_thread),
-               .rank = std::uint8_t(extents.size()),
-               .wide_index = g.wide_index,
+    strided = {.rank = int(extents.size()),
+               .index_bytes = g.wide_index ? 8 : 4,
+               .rows = g.rows_a_thread,
+               .width = vectors.width,
                .wide = vectors.wide};
     grid = {{g.grid_x, g.grid_y}, {g.block_x, g.block_y}};
     if (draw.one_in(3)) grid.grid.y = 1 + unsigned(draw.below(g.grid_y));  // blocks go on
@@ -158,24 +163,43 @@ struct Case<map_of<E, Out, S, In...>> {
 
   /// Every rank is there with one width of the index.
   MapKernel kernel() {
-    auto found = Kernels::all().find(variant.key());
-    if (found == Kernels::all().end()) {
-      variant.wide_index = !variant.wide_index;
-      found = Kernels::all().find(variant.key());
+    const auto& all = Kernels::all();
+    if (is_flat) return all.at(flat);
+    auto found = all.find(strided);
+    if (found == all.end()) {
+      strided.index_bytes = 12 - strided.index_bytes;
+      found = all.find(strided);
     }
-    return found == Kernels::all().end() ? nullptr : found->second;
+    return found == all.end() ? nullptr : found->second;
+  }
+
+  template <class Each, class T>
+  void store(Memory& expected, const Memory& before, std::size_t k, i64 i) const {
+    const T value = convert<T>(operands.template value<Each>(before, i, i));
+    std::memcpy(expected.data() + operands.place(k, i), static_cast<const void*>(&value),
+                sizeof(T));
+  }
+  template <class... Es, class... T>
+  void store_all(Memory& expected, const Memory& before, i64 i, const several<several<Es...>>*,
+                 const several<several<T...>>*) const {
+    std::size_t k = 0;
+    (store<Es, T>(expected, before, k++, i), ...);
+  }
+  template <class Each, class T>
+  void store_all(Memory& expected, const Memory& before, i64 i, const several<Each>*,
+                 const several<T>*) const {
+    store<Each, T>(expected, before, 0, i);
   }
 
   void check() {
     const MapKernel run = kernel();
-    ASSERT_TRUE(run) << "no kernel of width " << int(variant.width) << ", rows "
-                     << int(variant.rows) << ", rank " << int(variant.rank);
+    ASSERT_TRUE(run) << "no kernel of width " << strided.width << ", rows " << strided.rows
+                     << ", rank " << strided.rank;
     Memory expected(arena.all().begin(), arena.all().end());
     const Memory before = expected;
     for (i64 i = 0; i < size(); ++i) {
-      const Out value = convert<Out>(operands.template value<E>(before, i, i));
-      std::memcpy(expected.data() + operands.place(0, i), static_cast<const void*>(&value),
-                  sizeof(Out));
+      store_all(expected, before, i, static_cast<several<E>*>(nullptr),
+                static_cast<several<Out>*>(nullptr));
     }
     const int backwards = int(draw.below(2));
     const auto faults = launch(grid, draw.bits(), [&] { run(operands.words.data(), backwards); });
@@ -188,7 +212,9 @@ struct Case<map_of<E, Out, S, In...>> {
   Arena arena;
   Operands operands;
   Extents extents;
-  Variant variant{};
+  bool is_flat = false;
+  FlatMap flat{1};
+  StridedMap strided{};
   Grid grid;
 };
 
@@ -200,10 +226,10 @@ std::map<std::string, int> run_cases(int count) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", extents " +
                  ::testing::PrintToString(c.extents));
     c.check();
-    const Variant& v = c.variant;
-    ++seen[v.kind == Variant::Kind::map_flat ? "flat" : "strided"];
-    ++seen[v.width > 1 ? "vectors" : "elements"];
-    if (v.rows > 1) ++seen[v.width > 1 ? "rows of vectors" : "rows of elements"];
+    const int width = c.is_flat ? c.flat.width : c.strided.width;
+    ++seen[c.is_flat ? "flat" : "strided"];
+    ++seen[width > 1 ? "vectors" : "elements"];
+    if (c.strided.rows > 1) ++seen[width > 1 ? "rows of vectors" : "rows of elements"];
     if (c.grid.grid.y > 1) ++seen["blocks of rows"];
     if (::testing::Test::HasFailure()) break;
   }
@@ -225,12 +251,22 @@ struct mixed_map<Out, A, B> {
   using type = map_of<call<mix<Out>, iota<i64>, val<u64, 0>, in<A, 0>, in<B, 1>>, Out, 1, A, B>;
 };
 
+/// Two outputs, of which the second has elements of half the size.
+using two_outputs =
+    map_of<several<call<mix<watched<8>>, iota<i64>, val<u64, 0>, in<watched<4>, 0>>,
+                   call<mix<watched<4>>, in<watched<8>, 1>, val<u64, 1>, iota<i64>>>,
+           several<watched<8>, watched<4>>, 2, watched<4>, watched<8>>;
+using three_outputs =
+    map_of<several<in<watched<4>, 0>, call<mix<watched<4>>, in<watched<4>, 0>>, iota<i64>>,
+           several<watched<4>, watched<4>, i64>, 0, watched<4>>;
+
 template <class M>
 class cuda_map : public ::testing::Test {};
 using Maps = ::testing::Types<
     mixed_map<watched<4>, watched<4>, watched<4>>::type, mixed_map<watched<8>>::type,
-    mixed_map<watched<2>, watched<2>>::type, mixed_map<watched<16>, watched<16>>::type,
-    mixed_map<watched<12>, watched<3>>::type, map_of<cast<double, in<bool, 0>>, double, 0, bool>,
+    mixed_map<watched<2>, watched<2>>::type, mixed_map<watched<16>, watched<16>>::type, two_outputs,
+    three_outputs, mixed_map<watched<12>, watched<3>>::type,
+    map_of<cast<double, in<bool, 0>>, double, 0, bool>,
     map_of<cast<complex<double>, in<complex<float>, 0>>, complex<double>, 0, complex<float>>>;
 TYPED_TEST_SUITE(cuda_map, Maps);
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <unordered_map>
 
 #include "backend/cuda/geometry.hpp"
 #include "backend/cuda/variant.hpp"
@@ -19,6 +20,8 @@ namespace quarry::test {
 namespace {
 
 using namespace quarry::kernels;
+using backend::cuda::HashOfVariant;
+using backend::cuda::Reduce;
 using backend::cuda::Variant;
 
 /// A sum over elements and their positions that no other set of elements has.
@@ -41,32 +44,26 @@ struct gather_of {
   static gathered combine(gathered a, gathered b) {
     return {a.sum + b.sum, a.count + b.count, std::max(a.last, b.last)};
   }
-  template <class Out>
-  static Out finish(gathered a, i64 n) {
-    return mix<Out>()(a.sum, a.count, n);
+  template <class Out, class C>
+  static Out finish(gathered a, const C& c) {
+    return mix<Out>()(a.sum, a.count, c.count(), c.template scalar<u64, 0>());
   }
 };
 
 using ReduceKernel = void (*)(const u64* words, void* partial);
-using ReduceKernels = std::map<std::uint64_t, ReduceKernel>;
+using ReduceKernels = std::unordered_map<Variant, ReduceKernel, HashOfVariant>;
 
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 void run_reduce(const u64* words, void* partial) {
   typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p;
   std::memcpy(&p, words, sizeof p);
-  reduce<M, Rk, Rr, Index, Along, V, Wide>(p, partial);
+  reduce<M, Rk, Rr, sizeof(Index), Along, V, Wide>(p, partial);
 }
 
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 void add(ReduceKernels& all) {
-  const Variant variant{.kind = Variant::Kind::reduce,
-                        .width = V,
-                        .rank = Rk,
-                        .reduced_rank = Rr,
-                        .wide_index = sizeof(Index) == 8,
-                        .along_reduced = Along != 0,
-                        .wide = Wide};
-  all[variant.key()] = run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
+  all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
+      run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
 }
 
 /// With the widths below V too; a set of inputs that move is never empty.
@@ -120,9 +117,9 @@ Extents draw_extents(Draw& draw, int rank, std::int64_t most) {
 /// One reduction: its memory, parameter block, variant and geometry.
 template <class M>
 struct Case;
-template <class E, class Op, class Acc, class Out, class... In>
-struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
-  using M = reduction_of<E, Op, Acc, Out, 0, In...>;
+template <class E, class Op, class Acc, class Out, int S, class... In>
+struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
+  using M = reduction_of<E, Op, Acc, Out, S, In...>;
   static constexpr std::uint32_t sizes[] = {sizeof(Out), sizeof(In)...};
   static constexpr bool has_vectors = std::has_single_bit(std::max({sizeof(In)...}));
   static constexpr int widest = has_vectors ? int(16 / std::max({sizeof(In)...})) : 1;
@@ -136,7 +133,7 @@ struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
     const bool is_dense = draw.one_in(2);
     operands.template output<Out>(kept, is_dense);
     (operands.template input<In>(whole, draw.one_in(2), false), ...);
-    operands.pack({u64(product(kept)), u64(product(reduced)), 0}, 0, whole);
+    operands.pack(product(kept), product(reduced), S, whole);
     choose(is_dense);
   }
 
@@ -144,14 +141,13 @@ struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
     const bool is_along = draw.one_in(2);
     backend::cuda::VectorAccess vectors;
     if (is_along && reduced.size() == 1) {
-      vectors = backend::cuda::reduce_vectors(
-          {operands.pointers(), sizes, operands.strides(), int(whole.size())});
+      vectors = backend::cuda::reduce_vectors({operands.all, sizes, 1});
     }
-    variant = {.kind = Variant::Kind::reduce,
-               .width = std::uint8_t(vectors.width),
-               .rank = std::uint8_t(kept.size()),
-               .reduced_rank = std::uint8_t(reduced.size()),
-               .along_reduced = is_along,
+    variant = {.kept_rank = int(kept.size()),
+               .reduced_rank = int(reduced.size()),
+               .index_bytes = 4,
+               .along_reduced = is_along ? 1 : 0,
+               .width = vectors.width,
                .wide = vectors.wide};
     geometry = backend::cuda::reduce_geometry({.kept = product(kept),
                                                .reduced = product(reduced),
@@ -165,9 +161,9 @@ struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
 
   ReduceKernel kernel() {
     const auto& all = kernels_of<M, widest, (1u << sizeof...(In)) - 1>();
-    for (const bool is_wide : {false, true}) {  // each rank is there with one width of the index
-      variant.wide_index = is_wide;
-      if (const auto found = all.find(variant.key()); found != all.end()) return found->second;
+    for (const int bytes : {4, 8}) {  // each rank is there with one width of the index
+      variant.index_bytes = bytes;
+      if (const auto found = all.find(variant); found != all.end()) return found->second;
     }
     return nullptr;
   }
@@ -181,7 +177,8 @@ struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
       for (i64 i = 0; i < count; ++i) {
         Op::take(acc, operands.template value<E>(before, k * count + i, i), i);
       }
-      const Out value = Op::template finish<Out>(acc, count);
+      const PlainContext total{nullptr, operands.scalars(), count};
+      const Out value = Op::template finish<Out>(acc, total);
       std::memcpy(expected.data() + operands.place(0, k), static_cast<const void*>(&value),
                   sizeof(Out));
     }
@@ -190,8 +187,8 @@ struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
 
   void check() {
     const ReduceKernel run = kernel();
-    ASSERT_TRUE(run) << "no kernel of width " << int(variant.width) << ", ranks "
-                     << int(variant.rank) << " and " << int(variant.reduced_rank);
+    ASSERT_TRUE(run) << "no kernel of width " << variant.width << ", ranks " << variant.kept_rank
+                     << " and " << variant.reduced_rank;
     const Memory expected = expected_memory();
     const auto partials = static_cast<std::size_t>(geometry.splits * product(kept));
     std::vector<Acc> partial(partials + 64, Op::template identity<Acc>());
@@ -211,10 +208,10 @@ struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
   void finish(void* scratch) {
     const auto outputs = product(kept), most = draw.of<std::int64_t>({1, 7, outputs});
     const Grid grid{{unsigned(std::min(outputs, most))}, {draw.of({32u, 64u, 128u})}};
-    void* const out = reinterpret_cast<void*>(operands.pointers()[0]);
-    const auto faults = launch(grid, draw.bits(), [&] {
-      reduce_finish<M>(out, scratch, outputs, geometry.splits, product(reduced));
-    });
+    typename reduce_finish_body<M>::param_type p;
+    std::memcpy(&p, operands.words.data(), sizeof p);
+    const auto faults =
+        launch(grid, draw.bits(), [&] { reduce_finish<M>(p, scratch, geometry.splits); });
     EXPECT_EQ(faults, std::vector<std::string>{});
   }
 
@@ -222,7 +219,7 @@ struct Case<reduction_of<E, Op, Acc, Out, 0, In...>> {
   Arena arena;
   Operands operands;
   Extents kept, reduced, whole;
-  Variant variant{};
+  Reduce variant{};
   backend::cuda::ReduceGeometry geometry{};
 };
 
@@ -230,13 +227,17 @@ template <class Op, class Acc, class Out, class... In>
 struct reduction;
 template <class Op, class Acc, class Out, class A>
 struct reduction<Op, Acc, Out, A> {
-  using type = reduction_of<in<A, 0>, Op, Acc, Out, 0, A>;
+  using type = reduction_of<in<A, 0>, Op, Acc, Out, 1, A>;
 };
 template <class A, class B>
 struct reduction<gather_of, A, B> {
   using type = reduction_of<call<mix<watched<8>>, iota<i64>, in<A, 0>, in<B, 1>>, gather_of,
-                            gathered, watched<8>, 0, A, B>;
+                            gathered, watched<8>, 1, A, B>;
 };
+
+/// A sum times a number of the call.
+using scaled_sum =
+    applied_to<sum_of, i64, op<multiply_op, double, result<i64>, cast<double, val<u32, 0>>>>;
 
 template <class M>
 class cuda_reduce : public ::testing::Test {};
@@ -244,7 +245,8 @@ using Reductions = ::testing::Types<reduction<gather_of, gathered, watched<8>, w
                                     reduction<gather_of, watched<8>, watched<8>>::type,
                                     reduction<gather_of, gathered, watched<12>, watched<12>>::type,
                                     reduction<argmin_of, located<float>, i64, float>::type,
-                                    reduction<sum_of, i64, i64, bool>::type>;
+                                    reduction<sum_of, i64, i64, bool>::type,
+                                    reduction<scaled_sum, i64, double, int>::type>;
 TYPED_TEST_SUITE(cuda_reduce, Reductions);
 
 TYPED_TEST(cuda_reduce, takes_every_element_once) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/plain_loops.hpp"
 
+#include <algorithm>
+
 namespace quarry::test {
 
 std::string difference(std::span<const std::byte> got, std::span<const std::byte> expected) {
@@ -28,21 +30,18 @@ std::size_t Operands::place(std::size_t k, i64 position) const {
          static_cast<std::size_t>(operand.layout.offset(operand.extents, position));
 }
 
-void Operands::pack(std::vector<u64> head, int scalars, const Extents& extents) {
-  head_ = head.size();
-  rank_ = extents.size();
-  words = std::move(head);
+void Operands::pack(i64 kept, i64 reduced, int scalars, const Extents& extents) {
+  words = {static_cast<u64>(kept), static_cast<u64>(reduced), static_cast<u64>(reduced)};
   for (const Operand& operand : operands_) {
-    words.push_back(reinterpret_cast<u64>(operand.lowest + operand.layout.origin));
+    std::byte* const at = operand.lowest + operand.layout.origin;
+    words.push_back(reinterpret_cast<u64>(at));
+    all.push_back({at, Strides::filled(extents.size(), 0)});
+    std::ranges::copy(operand.layout.strides, all.back().strides.begin());
   }
-  scalars_at_ = words.size();
   for (int s = 0; s < 2 * scalars; ++s) words.push_back(draw_.bits());
   for (const i64 extent : extents) words.push_back(static_cast<u64>(extent));
-  for (const Operand& operand : operands_) {
-    for (std::size_t d = 0; d < rank_; ++d) {  // an output does not move along reduced axes
-      const auto& strides = operand.layout.strides;
-      words.push_back(d < strides.size() ? static_cast<u64>(strides[d]) : 0);
-    }
+  for (const backend::Operand& operand : all) {  // an output does not move along reduced axes
+    for (const i64 stride : operand.strides) words.push_back(static_cast<u64>(stride));
   }
 }
 

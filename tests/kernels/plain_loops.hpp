@@ -6,6 +6,7 @@
 
 #include <quarry/kernels/node.hpp>
 
+#include "backend/kernel_call.hpp"
 #include "kernels/drawn_operands.hpp"
 
 /// The operands of one launch, and what a kernel has to leave in their memory: by loops over
@@ -37,20 +38,21 @@ struct mix {
   }
 };
 
-/// An element of every input at one position.
+/// An element of every input at one position, and what a reduction finds at its end.
 struct PlainContext {
-  const std::byte* const* at;
+  const std::byte* const* at;  ///< of the inputs
   const u64* scalars;
   i64 position;
   template <class T, int K>
   T input() const {
-    return kernels::load<T>(at[K + 1]);
+    return kernels::load<T>(at[K]);
   }
   template <class T, int S>
   T scalar() const {
     return *reinterpret_cast<const T*>(scalars + 2 * S);
   }
   i64 index() const { return position; }
+  i64 count() const { return position; }
 };
 
 using Memory = std::vector<std::byte>;
@@ -64,8 +66,9 @@ class Operands {
   template <class T>
   void output(const Extents& extents, bool is_dense) {
     place(extents, sizeof(T), alignof(T), is_dense, false);
+    const std::size_t k = outputs_++;
     if constexpr (!is_watched<T>) return;
-    for (i64 i = 0; i < product(extents); ++i) arena_.allow_write(arena_.begin() + place(0, i));
+    for (i64 i = 0; i < product(extents); ++i) arena_.allow_write(arena_.begin() + place(k, i));
   }
   template <class T>
   void input(const Extents& extents, bool is_dense, bool may_be_output) {
@@ -81,8 +84,8 @@ class Operands {
       arena_.allow_read(element);
     }
   }
-  /// `head`, pointers, drawn scalars, shape and strides: a kernel's parameter block.
-  void pack(std::vector<u64> head, int scalars, const Extents& extents);
+  /// The head, pointers, drawn scalars, shape and strides: a kernel's parameter block.
+  void pack(i64 kept, i64 reduced, int scalars, const Extents& extents);
 
   /// Of operand k's element at a position, from the begin of the arena.
   std::size_t place(std::size_t k, i64 position) const;
@@ -90,15 +93,17 @@ class Operands {
   template <class E>
   auto value(const Memory& memory, i64 position, i64 index) const {
     std::vector<const std::byte*> at;
-    for (std::size_t k = 0; k < operands_.size(); ++k) {
-      at.push_back(k == 0 ? nullptr : memory.data() + place(k, position));
+    for (std::size_t k = outputs_; k < operands_.size(); ++k) {
+      at.push_back(memory.data() + place(k, position));
     }
-    return E{}(PlainContext{at.data(), words.data() + scalars_at_, index});
+    return E{}(PlainContext{at.data(), scalars(), index});
   }
 
   std::vector<u64> words;
-  std::span<const u64> pointers() const { return {words.data() + head_, operands_.size()}; }
-  const u64* strides() const { return words.data() + words.size() - operands_.size() * rank_; }
+  /// As the backend takes them.
+  std::vector<backend::Operand> all;
+  const u64* scalars() const { return words.data() + 3 + operands_.size(); }
+  std::size_t outputs() const { return outputs_; }
 
  private:
   struct Operand {
@@ -112,7 +117,7 @@ class Operands {
   Draw& draw_;
   Arena& arena_;
   std::vector<Operand> operands_;
-  std::size_t head_ = 0, scalars_at_ = 0, rank_ = 0;
+  std::size_t outputs_ = 0;
 };
 
 }  // namespace quarry::test

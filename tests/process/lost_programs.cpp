@@ -14,7 +14,7 @@
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
 #include "process/child.hpp"
-#include "runtime/stream_state.hpp"
+#include "runtime/launch.hpp"
 
 /// A kernel fails while it runs and takes its device along. What streams were to call on the host
 /// then ends with the error, whoever sees it first.
@@ -35,10 +35,11 @@ enum Wrong {
 void use_memory_at(const void* address, const Stream& s) {
   using namespace kernels;
   using plus_one = map_of<op<add_op, float, in<float, 0>, val<float, 0>>, float, 1, float>;
-  backend::Words words(5);
-  words[0] = 64;
-  words[1] = words[2] = reinterpret_cast<std::uintptr_t>(address);
-  s.state().device->map({&program_for<plus_one>::value, 0, 64, 256, words}, s.state().native);
+  const Layout layout{{64}, {4}};
+  const auto* const at = static_cast<const std::byte*>(address);
+  const runtime::Operand operands[] = {{at, &layout}, {at, &layout}};
+  const runtime::Scalar one{};
+  runtime::launch_map(program_for<plus_one>::value, operands, &one, s);
 }
 
 /// No memory is there.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/base/dtype.hpp>
-#include <quarry/kernels/program.hpp>
+#include <quarry/kernels/map.hpp>
 
 #include <concepts>
 #include <string>

@@ -64,14 +64,16 @@ concept AxesArgument = std::convertible_to<const I&, ReduceAxes>;
 template <class A>
 class ArrayMethods {
  public:
-#define QUARRY_REDUCTION(name, function)                                           \
+#define QUARRY_REDUCTION(name, ...)                                                \
   auto name(const ReduceAxes& axes = {}, const ReduceOptions& options = {}) const; \
   template <std::same_as<ReduceOptions> O = ReduceOptions>                         \
   auto name(const O& options) const {                                              \
     return name(ReduceAxes(), options);                                            \
   }
-#include <quarry/array/reductions.def>
+#define QUARRY_LOCATION QUARRY_REDUCTION
+#include <quarry/kernels/reductions.def>
 #undef QUARRY_REDUCTION
+#undef QUARRY_LOCATION
   /// The variance.
   template <AxesArgument I = ReduceAxes>
   auto var(const I& axes = {}, const VarianceOptions& options = {}) const;

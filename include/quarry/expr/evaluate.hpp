@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/expr/operand.hpp>
+#include <quarry/kernels/map.hpp>
 
 /// Evaluation: one kernel for a whole tree.
 namespace quarry {
@@ -22,6 +23,13 @@ struct HasPosition<Node<Op, A...>> : std::disjunction<HasPosition<A>...> {};
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                    bool positions);
+
+/// The same into several new arrays of one shape, in one kernel.
+void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,
+                       const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
+                       bool positions);
+/// Throws ShapeError, with the shapes, unless all are equal.
+void require_one_shape(std::span<const Shape> shapes);
 
 template <class E, class Out, int S, class Arrays>
 struct MapProgram;
@@ -104,6 +112,58 @@ DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
   return array;
 }
 ///@}
+
+namespace expr {
+
+/// Several trees side by side, as one that has no elements of its own.
+struct Several {
+  template <class... D>
+  using device = kernels::several<D...>;
+};
+template <class... X>
+class Together {
+ public:
+  explicit Together(const X&... trees) : trees_(trees...) {}
+  const std::tuple<const X&...>& arguments() const { return trees_; }
+
+ private:
+  std::tuple<const X&...> trees_;
+};
+template <int I, int S, class... X>
+struct Lower<I, S, Together<X...>> : LowerArguments<I, S, Several, List<>, List<>, X...> {};
+
+/// New arrays with the elements of the trees.
+template <class... X>
+std::tuple<DeviceNDArray<host_of_t<typename X::kernel_type>>...> evaluate_all(const X&... trees) {
+  const Shape shapes[] = {trees.shape()...};
+  require_one_shape(shapes);
+  using All = Together<X...>;
+  using L = Lowered<All>;
+  using Outs = kernels::several<typename X::kernel_type...>;
+  const Arguments<All> arguments(All(trees...));
+  const Stream& stream = quarry::detail::stream_for(*arguments.array[0]);
+  std::tuple results(DeviceNDArray<host_of_t<typename X::kernel_type>>(shapes[0], stream)...);
+  std::apply(
+      [&](const auto&... result) {
+        const DeviceNDArrayBase* const outs[] = {&result...};
+        evaluate_together(
+            MapProgram<typename L::type, Outs, L::next_scalar, typename L::arrays>::value(), outs,
+            arguments.array, arguments.scalar, (HasPosition<X>::value || ...));
+      },
+      results);
+  return results;
+}
+
+}  // namespace expr
+
+/// Evaluates several expressions of one shape into new arrays, by one kernel that reads what they
+/// have in common once: `auto [s, d] = eval(a + b, a - b);`. Queued in the stream of the first
+/// array; an array among them is copied. Throws ShapeError, with the shapes, where they differ, and
+/// LogicError for arrays of two devices.
+template <expr::Operand A, expr::Operand B, expr::Operand... More>
+auto eval(const A& a, const B& b, const More&... more) {
+  return expr::evaluate_all(expr::as_tree(a), expr::as_tree(b), expr::as_tree(more)...);
+}
 
 /// Prints the values of an expression, which is computed for it.
 template <Expression E>

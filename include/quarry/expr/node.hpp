@@ -184,9 +184,9 @@ class Arguments {
   }
   template <class K>
   void collect(const Position<K>&) {}
-  template <class Op, class... A>
-  void collect(const Node<Op, A...>& node) {
-    std::apply([this](const A&... a) { (collect(a), ...); }, node.arguments());
+  template <class N>
+  void collect(const N& node) {
+    std::apply([this](const auto&... a) { (collect(a), ...); }, node.arguments());
   }
 
   int array_count_ = 0, scalar_count_ = 0;

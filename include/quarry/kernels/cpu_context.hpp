@@ -16,13 +16,14 @@
 #endif
 namespace quarry::kernels {
 
+/// `pointer` and `stride` are those of the inputs.
 struct dense_context {
   char* const* pointer;
   const u64* scalars;
   i64 i, first;
   template <class T, int K>
   T input() const {
-    return load<T>(reinterpret_cast<const T*>(pointer[K + 1]) + i);
+    return load<T>(reinterpret_cast<const T*>(pointer[K]) + i);
   }
   template <class T, int S>
   T scalar() const {
@@ -38,7 +39,7 @@ struct run_context {
   i64 i, first;
   template <class T, int K>
   T input() const {
-    return load<T>(pointer[K + 1] + i * stride[K + 1]);
+    return load<T>(pointer[K] + i * stride[K]);
   }
   template <class T, int S>
   T scalar() const {
@@ -47,11 +48,10 @@ struct run_context {
   i64 index() const { return first + i; }
 };
 
-/// Whether operand after operand of these types is dense: their strides are their sizes.
-template <class... T>
-bool is_dense(const i64* stride) {
+/// Whether `count` operands are dense: their strides are the sizes of their elements.
+inline bool is_dense(const i64* stride, const u32* size, int count) {
   bool all = true;
-  ((all &= *stride++ == static_cast<i64>(sizeof(T))), ...);
+  for (int k = 0; k < count; ++k) all &= stride[k] == static_cast<i64>(size[k]);
   return all;
 }
 

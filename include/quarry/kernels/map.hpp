@@ -10,13 +10,14 @@
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
 
-template <class P>
+/// `First` is the number of the first input among the operands.
+template <class P, int First>
 struct element_context {
   const P& p;
   i64 i;
   template <class T, int K>
   __device__ T input() const {
-    return load<T>(p.template pointer<const T>(K + 1) + i);
+    return load<T>(p.template pointer<const T>(First + K) + i);
   }
   template <class T, int S>
   __device__ T scalar() const {
@@ -25,35 +26,75 @@ struct element_context {
   __device__ i64 index() const { return i; }
 };
 
+/// V neighbouring elements of every output.
+template <int V, class E, class Out>
+struct computed {
+  vec<Out, V> v;
+  template <class C>
+  __device__ void set(int lane, const C& c) {
+    v.v[lane] = convert<Out>(E{}(c));
+  }
+  __device__ void store(char* const* at) const { *reinterpret_cast<vec<Out, V>*>(at[0]) = v; }
+};
+template <int V>
+struct computed<V, several<>, several<>> {
+  template <class C>
+  __device__ void set(int /*lane*/, const C& /*c*/) {}
+  __device__ void store(char* const* /*at*/) const {}
+};
+template <int V, class E, class... Es, class Out, class... Outs>
+struct computed<V, several<E, Es...>, several<Out, Outs...>> {
+  computed<V, E, Out> first;
+  computed<V, several<Es...>, several<Outs...>> rest;
+  template <class C>
+  __device__ void set(int lane, const C& c) {
+    first.set(lane, c);
+    rest.set(lane, c);
+  }
+  __device__ void store(char* const* at) const {
+    first.store(at);
+    rest.store(at + 1);
+  }
+};
+
 template <class M, int V>
 struct map_flat_body;
 
 template <class E, class Out, int S, class... In, int V>
 struct map_flat_body<map_of<E, Out, S, In...>, V> {
-  using P = params<sizeof...(In) + 1, S, 0>;
-  static __device__ void run(const P& p, int backwards) {
-    const i64 n = static_cast<i64>(p.word[0]);
-    const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-    const i64 i = block * blockDim.x + threadIdx.x, first = i * V;
-    if (first + V <= n) {
-      const char* at[sizeof...(In) + 1];
-      const int size[] = {sizeof(In)..., 0};
+  using Types = operands_of<Out, In...>;
+  using P = params<Types::count, S, 0>;
+
+  /// Where the operands are at element i.
+  static __device__ void locate(const P& p, i64 i, char** at) {
 #pragma unroll
-      for (int k = 0; k < static_cast<int>(sizeof...(In)); ++k) {
-        at[k] = p.template pointer<const char>(k + 1) + first * size[k];
-      }
+    for (int k = 0; k < Types::count; ++k) {
+      at[k] = p.template pointer<char>(k) + i * static_cast<i64>(Types::size_of(k));
+    }
+  }
+
+  static __device__ void run(const P& p, int backwards) {
+    const i64 n = p.kept();
+    const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    const i64 first = (block * blockDim.x + threadIdx.x) * V;
+    char* at[Types::count];
+    if (first + V <= n) {
+      locate(p, first, at);
       loaded<V, ~0u, 0, In...> in;
-      in.load(at);
-      vec<Out, V> out;
+      in.load(at + Types::outputs);
+      computed<V, E, Out> out;
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
-        out.v[lane] = convert<Out>(E{}(lane_context<P, V, ~0u, In...>{p, in, first + lane, lane}));
+        out.set(lane, lane_context<P, V, ~0u, In...>{p, in, first + lane, lane});
       }
-      p.template pointer<vec<Out, V>>(0)[i] = out;
+      out.store(at);
     } else {
 #pragma unroll 1
-      for (i64 j = first; j < n; ++j) {
-        p.template pointer<Out>(0)[j] = convert<Out>(E{}(element_context<P>{p, j}));
+      for (i64 i = first; i < n; ++i) {
+        locate(p, i, at);
+        computed<1, E, Out> out;
+        out.set(0, element_context<P, Types::outputs>{p, i});
+        out.store(at);
       }
     }
   }
@@ -108,27 +149,29 @@ struct map_strided_body;
 template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V,
           unsigned Wide>
 struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
-  static constexpr int K = sizeof...(In) + 1;
+  using Types = operands_of<Out, In...>;
+  static constexpr int K = Types::count, outputs = Types::outputs;
   using P = params<K, S, R>;
   using Addresses = map_addresses<P, K, R, Index>;
   using Loaded = loaded<V, Wide, 0, In...>;
-  using Vector = vec<Out, V>;
+  using Computed = computed<V, E, Out>;
 
   /// How many columns left of the first one a warp starts, so that it writes whole 128-byte lines.
   /// Of short rows too much would be idle.
   static __device__ Index lead(const P& p) {
-    constexpr bool divides = sizeof(Out) <= 16 && (sizeof(Out) & (sizeof(Out) - 1)) == 0;
-    const bool dense = p.stride(0, R - 1) == static_cast<i64>(sizeof(Out));
+    constexpr u32 size = Types::size_of(0);
+    constexpr bool divides = size <= 16 && (size & (size - 1)) == 0;
+    const bool dense = p.stride(0, R - 1) == static_cast<i64>(size);
     return divides && dense && p.extent(R - 1) >= lead_columns
-               ? static_cast<Index>(p.word[P::pointers] % 128 / sizeof(Out))
+               ? static_cast<Index>(p.address(0) % 128 / size)
                : 0;
   }
 
-  static __device__ Vector compute(const P& p, const Loaded& in, i64 first) {
-    Vector out;
+  static __device__ Computed compute(const P& p, const Loaded& in, i64 first) {
+    Computed out;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
-      out.v[lane] = convert<Out>(E{}(lane_context<P, V, Wide, In...>{p, in, first + lane, lane}));
+      out.set(lane, lane_context<P, V, Wide, In...>{p, in, first + lane, lane});
     }
     return out;
   }
@@ -141,19 +184,20 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   template <int Count>
   static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
     Loaded in[Count];
-    char* to[Count];
+    char* to[Count][outputs];
     Addresses a(p, column, row);
 #pragma unroll
     for (int r = 0; r < Count; ++r) {
       if (r > 0) a.next(p, column, row + r * by, by);
-      to[r] = a.at[0];
-      in[r].load(a.at + 1);
+#pragma unroll
+      for (int k = 0; k < outputs; ++k) to[r][k] = a.at[k];
+      in[r].load(a.at + outputs);
     }
-    Vector out[Count];
+    Computed out[Count];
 #pragma unroll
     for (int r = 0; r < Count; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
 #pragma unroll
-    for (int r = 0; r < Count; ++r) *reinterpret_cast<Vector*>(to[r]) = out[r];
+    for (int r = 0; r < Count; ++r) out[r].store(to[r]);
   }
 
   /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The rows at
@@ -184,26 +228,64 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   using param_type = P;
 };
 
-/// With V > 1 the output is dense along the last axis, whose extent V divides; inputs are dense
+/// With V > 1 the outputs are dense along the last axis, whose extent V divides; inputs are dense
 /// along it (bit k of Wide for input k) or do not move along it; all vectors are aligned.
-template <class M, int R, class Index, int Rows, int V = 1, unsigned Wide = 0>
+template <class M, int R, int IndexBytes, int Rows, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     map_strided(const __grid_constant__
-                typename map_strided_body<M, R, Index, Rows, V, Wide>::param_type p,
+                typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
                 int backwards) {
-  map_strided_body<M, R, Index, Rows, V, Wide>::run(p, backwards);
+  map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
 }
 
 }  // namespace quarry::kernels
 #endif
 #ifndef __CUDACC__  // the CPU device
 #include <quarry/kernels/cpu_context.hpp>
+#include <quarry/kernels/program.hpp>
 namespace quarry::kernels {
 
 /// One run of `n` elements: operand k starts at pointer[k] and advances by stride[k] bytes; `first`
 /// is the C-order position of the first element. Operands do not overlap but element by element.
-using map_loop = void (*)(i64 n, char* const* pointer, const i64* stride, const u64* scalars,
-                          i64 first);
+struct map_loops {
+  void (*run)(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
+};
+
+/// An element of every output: all are computed before one is stored.
+template <class E, class Out>
+struct element {
+  Out value;
+  template <class C>
+  explicit element(const C& c) : value(convert<Out>(E{}(c))) {}
+  void store_dense(char* const* pointer, i64 i) const {
+    reinterpret_cast<Out*>(pointer[0])[i] = value;
+  }
+  void store(char* const* pointer, const i64* stride, i64 i) const {
+    *reinterpret_cast<Out*>(pointer[0] + i * stride[0]) = value;
+  }
+};
+template <>
+struct element<several<>, several<>> {
+  template <class C>
+  explicit element(const C&) {}
+  void store_dense(char* const*, i64) const {}
+  void store(char* const*, const i64*, i64) const {}
+};
+template <class E, class... Es, class Out, class... Outs>
+struct element<several<E, Es...>, several<Out, Outs...>> {
+  element<E, Out> first;
+  element<several<Es...>, several<Outs...>> rest;
+  template <class C>
+  explicit element(const C& c) : first(c), rest(c) {}
+  void store_dense(char* const* pointer, i64 i) const {
+    first.store_dense(pointer, i);
+    rest.store_dense(pointer + 1, i);
+  }
+  void store(char* const* pointer, const i64* stride, i64 i) const {
+    first.store(pointer, stride, i);
+    rest.store(pointer + 1, stride + 1, i);
+  }
+};
 
 template <class M>
 struct cpu_map;
@@ -211,25 +293,36 @@ struct cpu_map;
 QUARRY_LOOPS_BEGIN
 template <class E, class Out, int S, class... In>
 struct cpu_map<map_of<E, Out, S, In...>> {
+  using Types = operands_of<Out, In...>;
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
+    char* const* const inputs = pointer + Types::outputs;
+    const i64* const steps = stride + Types::outputs;
     i64 i = 0;
-    if (is_dense<Out, In...>(stride)) {
-      Out* const out = reinterpret_cast<Out*>(pointer[0]);
+    if (is_dense(stride, Types::size, Types::count)) {
       // a fixed count, so that -O2 turns the inner loop into vector instructions
       for (; i + 16 <= n; i += 16) {
         QUARRY_IVDEP
         for (i64 j = i; j < i + 16; ++j) {
-          out[j] = convert<Out>(E{}(dense_context{pointer, scalars, j, first}));
+          element<E, Out>(dense_context{inputs, scalars, j, first}).store_dense(pointer, j);
         }
       }
     }
     for (; i < n; ++i) {
-      *reinterpret_cast<Out*>(pointer[0] + i * stride[0]) =
-          convert<Out>(E{}(run_context{pointer, stride, scalars, i, first}));
+      element<E, Out>(run_context{inputs, steps, scalars, i, first}).store(pointer, stride, i);
     }
   }
+  static constexpr map_loops loops{run};
 };
 QUARRY_LOOPS_END
+
+template <class E, class Out, int S, class... In>
+struct parts_of<map_of<E, Out, S, In...>> {
+  static constexpr family kind = family::map;
+  static constexpr int scalars = S;
+  using expression = E;
+  using types = operands_of<Out, In...>;
+  using loops = cpu_map<map_of<E, Out, S, In...>>;
+};
 
 }  // namespace quarry::kernels
 #endif

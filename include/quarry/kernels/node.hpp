@@ -25,6 +25,15 @@ struct val {
   }
 };
 
+/// What a reduction has found, in the expression that is applied to it (see reducer.hpp).
+template <class T>
+struct result {
+  template <class C>
+  QUARRY_HD T operator()(const C& c) const {
+    return c.result();
+  }
+};
+
 template <class T>
 struct iota {
   template <class C>
@@ -59,9 +68,29 @@ struct call {
   }
 };
 
-/// Everything a map kernel must know at compile time: out[i] = convert<Out>(E(in[i]...)).
+/// Expressions, or the types of their outputs, side by side.
+template <class... T>
+struct several {};
+
+/// Everything a map kernel must know at compile time: out[i] = convert<Out>(E(in[i]...)). With
+/// E = several<E1, E2, ...> and Out = several<Out1, Out2, ...> it has as many outputs.
 template <class E, class Out, int Scalars, class... In>
 struct map_of {};
+
+/// How many operands there are, and the sizes and alignments of their elements.
+template <class Outputs, class... In>
+struct operands_of : operands_of<several<Outputs>, In...> {};
+template <class... Out, class... In>
+struct operands_of<several<Out...>, In...> {
+  static constexpr int outputs = sizeof...(Out), inputs = sizeof...(In), count = outputs + inputs;
+  static constexpr u32 size[] = {sizeof(Out)..., sizeof(In)...};
+  static constexpr u32 alignment[] = {alignof(Out)..., alignof(In)...};
+  /// For device code, which cannot index the array.
+  QUARRY_HD static constexpr u32 size_of(int k) {
+    const u32 sizes[] = {sizeof(Out)..., sizeof(In)...};
+    return sizes[k];
+  }
+};
 
 /// The same for a reduction: out[k] = R::finish(what R::take has taken in of E at every reduced
 /// element).

@@ -2,34 +2,68 @@
 #pragma once
 #include <quarry/kernels/types.hpp>
 
-/// One parameter block for every kernel and for the CPU loops: 64-bit words, so that plain host
-/// code packs it without knowing the kernel's type. Operand 0 is the output.
-///   map:     [n] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R]
-///   reduce:  [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R]
-/// where R counts the kept axes, which come first, and the reduced ones. Strides are in bytes,
-/// those of one operand after those of another. A flat map has R = 0.
+/// The parameter block of every GPU kernel: 64-bit words, so that plain host code packs it without
+/// knowing the kernel's type. The operands are the outputs, then the inputs.
+///   [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R]
+/// The R axes are the kept ones, along which the outputs lie, then the reduced ones; `kept` and
+/// `reduced` count their positions, and a block of threads takes `chunk` of the reduced ones. A map
+/// reduces nothing. Strides are in bytes, those of one operand after those of another. The words
+/// before the shape are the block of a kernel that needs no axes (R = 0).
 namespace quarry::kernels {
 
+/// Where the parts of a block begin.
+struct block_places {
+  static constexpr int kept = 0, reduced = 1, chunk = 2, pointers = 3;
+  int operands, scalar_count, rank;
+
+  QUARRY_HD constexpr int scalars() const { return pointers + operands; }
+  QUARRY_HD constexpr int shape() const { return scalars() + 2 * scalar_count; }
+  QUARRY_HD constexpr int strides() const { return shape() + rank; }
+  QUARRY_HD constexpr int words() const { return strides() + operands * rank; }
+};
+
 /// Rows of a strided map that are at least this long are cut at multiples of 128 bytes of the
-/// output; the first threads of a row may then have nothing to do.
+/// first output; the first threads of a row may then have nothing to do.
 inline constexpr i64 lead_columns = 1024;
 
-template <int K, int S, int R, int Head = 1>
-struct params {
-  static constexpr int pointers = Head, scalars = Head + K, shape = scalars + 2 * S;
-  static constexpr int strides = shape + R, words = strides + K * R;
-  u64 word[static_cast<u64>(words)];
+/// Offsets and positions of a kernel: 4 bytes where all of them fit, else 8.
+template <int Bytes>
+struct index_of_size {
+  using type = i32;
+};
+template <>
+struct index_of_size<8> {
+  using type = i64;
+};
+template <int Bytes>
+using index_of = typename index_of_size<Bytes>::type;
 
+template <int K, int S, int R>
+struct params {
+  static constexpr block_places at{K, S, R};
+  u64 word[static_cast<u64>(at.words())];
+
+  QUARRY_HD i64 kept() const { return static_cast<i64>(word[block_places::kept]); }
+  QUARRY_HD i64 reduced() const { return static_cast<i64>(word[block_places::reduced]); }
+  QUARRY_HD i64 chunk() const { return static_cast<i64>(word[block_places::chunk]); }
+  QUARRY_HD u64 address(int k) const { return word[block_places::pointers + k]; }
   template <class T>
   QUARRY_HD T* pointer(int k) const {
-    return reinterpret_cast<T*>(word[pointers + k]);
+    return reinterpret_cast<T*>(address(k));
   }
   template <class T>
   QUARRY_HD T scalar(int s) const {
-    return *reinterpret_cast<const T*>(&word[scalars + 2 * s]);
+    constexpr int first = at.scalars();
+    return *reinterpret_cast<const T*>(&word[first + 2 * s]);
   }
-  QUARRY_HD i64 extent(int d) const { return static_cast<i64>(word[shape + d]); }
-  QUARRY_HD i64 stride(int k, int d) const { return static_cast<i64>(word[strides + k * R + d]); }
+  QUARRY_HD i64 extent(int d) const {
+    constexpr int first = at.shape();
+    return static_cast<i64>(word[first + d]);
+  }
+  QUARRY_HD i64 stride(int k, int d) const {
+    constexpr int first = at.strides();
+    return static_cast<i64>(word[first + k * R + d]);
+  }
 };
 
 }  // namespace quarry::kernels

@@ -4,8 +4,7 @@
 #include <string_view>
 
 #include <quarry/base/dtype.hpp>
-#include <quarry/kernels/map.hpp>
-#include <quarry/kernels/reduce.hpp>
+#include <quarry/kernels/node.hpp>
 #include <quarry/kernels/user_function.hpp>
 
 /// What plain host code knows of one expression type: the name under which NVRTC instantiates it
@@ -31,6 +30,10 @@ template <class F, class L, class... A>
 struct users_of<op<F, L, A...>> {
   static void collect(auto& add) { (users_of<A>::collect(add), ...); }
 };
+template <class... E>
+struct users_of<several<E...>> {
+  static void collect(auto& add) { (users_of<E>::collect(add), ...); }
+};
 template <class F, class... A>
 struct users_of<call<F, A...>> {
   static void collect(auto& add) {
@@ -41,18 +44,35 @@ struct users_of<call<F, A...>> {
 
 using user_visitor = void (*)(void* state, const user_function&);
 
-/// One for each type of expression; lives as long as the program or library that made it.
+/// The ways in which kernels walk over elements. quarry/kernels/<name>.hpp has the kernels of one
+/// for GPUs and its loops for the CPU. How to add one: docs/howto/kernel.md.
+enum class family : u8 {
+#define QUARRY_FAMILY(name) name,
+#include <quarry/kernels/families.def>
+#undef QUARRY_FAMILY
+};
+
+/// What plain host code is told of the type M of a program (map_of<...>, ...); the family defines
+/// it:
+///   kind         the family             scalars      how many scalars a call has
+///   expression   E, or several of them  types        operands_of<...>
+///   loops        a class with the member `loops`: the CPU's, as the family declares them
+template <class M>
+struct parts_of;
+
+/// One for each type of program; lives as long as the program or library that made it. The operands
+/// are the outputs, then the inputs.
 struct program {
-  std::string_view name;          ///< of map_of<...> or reduction_of<...>
-  int inputs, scalars;            ///< how many
-  const std::uint32_t* itemsize;  ///< of the output, then of each input
-  const std::uint32_t* alignment;
-  void (*users)(void* state, user_visitor);  ///< calls the visitor for every user function
-  map_loop map = nullptr;
-  const reduce_loops* reduce = nullptr;
-  std::uint32_t accumulator_size = 0;
+  family kind;
+  std::string_view name;  ///< of map_of<...>, reduction_of<...>, ...
+  int outputs, inputs, scalars;
+  const std::uint32_t *itemsize, *alignment;  ///< of every operand
+  void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
+  const void* loops;                          ///< of the CPU, as the family has them
   /// The backends' compiled variants; entries are added and never removed.
   mutable std::atomic<const void*> compiled = nullptr;
+
+  int operands() const { return outputs + inputs; }
 };
 
 namespace detail {
@@ -61,37 +81,18 @@ void visit_users(void* state, user_visitor visit) {
   auto add = [=](const user_function& f) { visit(state, f); };
   users_of<E>::collect(add);
 }
-template <class... T>
-inline constexpr std::uint32_t sizes[] = {sizeof(T)...};
-template <class... T>
-inline constexpr std::uint32_t alignments[] = {alignof(T)...};
 }  // namespace detail
 
 template <class M>
-struct program_for;
-template <class E, class Out, int S, class... In>
-struct program_for<map_of<E, Out, S, In...>> {
-  using M = map_of<E, Out, S, In...>;
-  static inline constinit program value{type_name<M>(),
-                                        sizeof...(In),
-                                        S,
-                                        detail::sizes<Out, In...>,
-                                        detail::alignments<Out, In...>,
-                                        detail::visit_users<E>,
-                                        cpu_map<M>::run};
-};
-template <class E, class R, class Acc, class Out, int S, class... In>
-struct program_for<reduction_of<E, R, Acc, Out, S, In...>> {
-  using M = reduction_of<E, R, Acc, Out, S, In...>;
-  static inline constinit program value{type_name<M>(),
-                                        sizeof...(In),
-                                        S,
-                                        detail::sizes<Out, In...>,
-                                        detail::alignments<Out, In...>,
-                                        detail::visit_users<E>,
-                                        nullptr,
-                                        &cpu_reduce<M>::loops,
-                                        sizeof(Acc)};
+struct program_for {
+  using Parts = parts_of<M>;
+  using Types = typename Parts::types;
+  static inline constinit program value{
+      Parts::kind,         type_name<M>(),
+      Types::outputs,      Types::inputs,
+      Parts::scalars,      Types::size,
+      Types::alignment,    detail::visit_users<typename Parts::expression>,
+      &Parts::loops::loops};
 };
 
 }  // namespace quarry::kernels

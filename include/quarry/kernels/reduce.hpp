@@ -10,8 +10,8 @@
 #include <quarry/kernels/vector.hpp>
 namespace quarry::kernels {
 
-/// The value of another lane of the warp: `distance` copy_streams further, within groups of `width`
-/// copy_streams.
+/// The value of another lane of the warp: `distance` lanes further, within groups of `width`
+/// lanes.
 template <class Acc>
 __device__ Acc lane_below(Acc a, int distance, int width) {
   constexpr int words = (sizeof(Acc) + 3) / 4;
@@ -25,6 +25,17 @@ __device__ Acc lane_below(Acc a, int distance, int width) {
   return a;
 }
 
+/// What a reduction finds when it finishes a total.
+template <class P>
+struct block_total {
+  const P& p;
+  __device__ i64 count() const { return p.reduced(); }
+  template <class T, int S>
+  __device__ T scalar() const {
+    return p.template scalar<T>(S);
+  }
+};
+
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
 
@@ -37,7 +48,7 @@ template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, i
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
   static constexpr int unroll = V > 1 ? 4 : 8;  // accesses in flight of a thread
-  using P = params<K, S, R, 3>;
+  using P = params<K, S, R>;
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
 
@@ -140,8 +151,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   }
 
   static __device__ void run(const P& p, Acc* partial) {
-    const i64 kept = static_cast<i64>(p.word[0]), reduced = static_cast<i64>(p.word[1]);
-    const i64 chunk = static_cast<i64>(p.word[2]);
+    const i64 kept = p.kept(), reduced = p.reduced(), chunk = p.chunk();
     const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
     const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
     const i64 output = blockIdx.x * static_cast<i64>(Along ? by : bx) + (Along ? y : x);
@@ -150,11 +160,11 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     Acc sum = Op::template identity<Acc>();
     if (output < kept) {
       base.advance(p, static_cast<Index>(output), 0, Rk);
-      const int lane = Along ? x : y, copy_streams = Along ? bx : by;
-      sum = walk<V, Wide>(p, base, begin + lane * V, end, static_cast<i64>(copy_streams) * V);
+      const int lane = Along ? x : y, lanes = Along ? bx : by;
+      sum = walk<V, Wide>(p, base, begin + lane * V, end, static_cast<i64>(lanes) * V);
       if constexpr (V > 1) {  // what does not fill a vector
 #pragma unroll 1
-        for (i64 rest = begin + (end - begin) / V * V + lane; rest < end; rest += copy_streams) {
+        for (i64 rest = begin + (end - begin) / V * V + lane; rest < end; rest += lanes) {
           Loaded<1, 0> in;
           read<1, 0>(p, base, rest, in);
           add<1, 0>(p, sum, in, rest);
@@ -167,7 +177,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       partial[blockIdx.y * kept + output] = sum;
     } else {
       *reinterpret_cast<Out*>(p.template pointer<char>(0) + base.of[0]) =
-          Op::template finish<Out>(sum, reduced);
+          Op::template finish<Out>(sum, block_total<P>{p});
     }
   }
   using param_type = P;
@@ -177,12 +187,12 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 /// blockDim.x * blockDim.y is 32 to 256, both powers of two. V > 1 wants Along, one reduced axis,
 /// chunks that V divides, and inputs that are dense along that axis (bit k of Wide for input k)
 /// with aligned vectors, or do not move along it.
-template <class M, int Rk, int Rr, class Index, int Along, int V = 1, unsigned Wide = 0>
+template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__
-           typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p,
+           typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type p,
            void* partial) {
-  using Body = reduce_body<M, Rk, Rr, Index, Along, V, Wide>;
+  using Body = reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
   Body::run(p, static_cast<typename Body::acc_type*>(partial));
 }
 
@@ -192,11 +202,12 @@ struct reduce_finish_body;
 /// One block an output: combines `splits` partial accumulators of it.
 template <class E, class Op, class Acc, class Out, int S, class... In>
 struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>> {
-  template <class Offset>
-  static __device__ void run(Offset to, const Acc* partial, i64 kept, i64 splits, i64 count) {
+  using P = params<sizeof...(In) + 1, S, 0>;
+  static __device__ void run(const P& p, const Acc* partial, i64 splits) {
     alignas(16) __shared__ char storage[128 * sizeof(Acc)];
     Acc* const shared = reinterpret_cast<Acc*>(storage);
     const int x = static_cast<int>(threadIdx.x);
+    const i64 kept = p.kept();
 #pragma unroll 1
     for (i64 output = blockIdx.x; output < kept; output += gridDim.x) {
       Acc sum = Op::template identity<Acc>();
@@ -210,43 +221,57 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>> {
         __syncthreads();
         if (x < half) shared[x] = Op::combine(shared[x], shared[x + half]);
       }
-      if (x == 0) *to(output) = Op::template finish<Out>(shared[0], count);
+      if (x == 0) {
+        p.template pointer<Out>(0)[output] = Op::template finish<Out>(shared[0], block_total<P>{p});
+      }
       __syncthreads();
     }
   }
-  using out_type = Out;
+  using param_type = P;
   using acc_type = Acc;
 };
 
-/// The output of kept position k is out + k * stride elements (a reduction's result is dense when
+/// The output of kept position k is element k of a dense output (it is dense where a reduction is
 /// split).
 template <class M>
 __global__ void __launch_bounds__(128)
-    reduce_finish(void* out, const void* partial, i64 kept, i64 splits, i64 count) {
+    reduce_finish(const __grid_constant__ typename reduce_finish_body<M>::param_type p,
+                  const void* partial, i64 splits) {
   using Body = reduce_finish_body<M>;
-  auto* const to = static_cast<typename Body::out_type*>(out);
-  Body::run([=](i64 k) { return to + k; }, static_cast<const typename Body::acc_type*>(partial),
-            kept, splits, count);
+  Body::run(p, static_cast<const typename Body::acc_type*>(partial), splits);
 }
 
 }  // namespace quarry::kernels
 #endif
 #ifndef __CUDACC__  // the CPU device
 #include <quarry/kernels/cpu_context.hpp>
+#include <quarry/kernels/program.hpp>
 namespace quarry::kernels {
 
 /// `begin` starts an accumulator, `run` folds `n` elements into it (`first` is the position of the
-/// first one among the reduced), `merge` folds b into a, `finish` writes the result. For `columns`
-/// n accumulators lie side by side and each takes one element of the run. Accumulators are
-/// `accumulator_size` bytes.
+/// first one among the reduced), `merge` folds b into a, `finish` writes the result of `count`
+/// elements. For `columns` n accumulators lie side by side and each takes one element of the run.
+/// Accumulators are `accumulator_size` bytes; `pointer` and `stride` are those of the inputs.
 struct reduce_loops {
+  u32 accumulator_size;
   void (*begin)(void* acc, i64 n);
   void (*run)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
               i64 first);
   void (*columns)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
                   i64 at);
   void (*merge)(void* a, const void* b, i64 n);
-  void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count);
+  void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count, const u64* scalars);
+};
+
+/// What a reduction finds when it finishes a total.
+struct loop_total {
+  i64 elements;
+  const u64* scalars;
+  i64 count() const { return elements; }
+  template <class T, int S>
+  T scalar() const {
+    return *reinterpret_cast<const T*>(scalars + 2 * S);
+  }
 };
 
 template <class M>
@@ -277,26 +302,28 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
     }
   };
   /// Chains of a block; a fixed count, so that -O2 makes vectors of them.
-  static constexpr i64 copy_streams = 32;
+  static constexpr i64 lanes = 32;
 
   static Acc* accumulators(void* acc) { return static_cast<Acc*>(acc); }
   static void begin(void* acc, i64 n) {
     for (i64 i = 0; i < n; ++i) accumulators(acc)[i] = Op::template identity<Acc>();
   }
-  static bool is_dense_run(const i64* stride) { return is_dense<In...>(stride + 1); }
+  static bool is_dense_run(const i64* stride) {
+    return is_dense(stride, operands_of<Out, In...>::size + 1, sizeof...(In));
+  }
 
   template <bool Dense>
   static Acc fold_block(const elements& r, i64 begin, i64 end) {
-    Acc lane[copy_streams];
+    Acc lane[lanes];
     lane[0] = Op::template identity<Acc>();
     i64 i = begin;
-    if (i + copy_streams <= end) {
+    if (i + lanes <= end) {
       for (Acc& a : lane) a = Op::template identity<Acc>();
-      for (; i + copy_streams <= end; i += copy_streams) {
+      for (; i + lanes <= end; i += lanes) {
         QUARRY_IVDEP
-        for (i64 j = 0; j < copy_streams; ++j) r.template add<Dense>(lane[j], i + j);
+        for (i64 j = 0; j < lanes; ++j) r.template add<Dense>(lane[j], i + j);
       }
-      for (i64 width = copy_streams / 2; width > 0; width /= 2) {
+      for (i64 width = lanes / 2; width > 0; width /= 2) {
         for (i64 j = 0; j < width; ++j) lane[j] = Op::combine(lane[j], lane[j + width]);
       }
     }
@@ -306,8 +333,8 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
   /// Pairwise above blocks of 16 elements a chain: the rounding error grows with log n.
   template <bool Dense>
   static Acc fold(const elements& r, i64 begin, i64 end) {
-    if (end - begin <= 16 * copy_streams) return fold_block<Dense>(r, begin, end);
-    const i64 middle = begin + (end - begin) / 2 / copy_streams * copy_streams;
+    if (end - begin <= 16 * lanes) return fold_block<Dense>(r, begin, end);
+    const i64 middle = begin + (end - begin) / 2 / lanes * lanes;
     return Op::combine(fold<Dense>(r, begin, middle), fold<Dense>(r, middle, end));
   }
   static void run(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
@@ -340,15 +367,25 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
       accumulators(a)[i] = Op::combine(accumulators(a)[i], static_cast<const Acc*>(b)[i]);
     }
   }
-  static void finish(void* out, i64 out_stride, const void* acc, i64 n, i64 count) {
+  static void finish(void* out, i64 out_stride, const void* acc, i64 n, i64 count,
+                     const u64* scalars) {
     for (i64 i = 0; i < n; ++i) {
       *reinterpret_cast<Out*>(static_cast<char*>(out) + i * out_stride) =
-          Op::template finish<Out>(static_cast<const Acc*>(acc)[i], count);
+          Op::template finish<Out>(static_cast<const Acc*>(acc)[i], loop_total{count, scalars});
     }
   }
-  static constexpr reduce_loops loops{begin, run, columns, merge, finish};
+  static constexpr reduce_loops loops{sizeof(Acc), begin, run, columns, merge, finish};
 };
 QUARRY_LOOPS_END
+
+template <class E, class Op, class Acc, class Out, int S, class... In>
+struct parts_of<reduction_of<E, Op, Acc, Out, S, In...>> {
+  static constexpr family kind = family::reduce;
+  static constexpr int scalars = S;
+  using expression = E;
+  using types = operands_of<Out, In...>;
+  using loops = cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>>;
+};
 
 }  // namespace quarry::kernels
 #endif

@@ -7,7 +7,8 @@
 ///   take(a, v, i)        adds one element with its C-order position i among the reduced ones;
 ///                        `a` has taken none behind it
 ///   combine(a, b)        associative and commutative
-///   finish<Out>(a, n)    the result from the total of n elements
+///   finish<Out>(a, c)    the result from the total of c.count() elements; the call's scalars are
+///                        there too, c.scalar<T, S>()
 namespace quarry::kernels {
 
 /// An element and where it was: the accumulator of argmin and argmax.
@@ -23,90 +24,33 @@ struct simple_reducer {
   QUARRY_HD static void take(Acc& a, V v, i64) {
     a = R::combine(a, convert<Acc>(v));
   }
-  template <class Out, class Acc>
-  QUARRY_HD static Out finish(Acc a, i64) {
-    return convert<Out>(a);
-  }
 };
 
-struct sum_of : simple_reducer<sum_of> {
-  template <class Acc>
-  QUARRY_HD static Acc identity() {
-    return convert<Acc>(0);
-  }
-  template <class Acc>
-  QUARRY_HD static Acc combine(Acc a, Acc b) {
-    return add_op::apply<Acc>(a, b);
-  }
-};
-
-struct mean_of : sum_of {
-  template <class Out, class Acc>
-  QUARRY_HD static Out finish(Acc a, i64 n) {
-    return convert<Out>(divide_op::apply<Acc>(a, convert<Acc>(n)));
-  }
-};
-
-struct prod_of : simple_reducer<prod_of> {
-  template <class Acc>
-  QUARRY_HD static Acc identity() {
-    return convert<Acc>(1);
-  }
-  template <class Acc>
-  QUARRY_HD static Acc combine(Acc a, Acc b) {
-    return multiply_op::apply<Acc>(a, b);
-  }
-};
-
-/// NaN propagates, as in NumPy.
-struct min_of : simple_reducer<min_of> {
-  template <class Acc>
-  QUARRY_HD static Acc identity() {
-    return limits<Acc>::highest();
-  }
-  template <class Acc>
-  QUARRY_HD static Acc combine(Acc a, Acc b) {
-    return minimum_op::apply<Acc>(a, b);
-  }
-};
-
-struct max_of : simple_reducer<max_of> {
-  template <class Acc>
-  QUARRY_HD static Acc identity() {
-    return limits<Acc>::lowest();
-  }
-  template <class Acc>
-  QUARRY_HD static Acc combine(Acc a, Acc b) {
-    return maximum_op::apply<Acc>(a, b);
-  }
-};
-
-struct any_of : simple_reducer<any_of> {
-  template <class Acc>
-  QUARRY_HD static Acc identity() {
-    return false;
-  }
-  template <class Acc>
-  QUARRY_HD static Acc combine(Acc a, Acc b) {
-    return a || b;
-  }
-};
-
-struct all_of : simple_reducer<all_of> {
-  template <class Acc>
-  QUARRY_HD static Acc identity() {
-    return true;
-  }
-  template <class Acc>
-  QUARRY_HD static Acc combine(Acc a, Acc b) {
-    return a && b;
-  }
-};
+#define QUARRY_REDUCTION(method, function, result, neutral, combined, finished, ...) \
+  struct method##_of : simple_reducer<method##_of> {                                 \
+    template <class Acc>                                                             \
+    QUARRY_HD static Acc identity() {                                                \
+      return neutral;                                                                \
+    }                                                                                \
+    template <class Acc>                                                             \
+    QUARRY_HD static Acc combine(Acc a, Acc b) {                                     \
+      return combined;                                                               \
+    }                                                                                \
+    template <class Out, class Acc, class C>                                         \
+    QUARRY_HD static Out finish(Acc a, const C& c) {                                 \
+      [[maybe_unused]] const i64 n = c.count();                                      \
+      return convert<Out>(finished);                                                 \
+    }                                                                                \
+  };
+#define QUARRY_LOCATION(...)
+#include <quarry/kernels/reductions.def>
+#undef QUARRY_REDUCTION
+#undef QUARRY_LOCATION
 
 /// The first of equal extremes; the first NaN wins over everything. `NoBetter` compares two values.
 /// An element that does not beat the identity is never taken: when none has been, all are equal and
 /// the first one counts.
-template <class NoBetter, bool Lowest>
+template <class NoBetter>
 struct arg_of {
   static constexpr i64 nowhere = limits<i64>::highest();
 
@@ -119,11 +63,6 @@ struct arg_of {
     else
       return is_better && y == y;
   }
-  template <class Acc>
-  QUARRY_HD static Acc identity() {
-    using T = decltype(Acc::value);
-    return {Lowest ? limits<T>::highest() : limits<T>::lowest(), nowhere};
-  }
   template <class T, class V>
   QUARRY_HD static void take(located<T>& a, V v, i64 i) {
     const T value = convert<T>(v);
@@ -134,12 +73,42 @@ struct arg_of {
     const bool is_earlier = b.index < a.index && !beats(a.value, b.value);
     return is_earlier || beats(b.value, a.value) ? b : a;
   }
-  template <class Out, class Acc>
-  QUARRY_HD static Out finish(Acc a, i64) {
+  template <class Out, class Acc, class C>
+  QUARRY_HD static Out finish(Acc a, const C& /*c*/) {
     return convert<Out>(a.index == nowhere ? 0 : a.index);
   }
 };
-using argmin_of = arg_of<greater_equal_op, true>;
-using argmax_of = arg_of<less_equal_op, false>;
+
+#define QUARRY_REDUCTION(...)
+#define QUARRY_LOCATION(method, function, no_better, neutral, ...) \
+  struct method##_of : arg_of<no_better> {                         \
+    template <class Acc>                                           \
+    QUARRY_HD static Acc identity() {                              \
+      return {limits<decltype(Acc::value)>::neutral(), nowhere};   \
+    }                                                              \
+  };
+#include <quarry/kernels/reductions.def>
+#undef QUARRY_REDUCTION
+#undef QUARRY_LOCATION
+
+/// Reduction R to a T, to which expression E is applied before it is stored: there E finds
+/// result<T> and the call's scalars.
+template <class R, class T, class E>
+struct applied_to : R {
+  template <class C>
+  struct context {
+    const C& c;
+    T value;
+    QUARRY_HD T result() const { return value; }
+    template <class S, int K>
+    QUARRY_HD S scalar() const {
+      return c.template scalar<S, K>();
+    }
+  };
+  template <class Out, class Acc, class C>
+  QUARRY_HD static Out finish(Acc a, const C& c) {
+    return convert<Out>(E{}(context<C>{c, R::template finish<T>(a, c)}));
+  }
+};
 
 }  // namespace quarry::kernels

@@ -6,7 +6,7 @@
 /// What array/methods.hpp declares.
 namespace quarry {
 
-#define QUARRY_REDUCTION(name, function)                                                   \
+#define QUARRY_REDUCTION(name, function, ...)                                              \
   /** The same over all axes. */                                                           \
   template <expr::Operand X, std::same_as<ReduceOptions> O = ReduceOptions>                \
   auto function(const X& x, const O& options) {                                            \
@@ -16,8 +16,10 @@ namespace quarry {
   auto ArrayMethods<A>::name(const ReduceAxes& axes, const ReduceOptions& options) const { \
     return quarry::function(static_cast<const A&>(*this), axes, options);                  \
   }
-#include <quarry/array/reductions.def>
+#define QUARRY_LOCATION QUARRY_REDUCTION
+#include <quarry/kernels/reductions.def>
 #undef QUARRY_REDUCTION
+#undef QUARRY_LOCATION
 
 template <class A>
 template <AxesArgument I>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/expr/evaluate.hpp>
+#include <quarry/kernels/reduce.hpp>
 
 /// Reductions over all axes or any of them, of an array or of a whole expression, which is then
 /// computed in the same kernel and never stored. They run at once, in the stream of their input,
@@ -10,16 +11,16 @@ namespace quarry {
 namespace expr {
 
 /// Which axes go, and the shapes of the result without and with them.
-struct ReducePlan {
-  ReducePlan(const Shape& shape, const ReduceAxes& axes, const ReduceOptions& options);
+struct ReducedShape {
+  ReducedShape(const Shape& shape, const ReduceAxes& axes, const ReduceOptions& options);
   Shape input, kept, result;
   bool reduced[max_rank];
   std::int64_t count = 1;  ///< elements that go into one output
 };
 
-/// Runs the reduction; `out` is dense with shape plan.kept and has elements.
+/// Runs the reduction; `out` is dense with shape shape.kept and has elements.
 void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
-                 const ReducePlan& plan, const DeviceNDArrayBase* const* arrays,
+                 const ReducedShape& shape, const DeviceNDArrayBase* const* arrays,
                  const kernels::u64 (*scalars)[2], bool positions);
 [[noreturn]] void throw_empty_reduction(const char* name, const Shape& shape);
 
@@ -32,27 +33,49 @@ struct ReduceProgram<E, R, Acc, Out, S, List<In...>> {
   }
 };
 
-/// Reduction R with accumulator Acc and results of T. `positions`: it returns positions, so the
-/// order of the reduced axes matters. Without elements the result is R's identity, unless it
-/// `needs_elements`.
-template <class R, class Acc, class T, class X>
+/// What becomes of the result of a reduction: nothing.
+struct AsItIs {
+  template <class R, class T, int S>
+  using reducer = R;
+  static constexpr int scalars = 0;
+  void store(kernels::u64 (*)[2]) const {}
+};
+/// Expression E<S> of it, a T, and of one scalar, the call's S-th.
+template <template <class, int> class E, class T>
+struct Then {
+  template <class R, class, int S>
+  using reducer = kernels::applied_to<R, T, E<T, S>>;
+  static constexpr int scalars = 1;
+  void store(kernels::u64 (*to)[2]) const { __builtin_memcpy(to, &scalar, sizeof(T)); }
+  T scalar;
+};
+
+/// Reduction R with accumulator Acc and results of T, to which `then` is applied before they are
+/// stored. `positions`: it returns positions, so the order of the reduced axes matters. Without
+/// elements the result is R's identity, unless it `needs_elements`.
+template <class R, class Acc, class T, class X, class After = AsItIs>
 DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const ReduceOptions& options,
-                             bool positions, const char* needs_elements) {
+                             bool positions, const char* needs_elements, const After& then = {}) {
   using L = Lowered<X>;
   using K = kernel_type_t<T>;
-  const ReducePlan plan(tree.shape(), axes, options);
+  using Reducer = typename After::template reducer<R, T, L::next_scalar>;
+  const ReducedShape shape(tree.shape(), axes, options);
   const Arguments<X> arguments(tree);
-  DeviceNDArray<T> out(plan.kept, quarry::detail::stream_for(*arguments.array[0]));
-  if (out.size() > 0 && plan.count == 0) {
+  kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
+  std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &scalars[0][0]);
+  then.store(scalars + L::next_scalar);
+  DeviceNDArray<T> out(shape.kept, quarry::detail::stream_for(*arguments.array[0]));
+  if (out.size() > 0 && shape.count == 0) {
     if (needs_elements) throw_empty_reduction(needs_elements, tree.shape());
-    const K value = R::template finish<K>(R::template identity<Acc>(), 0);
+    const K value = Reducer::template finish<K>(Reducer::template identity<Acc>(),
+                                                kernels::loop_total{0, &scalars[0][0]});
     fill_elements(out.ref(), &value, out.stream());
   } else if (out.size() > 0) {
-    reduce_into(
-        ReduceProgram<typename L::type, R, Acc, K, L::next_scalar, typename L::arrays>::value(),
-        out, plan, arguments.array, arguments.scalar, positions);
+    reduce_into(ReduceProgram<typename L::type, Reducer, Acc, K, L::next_scalar + After::scalars,
+                              typename L::arrays>::value(),
+                out, shape, arguments.array, scalars, positions);
   }
-  return options.keepdims ? out.reshape(plan.result) : out;
+  return options.keepdims ? out.reshape(shape.result) : out;
 }
 
 template <class X>
@@ -79,73 +102,97 @@ consteval TypeId mean_type(TypeId t) {
   return kind == Kind::floating || kind == Kind::complex ? t : TypeId::float64;
 }
 
-template <class R, TypeId Result, class X>
-auto accumulate(const X& x, const ReduceAxes& axes, const ReduceOptions& options,
-                const char* needs_elements) {
-  using Acc = kernel_type_t<host_type_t<accumulator_type(Result)>>;
-  return reduce_tree<R, Acc, host_type_t<Result>>(as_tree(x), axes, options, false, needs_elements);
-}
-template <class R, class X>
-auto find(const X& x, const ReduceAxes& axes, const ReduceOptions& options, const char* name) {
-  using Acc = kernels::located<kernel_type_t<element_t<X>>>;
-  return reduce_tree<R, Acc, std::int64_t>(as_tree(x), axes, options, true, name);
-}
+/// The results of kernels/reductions.def: of elements of type T the type of the result and of the
+/// accumulator, whether there is one without elements, and whether it is a position.
+namespace results {
 
-template <class X>
-inline constexpr TypeId id_of = dtype_of<element_t<X>>.id();
+template <TypeId Result>
+struct summed {
+  using type = host_type_t<Result>;
+  using accumulator = kernel_type_t<host_type_t<accumulator_type(Result)>>;
+  static constexpr bool needs_elements = false, is_position = false;
+};
+template <class T>
+struct total : summed<sum_type(dtype_of<T>.id())> {};
+template <class T>
+struct average : summed<mean_type(dtype_of<T>.id())> {};
+template <class T>
+struct extreme {
+  using type = T;
+  using accumulator = kernel_type_t<T>;
+  static constexpr bool needs_elements = true, is_position = false;
+};
+template <class T>
+struct truth {
+  using type = bool;
+  using accumulator = bool;
+  static constexpr bool needs_elements = false, is_position = false;
+};
+template <class T>
+struct position {
+  using type = std::int64_t;
+  using accumulator = kernels::located<kernel_type_t<T>>;
+  static constexpr bool needs_elements = true, is_position = true;
+};
+
+}  // namespace results
+
+/// Reduction R of `x`; Result is one of the above, of the type of its elements.
+template <class R, class Result, class X>
+auto reduce(const X& x, const ReduceAxes& axes, const ReduceOptions& options, const char* name) {
+  return reduce_tree<R, typename Result::accumulator, typename Result::type>(
+      as_tree(x), axes, options, Result::is_position, Result::needs_elements ? name : nullptr);
+}
 
 }  // namespace expr
 
-/// The sum; 0 without elements. Integers and bools give 64 bits.
-template <expr::Operand X>
-auto sum(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::accumulate<kernels::sum_of, expr::sum_type(expr::id_of<X>)>(x, axes, options,
-                                                                           nullptr);
-}
-/// The product; 1 without elements. Integers and bools give 64 bits.
-template <expr::Operand X>
-auto prod(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::accumulate<kernels::prod_of, expr::sum_type(expr::id_of<X>)>(x, axes, options,
-                                                                            nullptr);
-}
-/// The sum over the number of elements; NaN without elements. Integers give float64.
-template <expr::Operand X>
-auto mean(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::accumulate<kernels::mean_of, expr::mean_type(expr::id_of<X>)>(x, axes, options,
-                                                                             nullptr);
-}
+#define QUARRY_REDUCTION(method, function, result, ...)                                       \
+  template <expr::Operand X>                                                                  \
+  auto function(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) { \
+    return expr::reduce<kernels::method##_of, expr::results::result<expr::element_t<X>>>(     \
+        x, axes, options, #method);                                                           \
+  }
+#define QUARRY_LOCATION(method, function, ...) QUARRY_REDUCTION(method, function, position)
+#include <quarry/kernels/reductions.def>
+#undef QUARRY_REDUCTION
+#undef QUARRY_LOCATION
 
 namespace expr {
 
-/// The variance of elements whose mean has type Mean, or its root.
+template <class T, int S>
+using quotient = kernels::op<kernels::divide_op, T, kernels::result<T>, kernels::val<T, S>>;
+template <class T, int S>
+using root_of_quotient = kernels::op<kernels::sqrt_op, T, quotient<T, S>>;
+
+/// The variance of elements whose mean has type Mean, or its root: two kernels, of which the second
+/// divides the sums that it has found.
 template <bool IsRoot, TypeId Mean, class X>
 auto variance(const X& x, const ReduceAxes& axes, const VarianceOptions& options) {
   constexpr TypeId wide = accumulator_type(Mean);
   using T = host_type_t<wide>;
+  using Real = kernel_type_t<host_type_t<quarry::detail::real_of(wide)>>;
   using Out = host_type_t<quarry::detail::real_of(Mean)>;
-  const auto mean = accumulate<kernels::mean_of, wide>(x, axes, {.keepdims = true}, nullptr);
+  using Finish = std::conditional_t<IsRoot, Then<root_of_quotient, Real>, Then<quotient, Real>>;
+  const auto mean = reduce_tree<kernels::mean_of, kernel_type_t<T>, T>(
+      as_tree(x), axes, {.keepdims = true}, false, nullptr);
   const auto tree = tree_of<T>(x);
   using Tree = std::remove_const_t<decltype(tree)>;
   const Node<Call<kernels::squared_distance>, Tree, Leaf<T>> squares(tree, Leaf<T>{mean});
-  const auto sum = accumulate<kernels::sum_of, quarry::detail::real_of(wide)>(
-      squares, axes, {.keepdims = options.keepdims}, nullptr);
-  const double divisor = double(ReducePlan(tree.shape(), axes, {}).count) - options.ddof;
-  const auto quotient = apply<kernels::divide_op>(sum, divisor > 0 ? divisor : 0.);
-  if constexpr (IsRoot) {
-    return evaluate_as<Out>(apply<kernels::sqrt_op>(quotient));
-  } else {
-    return evaluate_as<Out>(quotient);
-  }
+  const double divisor = double(ReducedShape(tree.shape(), axes, {}).count) - options.ddof;
+  return reduce_tree<kernels::sum_of, Real, Out>(squares, axes, {.keepdims = options.keepdims},
+                                                 false, nullptr,
+                                                 Finish{Real(divisor > 0 ? divisor : 0.)});
 }
 
 }  // namespace expr
 
 /// The mean of |x - mean|^2, which is real: the sum over the number of elements less ddof, or over
-/// 0 where that is negative. NaN without elements. Integers give float64. Launches three kernels,
-/// for the mean, the sum and the quotient; an expression is computed twice, and never stored.
+/// 0 where that is negative. NaN without elements. Integers give float64. Launches two kernels, for
+/// the mean and for the rest; an expression is computed twice, and never stored.
 template <expr::Operand X, AxesArgument I = ReduceAxes>
 auto var(const X& x, const I& axes = {}, const VarianceOptions& options = {}) {
-  return expr::variance<false, expr::mean_type(expr::id_of<X>)>(x, axes, options);
+  return expr::variance<false, expr::mean_type(dtype_of<expr::element_t<X>>.id())>(x, axes,
+                                                                                   options);
 }
 /// The same over all axes.
 template <expr::Operand X>
@@ -155,52 +202,12 @@ auto var(const X& x, const VarianceOptions& options) {
 /// The root of var. The name std alone means C++'s namespace, too, after `using namespace quarry`.
 template <expr::Operand X, AxesArgument I = ReduceAxes>
 auto std(const X& x, const I& axes = {}, const VarianceOptions& options = {}) {
-  return expr::variance<true, expr::mean_type(expr::id_of<X>)>(x, axes, options);
+  return expr::variance<true, expr::mean_type(dtype_of<expr::element_t<X>>.id())>(x, axes, options);
 }
 /// The same over all axes.
 template <expr::Operand X>
 auto std(const X& x, const VarianceOptions& options) {
   return quarry::std(x, ReduceAxes(), options);
 }
-
-///@{
-/// NaN if there is one. Throws ShapeError without elements.
-template <expr::Operand X>
-auto min(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  using K = kernel_type_t<expr::element_t<X>>;
-  return expr::reduce_tree<kernels::min_of, K, expr::element_t<X>>(expr::as_tree(x), axes, options,
-                                                                   false, "min");
-}
-template <expr::Operand X>
-auto max(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  using K = kernel_type_t<expr::element_t<X>>;
-  return expr::reduce_tree<kernels::max_of, K, expr::element_t<X>>(expr::as_tree(x), axes, options,
-                                                                   false, "max");
-}
-///@}
-/// Whether any element is not 0; false without elements.
-template <expr::Operand X>
-auto any(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::reduce_tree<kernels::any_of, bool, bool>(expr::as_tree(x), axes, options, false,
-                                                        nullptr);
-}
-/// NumPy's all; that name is the index of a whole axis here.
-template <expr::Operand X>
-auto all_of(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::reduce_tree<kernels::all_of, bool, bool>(expr::as_tree(x), axes, options, false,
-                                                        nullptr);
-}
-///@{
-/// The C-order position, among the reduced elements, of the first smallest or largest one, or of
-/// the first NaN. Throws ShapeError without elements.
-template <expr::Operand X>
-auto argmin(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::find<kernels::argmin_of>(x, axes, options, "argmin");
-}
-template <expr::Operand X>
-auto argmax(const X& x, const ReduceAxes& axes = {}, const ReduceOptions& options = {}) {
-  return expr::find<kernels::argmax_of>(x, axes, options, "argmax");
-}
-///@}
 
 }  // namespace quarry

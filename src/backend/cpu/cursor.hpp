@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
 #include <cstddef>
-#include <memory>
 
 #include <quarry/kernels/types.hpp>
 
-#include "backend/words.hpp"
+#include "backend/kernel_call.hpp"
+#include "base/small_array.hpp"
 
 /// Positions in strided operands that are walked together.
 namespace quarry::backend::cpu_backend {
@@ -13,70 +14,57 @@ namespace quarry::backend::cpu_backend {
 using kernels::i64;
 using kernels::u64;
 
-/// `size` values, zero at first; in place up to 8.
-template <class T>
-class SmallArray {
- public:
-  explicit SmallArray(int size) {
-    if (size > inline_size) heap_ = std::make_unique<T[]>(static_cast<std::size_t>(size));
-  }
-  T* data() { return heap_ ? heap_.get() : inline_; }
-  const T* data() const { return heap_ ? heap_.get() : inline_; }
-  T& operator[](int i) { return data()[i]; }
-  const T& operator[](int i) const { return data()[i]; }
-
- private:
-  static constexpr int inline_size = 8;
-  T inline_[inline_size] = {};
-  std::unique_ptr<T[]> heap_;
-};
-
 using Pointers = SmallArray<char*>;
 using Steps = SmallArray<i64>;
 
-/// Some neighbouring axes of a parameter block: extents, and the byte strides of every operand.
-struct Axes {
-  int rank, operands;
-  const i64* shape;
-  const i64* strides;  ///< of operand k along axis d at [k * pitch + d]
-  int pitch;
+/// Some neighbouring axes of a call.
+class Axes {
+ public:
+  Axes(const KernelCall& call, std::size_t first, std::size_t count)
+      : call_(&call), first_(first), rank_(count) {}
 
-  i64 stride(int k, int d) const { return strides[k * pitch + d]; }
-  Axes slice(int first, int count) const {
-    return {count, operands, shape + first, strides + first, pitch};
-  }
-  Axes outer() const { return slice(0, rank > 0 ? rank - 1 : 0); }
+  std::size_t rank() const { return rank_; }
+  std::size_t operands() const { return call_->operands.size(); }
+  i64 extent(std::size_t d) const { return call_->shape[first_ + d]; }
+  i64 stride(std::size_t k, std::size_t d) const { return call_->operands[k].strides[first_ + d]; }
+  /// Without the last one.
+  Axes outer() const { return {*call_, first_, rank_ > 0 ? rank_ - 1 : 0}; }
   /// Extent of the last axis; 1 when there is none.
-  i64 last_extent() const { return rank > 0 ? shape[rank - 1] : 1; }
+  i64 last_extent() const { return rank_ > 0 ? extent(rank_ - 1) : 1; }
   /// Every operand's stride along the last axis; 0 when there is none.
   Steps last_steps() const {
-    Steps steps(operands);
-    for (int k = 0; k < operands && rank > 0; ++k) steps[k] = stride(k, rank - 1);
+    Steps steps(operands());
+    for (std::size_t k = 0; k < operands(); ++k) steps[k] = rank_ > 0 ? stride(k, rank_ - 1) : 0;
     return steps;
   }
+
+ private:
+  const KernelCall* call_;
+  std::size_t first_, rank_;
 };
 
-/// The operands' addresses in a parameter block, from word `first` on.
-inline Pointers pointers_in(const Words& words, int first, int operands) {
-  Pointers pointers(operands);
-  auto word = static_cast<std::size_t>(first);
-  for (int k = 0; k < operands; ++k) pointers[k] = reinterpret_cast<char*>(words[word++]);
+/// The operands' addresses at position 0.
+inline Pointers pointers_of(const KernelCall& call) {
+  Pointers pointers(call.operands.size());
+  for (std::size_t k = 0; k < pointers.size(); ++k) {
+    pointers[k] = reinterpret_cast<char*>(call.operands[k].data);
+  }
   return pointers;
 }
 
-inline const i64* signed_words(const Words& words, int first) {
-  return reinterpret_cast<const i64*>(words.data() + first);
+/// As the loops take them.
+inline const u64* scalars_of(const KernelCall& call) {
+  return reinterpret_cast<const u64*>(call.scalars.data());
 }
 
 /// The operands' addresses at one position of `axes`, moved on in C order.
 class Cursor {
  public:
   Cursor(const Axes& axes, const Pointers& base, i64 position)
-      : axes_(axes), index_(axes.rank), pointers_(axes.operands) {
-    for (int k = 0; k < axes.operands; ++k) pointers_[k] = base[k];
-    for (int d = axes.rank - 1; d >= 0; --d) {
-      index_[d] = position % axes.shape[d];
-      position /= axes.shape[d];
+      : axes_(axes), index_(axes.rank()), pointers_(base) {
+    for (std::size_t d = axes.rank(); d-- > 0;) {
+      index_[d] = position % axes.extent(d);
+      position /= axes.extent(d);
       move(d, index_[d]);
     }
   }
@@ -86,16 +74,16 @@ class Cursor {
   const Pointers& pointers() const { return pointers_; }
   /// After the last position comes the first.
   void next() {
-    for (int d = axes_.rank - 1; d >= 0; --d) {
-      if (++index_[d] < axes_.shape[d]) return move(d, 1);
+    for (std::size_t d = axes_.rank(); d-- > 0;) {
+      if (++index_[d] < axes_.extent(d)) return move(d, 1);
       move(d, 1 - index_[d]);
       index_[d] = 0;
     }
   }
 
  private:
-  void move(int d, i64 by) {
-    for (int k = 0; k < axes_.operands; ++k) pointers_[k] += by * axes_.stride(k, d);
+  void move(std::size_t d, i64 by) {
+    for (std::size_t k = 0; k < pointers_.size(); ++k) pointers_[k] += by * axes_.stride(k, d);
   }
 
   const Axes axes_;
@@ -104,8 +92,8 @@ class Cursor {
 };
 
 /// Every operand `by` steps further than `from`.
-inline void advance(Pointers& to, const Pointers& from, const Steps& steps, i64 by, int operands) {
-  for (int k = 0; k < operands; ++k) to[k] = from[k] + by * steps[k];
+inline void advance(Pointers& to, const Pointers& from, const Steps& steps, i64 by) {
+  for (std::size_t k = 0; k < to.size(); ++k) to[k] = from[k] + by * steps[k];
 }
 
 }  // namespace quarry::backend::cpu_backend

@@ -15,6 +15,7 @@
 #include "backend/cpu/machine.hpp"
 #include "backend/cpu/memory.hpp"
 #include "backend/cpu/stream.hpp"
+#include "base/float_environment.hpp"
 #include "base/forked.hpp"
 
 namespace quarry::backend {
@@ -97,9 +98,7 @@ class CpuDevice final : public Device {
   void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
                  std::size_t width, std::size_t height, Stream stream) override;
 
-  void map(const MapCall& call, Stream stream) override;
-  std::size_t reduce_scratch(const ReduceCall&) const override { return 0; }
-  void reduce(const ReduceCall& call, void*, Stream stream) override;
+  void launch(const KernelCall& call, Workspace& workspace, Stream stream) override;
 
  private:
   /// There is no context to destroy: waits for the streams.
@@ -209,25 +208,27 @@ void CpuDevice::copy_from_peer(void* to, const void* from, const Device& peer, s
   copy({Direction::device_to_device, to, from, bytes}, stream, blocking);
 }
 
-void CpuDevice::map(const MapCall& call, Stream stream) {
+void CpuDevice::launch(const KernelCall& call, Workspace&, Stream stream) {
   if (Streams::queue(stream)) {
     keep_loaded(*call.program);
-    streams_.run(stream, [call] { map_now(call); });
+    streams_.run(stream, [call] { run_now(call); });
   } else {
-    streams_.run(stream, [&call] { map_now(call); });
-  }
-}
-
-void CpuDevice::reduce(const ReduceCall& call, void*, Stream stream) {
-  if (Streams::queue(stream)) {
-    keep_loaded(*call.program);
-    streams_.run(stream, [call] { reduce_now(call); });
-  } else {
-    streams_.run(stream, [&call] { reduce_now(call); });
+    streams_.run(stream, [&call] { run_now(call); });
   }
 }
 
 }  // namespace
+
+void run_now(const KernelCall& call) {
+  static constexpr void (*families[])(const KernelCall&) = {
+#define QUARRY_FAMILY(name) name##_now,
+#include <quarry/kernels/families.def>
+#undef QUARRY_FAMILY
+  };
+  const FloatEnvironment environment;
+  families[static_cast<std::size_t>(call.program->kind)](call);
+}
+
 }  // namespace cpu_backend
 
 Device& cpu() {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include <quarry/kernels/map.hpp>
+
 #include "backend/cpu/cursor.hpp"
 #include "backend/cpu/loops.hpp"
 #include "backend/cpu/threads.hpp"
-#include "base/float_environment.hpp"
 
 namespace quarry::backend::cpu_backend {
 namespace {
@@ -14,34 +15,23 @@ constexpr i64 grain_elements = i64{16} << 10;
 constexpr i64 unit_elements =
     4096;  // threads meet at multiples of this, hence not within a cache line
 
-/// A map's parameter block (kernels/params.hpp) taken apart.
-struct Block {
-  explicit Block(const MapCall& call)
-      : operands(call.program->inputs + 1),
-        pointers(pointers_in(call.words, 1, operands)),
-        scalars(reinterpret_cast<const u64*>(call.words.data() + 1 + operands)) {
-    const int shape = 1 + operands + 2 * call.program->scalars;
-    axes = {call.rank, operands, signed_words(call.words, shape),
-            signed_words(call.words, shape + call.rank), call.rank};
-  }
-  int operands;
-  Pointers pointers;
-  const u64* scalars;
-  Axes axes;
-};
+const kernels::map_loops& loops_of(const KernelCall& call) {
+  return *static_cast<const kernels::map_loops*>(call.program->loops);
+}
 
-void map_flat(const MapCall& call, const Block& block) {
-  Steps step(block.operands);
-  for (int k = 0; k < block.operands; ++k) step[k] = call.program->itemsize[k];
+void map_flat(const KernelCall& call) {
+  const Pointers pointers = pointers_of(call);
+  const Steps step = Axes(call, 0, 1).last_steps();
   const auto range = [&](i64 begin, i64 end) {
-    Pointers at(block.operands);
-    advance(at, block.pointers, step, begin, block.operands);
-    call.program->map(end - begin, at.data(), step.data(), block.scalars, begin);
+    Pointers at(pointers.size());
+    advance(at, pointers, step, begin);
+    loops_of(call).run(end - begin, at.data(), step.data(), scalars_of(call), begin);
   };
-  if (call.size < inline_elements) return range(0, call.size);
-  parallel((call.size + unit_elements - 1) / unit_elements, grain_elements / unit_elements,
+  const i64 size = call.kept;
+  if (size < inline_elements) return range(0, size);
+  parallel((size + unit_elements - 1) / unit_elements, grain_elements / unit_elements,
            [&](i64 begin, i64 end) {
-             range(begin * unit_elements, std::min(end * unit_elements, call.size));
+             range(begin * unit_elements, std::min(end * unit_elements, size));
            });
 }
 
@@ -54,47 +44,48 @@ struct Tile {
 // lines that the first row of a tile touches then serve the others too.
 Tile tile_of(const Axes& axes) {
   const i64 columns = axes.last_extent();
+  const std::size_t rank = axes.rank();
   const auto magnitude = [](i64 stride) { return stride < 0 ? -stride : stride; };
-  for (int k = 0; k < axes.operands && axes.rank > 1; ++k) {
-    const i64 along = magnitude(axes.stride(k, axes.rank - 1)),
-              across = magnitude(axes.stride(k, axes.rank - 2));
+  for (std::size_t k = 0; k < axes.operands() && rank > 1; ++k) {
+    const i64 along = magnitude(axes.stride(k, rank - 1)),
+              across = magnitude(axes.stride(k, rank - 2));
     if (across != 0 && across < along && along >= 64) return {32, std::min<i64>(columns, 32)};
   }
   return {std::max<i64>(1, grain_elements / columns), std::min(columns, grain_elements)};
 }
 
-void map_rows(const MapCall& call, const Block& block) {
-  const Axes outer = block.axes.outer();
-  const Steps step = block.axes.last_steps();
-  const Tile tile = tile_of(block.axes);
-  const i64 columns = block.axes.last_extent(), rows = call.size / columns;
+void map_rows(const KernelCall& call) {
+  const Axes axes(call, 0, call.rank()), outer = axes.outer();
+  const Pointers pointers = pointers_of(call);
+  const Steps step = axes.last_steps();
+  const Tile tile = tile_of(axes);
+  const i64 columns = axes.last_extent(), rows = call.kept / columns;
   const i64 across = (columns + tile.columns - 1) / tile.columns,
             down = (rows + tile.rows - 1) / tile.rows;
   const auto range = [&](i64 begin, i64 end) {
-    Pointers at(block.operands);
+    Pointers at(pointers.size());
     for (i64 i = begin; i < end; ++i) {
       const i64 first = i / across * tile.rows, last = std::min(first + tile.rows, rows);
       const i64 column = i % across * tile.columns, n = std::min(tile.columns, columns - column);
-      Cursor cursor(outer, block.pointers, first);
+      Cursor cursor(outer, pointers, first);
       for (i64 row = first; row < last; ++row, cursor.next()) {
-        advance(at, cursor.pointers(), step, column, block.operands);
-        call.program->map(n, at.data(), step.data(), block.scalars, row * columns + column);
+        advance(at, cursor.pointers(), step, column);
+        loops_of(call).run(n, at.data(), step.data(), scalars_of(call), row * columns + column);
       }
     }
   };
-  if (call.size < inline_elements) return range(0, across * down);
+  if (call.kept < inline_elements) return range(0, across * down);
   parallel(across * down, std::max<i64>(1, grain_elements / (tile.rows * tile.columns)), range);
 }
 
 }  // namespace
 
-void map_now(const MapCall& call) {
-  const FloatEnvironment environment;
-  const Block block(call);
-  if (call.rank == 0)
-    map_flat(call, block);
-  else
-    map_rows(call, block);
+void map_now(const KernelCall& call) {
+  if (call.is_flat()) {
+    map_flat(call);
+  } else {
+    map_rows(call);
+  }
 }
 
 }  // namespace quarry::backend::cpu_backend

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/reduce.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -9,7 +10,6 @@
 #include "backend/cpu/cursor.hpp"
 #include "backend/cpu/loops.hpp"
 #include "backend/cpu/threads.hpp"
-#include "base/float_environment.hpp"
 
 namespace quarry::backend::cpu_backend {
 namespace {
@@ -27,7 +27,7 @@ struct OutputBlock {
 
 class Reduction {
  public:
-  explicit Reduction(const ReduceCall& call);
+  explicit Reduction(const KernelCall& call);
   void run();
 
  private:
@@ -44,12 +44,11 @@ class Reduction {
     return std::max<i64>(1, task_elements / (outputs_ * std::min(chunk_, call_.reduced)));
   }
 
-  const ReduceCall& call_;
+  const KernelCall& call_;
   const kernels::reduce_loops& loops_;
-  int operands_;
   Pointers pointers_;
   const u64* scalars_;
-  Axes kept_{}, reduced_{};
+  Axes kept_, reduced_;
   Steps kept_step_, reduced_step_;
   std::size_t acc_size_;
   bool along_ = false;
@@ -59,30 +58,22 @@ class Reduction {
 };
 
 // Columns want a long last kept axis, runs a long last reduced one.
-bool along_reduced(const ReduceCall& call, i64 kept_run, i64 reduced_run) {
+bool along_reduced(const KernelCall& call, i64 kept_run, i64 reduced_run) {
   if (kept_run == 1) return true;
   if (call.along_reduced) return call.reduced > 16 || kept_run < 64;
   return kept_run < 8 && reduced_run > kept_run;
 }
 
-Axes axes_of(const ReduceCall& call, int operands) {
-  const int rank = call.kept_rank + call.reduced_rank,
-            shape = 3 + operands + 2 * call.program->scalars;
-  return {rank, operands, signed_words(call.words, shape), signed_words(call.words, shape + rank),
-          rank};
-}
-
-Reduction::Reduction(const ReduceCall& call)
+Reduction::Reduction(const KernelCall& call)
     : call_(call),
-      loops_(*call.program->reduce),
-      operands_(call.program->inputs + 1),
-      pointers_(pointers_in(call.words, 3, operands_)),
-      scalars_(reinterpret_cast<const u64*>(call.words.data() + 3 + operands_)),
-      kept_(axes_of(call, operands_).slice(0, call.kept_rank)),
-      reduced_(axes_of(call, operands_).slice(call.kept_rank, call.reduced_rank)),
+      loops_(*static_cast<const kernels::reduce_loops*>(call.program->loops)),
+      pointers_(pointers_of(call)),
+      scalars_(scalars_of(call)),
+      kept_(call, 0, call.kept_rank),
+      reduced_(call, call.kept_rank, call.reduced_rank()),
       kept_step_(kept_.last_steps()),
       reduced_step_(reduced_.last_steps()),
-      acc_size_(call.program->accumulator_size) {
+      acc_size_(loops_.accumulator_size) {
   assert(acc_size_ <= stack_bytes);
   const i64 row = kept_.last_extent();
   along_ = along_reduced(call, row, reduced_.last_extent());
@@ -145,8 +136,8 @@ OutputBlock Reduction::block(i64 index) const {
   const i64 row = index / row_blocks_, column = index % row_blocks_ * outputs_;
   const i64 columns = kept_.last_extent();
   const Cursor cursor(kept_.outer(), pointers_, row);
-  OutputBlock b{row * columns + column, std::min(outputs_, columns - column), Pointers(operands_)};
-  advance(b.at, cursor.pointers(), kept_step_, column, operands_);
+  OutputBlock b{row * columns + column, std::min(outputs_, columns - column), cursor.pointers()};
+  advance(b.at, b.at, kept_step_, column);
   return b;
 }
 
@@ -166,10 +157,10 @@ void Reduction::for_runs(const Pointers& base, i64 begin, i64 end, const F& f) c
   const i64 columns = reduced_.last_extent();
   i64 column = begin % columns;
   Cursor cursor(reduced_.outer(), base, begin / columns);
-  Pointers at(operands_);
+  Pointers at(pointers_.size());
   while (begin < end) {
     const i64 n = std::min(columns - column, end - begin);
-    advance(at, cursor.pointers(), reduced_step_, column, operands_);
+    advance(at, cursor.pointers(), reduced_step_, column);
     f(n, at, begin);
     begin += n;
     column = 0;
@@ -179,12 +170,12 @@ void Reduction::for_runs(const Pointers& base, i64 begin, i64 end, const F& f) c
 
 void Reduction::fold_along(const OutputBlock& to, i64 begin, i64 end,
                            std::byte* accumulators) const {
-  Pointers base(operands_);
+  Pointers base(pointers_.size());
   for (i64 j = 0; j < to.count; ++j) {
-    advance(base, to.at, kept_step_, j, operands_);
+    advance(base, to.at, kept_step_, j);
     std::byte* const accumulator = accumulators + static_cast<std::size_t>(j) * acc_size_;
     for_runs(base, begin, end, [&](i64 n, Pointers& at, i64 first) {
-      loops_.run(accumulator, n, at.data(), reduced_step_.data(), scalars_, first);
+      loops_.run(accumulator, n, at.data() + 1, reduced_step_.data() + 1, scalars_, first);
     });
   }
 }
@@ -193,20 +184,20 @@ void Reduction::fold_columns(const OutputBlock& to, i64 begin, i64 end,
                              std::byte* accumulators) const {
   for_runs(to.at, begin, end, [&](i64 n, Pointers& at, i64 first) {
     for (i64 i = 0; i < n; ++i) {
-      loops_.columns(accumulators, to.count, at.data(), kept_step_.data(), scalars_, first + i);
-      advance(at, at, reduced_step_, 1, operands_);
+      loops_.columns(accumulators, to.count, at.data() + 1, kept_step_.data() + 1, scalars_,
+                     first + i);
+      advance(at, at, reduced_step_, 1);
     }
   });
 }
 
 void Reduction::finish(const OutputBlock& to, const std::byte* accumulators) const {
-  loops_.finish(to.at[0], kept_step_[0], accumulators, to.count, call_.reduced);
+  loops_.finish(to.at[0], kept_step_[0], accumulators, to.count, call_.reduced, scalars_);
 }
 
 }  // namespace
 
-void reduce_now(const ReduceCall& call) {
-  const FloatEnvironment environment;
+void reduce_now(const KernelCall& call) {
   try {
     Reduction(call).run();
   } catch (const std::bad_alloc&) {

@@ -71,9 +71,7 @@ class CudaDevice final : public Device {
   /// waits nor disturbs a capture.
   void probe();
 
-  void map(const MapCall& call, Stream stream) override;
-  std::size_t reduce_scratch(const ReduceCall& call) const override;
-  void reduce(const ReduceCall& call, void* scratch, Stream stream) override;
+  void launch(const KernelCall& call, Workspace& workspace, Stream stream) override;
 
  private:
   void do_reset() override;
@@ -101,8 +99,6 @@ class CudaDevice final : public Device {
   static CudaDevice& of(const Device& device);
   static void copy_between_devices(const BlockCopy& copy, CudaDevice& to, CudaDevice& from,
                                    Stream stream, bool at_once);
-  void map_flat(const MapCall& call, int backwards, Stream stream) const;
-  void map_strided(const MapCall& call, int backwards, Stream stream) const;
   int attribute(CUdevice_attribute name) const;
   bool holds_managed(std::size_t bytes);
   KernelTarget target() const {

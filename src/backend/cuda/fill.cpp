@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include <quarry/base/error.hpp>
-#include <quarry/kernels/program.hpp>
+#include <quarry/kernels/map.hpp>
 
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
@@ -29,25 +29,24 @@ std::size_t period(const unsigned char* pattern, std::size_t size) {
   return size;
 }
 
-void set(CUdeviceptr to, const Lanes& copy_streams, std::size_t period, std::size_t bytes,
+void set(CUdeviceptr to, const Lanes& lanes, std::size_t period, std::size_t bytes,
          CUstream stream) {
   switch (period) {
     case 1:
-      return check(
-          driver().MemsetD8Async(to, static_cast<unsigned char>(copy_streams[0]), bytes, stream));
+      return check(driver().MemsetD8Async(to, static_cast<unsigned char>(lanes[0]), bytes, stream));
     case 2:
-      return check(driver().MemsetD16Async(to, static_cast<unsigned short>(copy_streams[0]),
-                                           bytes / 2, stream));
+      return check(
+          driver().MemsetD16Async(to, static_cast<unsigned short>(lanes[0]), bytes / 2, stream));
     default:
-      return check(driver().MemsetD32Async(to, copy_streams[0], bytes / 4, stream));
+      return check(driver().MemsetD32Async(to, lanes[0], bytes / 4, stream));
   }
 }
 
 /// Each 4-byte lane of the elements by itself.
-void set_lanes(CUdeviceptr to, const Lanes& copy_streams, std::size_t size, std::size_t count,
+void set_lanes(CUdeviceptr to, const Lanes& lanes, std::size_t size, std::size_t count,
                CUstream stream) {
   for (std::size_t lane = 0; lane < size / 4; ++lane) {
-    check(driver().MemsetD2D32Async(to + 4 * lane, size, copy_streams[lane], 1, count, stream));
+    check(driver().MemsetD2D32Async(to + 4 * lane, size, lanes[lane], 1, count, stream));
   }
 }
 
@@ -69,16 +68,14 @@ template <class T>
 const kernels::program& fill_program =
     kernels::program_for<kernels::map_of<kernels::val<T, 0>, T, 1>>::value;
 
-MapCall fill_call(void* to, const Lanes& pattern, std::size_t size, std::int64_t count) {
-  MapCall call{
-      .program = size == 8 ? &fill_program<kernels::u64> : &fill_program<kernels::complex<double>>,
-      .rank = 0,
-      .size = count,
-      .span = count * static_cast<std::int64_t>(size),
-      .words = Words(4)};
-  call.words[0] = static_cast<std::uint64_t>(count);
-  call.words[1] = reinterpret_cast<std::uint64_t>(to);
-  std::memcpy(call.words.data() + 2, pattern.data(), sizeof pattern);
+KernelCall fill_call(void* to, const Lanes& pattern, std::size_t size, std::int64_t count) {
+  KernelCall call(size == 8 ? fill_program<kernels::u64> : fill_program<kernels::complex<double>>);
+  call.shape = {count};
+  call.kept_rank = 1;
+  call.kept = count;
+  call.span = count * static_cast<std::int64_t>(size);
+  call.operands[0] = {static_cast<std::byte*>(to), {size}};
+  std::memcpy(call.scalars.data(), pattern.data(), sizeof pattern);
   return call;
 }
 
@@ -88,15 +85,17 @@ void CudaDevice::fill(void* to, const void* pattern, std::size_t size, std::int6
                       Stream stream) {
   if (count <= 0) return;
   const auto current = context_.bind();
-  Lanes copy_streams{};
-  require<LogicError>(size <= sizeof copy_streams, "a fill pattern has at most 16 bytes");
-  std::memcpy(copy_streams.data(), pattern, size);
+  Lanes lanes{};
+  require<LogicError>(size <= sizeof lanes, "a fill pattern has at most 16 bytes");
+  std::memcpy(lanes.data(), pattern, size);
   const std::size_t step = period(static_cast<const unsigned char*>(pattern), size);
   const auto n = static_cast<std::size_t>(count);
   const auto at = address(to);
-  if (step <= 4) return set(at, copy_streams, step, n * size, native(stream));
-  if (count >= shortest_map) return map(fill_call(to, copy_streams, size, count), stream);
-  set_lanes(at, copy_streams, size, n, native(stream));
+  if (step <= 4) return set(at, lanes, step, n * size, native(stream));
+  if (count >= shortest_map) {
+    return launch(fill_call(to, lanes, size, count), no_workspace(), stream);
+  }
+  set_lanes(at, lanes, size, n, native(stream));
 }
 
 void CudaDevice::fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,

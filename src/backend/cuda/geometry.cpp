@@ -51,9 +51,9 @@ std::int64_t column_block(std::int64_t columns) {
 
 /// The largest number of elements, a power of two up to `width`, to whose bytes all places of the
 /// operand are aligned.
-int aligned_width(const StridedOperands& operands, std::size_t k, int width) {
-  std::uint64_t places = operands.pointers[k];
-  for (int d = 0; d < operands.rank - 1; ++d) {
+int aligned_width(const CallOperands& operands, std::size_t k, int width) {
+  std::uint64_t places = operands.address(k);
+  for (std::size_t d = 0; d + 1 < operands.rank(); ++d) {
     places |= static_cast<std::uint64_t>(operands.stride(k, d));
   }
   const std::uint32_t size = operands.itemsizes[k];
@@ -62,24 +62,23 @@ int aligned_width(const StridedOperands& operands, std::size_t k, int width) {
 }
 
 /// The widest access of operand k along the last axis, at most `width`; 1 where it is not dense.
-int dense_width(const StridedOperands& operands, std::size_t k, int width) {
+int dense_width(const CallOperands& operands, std::size_t k, int width) {
   const std::uint32_t size = operands.itemsizes[k];
-  if (!std::has_single_bit(size) || operands.stride(k, operands.rank - 1) != size) return 1;
+  if (!std::has_single_bit(size) || operands.last_stride(k) != size) return 1;
   return aligned_width(operands, k, std::min(width, static_cast<int>(std::max(16u / size, 1u))));
 }
 
-VectorAccess input_vectors(const StridedOperands& operands, int width) {
+VectorAccess input_vectors(const CallOperands& operands, int width) {
   constexpr std::size_t most_inputs = 16;
-  const std::size_t inputs = operands.pointers.size() - 1;
-  if (inputs > most_inputs) return {};
+  if (operands.all.size() - operands.outputs > most_inputs) return {};
   unsigned wide = 0;
-  for (std::size_t k = 1; k <= inputs; ++k) {
-    if (operands.stride(k, operands.rank - 1) == 0) continue;
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (operands.last_stride(k) == 0) continue;
     width = dense_width(operands, k, width);
-    wide |= 1u << (k - 1);
+    wide |= 1u << (k - operands.outputs);
   }
   if (width == 1) return {};
-  return {width, static_cast<std::uint16_t>(wide)};
+  return {width, static_cast<int>(wide)};
 }
 
 constexpr int widest = 16;
@@ -87,7 +86,7 @@ constexpr int widest = 16;
 /// Rows that a thread computes at once: enough loads in flight, not more than registers hold.
 int most_rows(const StridedShape& shape) {
   int rows = shape.vector_width == 1 ? 8 : shape.vector_width == 2 ? 4 : 2;
-  while (rows > 1 && rows * shape.vector_width * shape.inputs > 64) rows /= 2;
+  while (rows > 1 && rows * shape.vector_width * shape.operands > 64) rows /= 2;
   return rows;
 }
 
@@ -119,9 +118,9 @@ struct Block {
 /// Lanes along the reduced axis: few enough that each has some accesses in flight.
 Block block_along(const ReduceShape& shape) {
   const std::int64_t accesses = shape.vector_width > 1 ? 4 : 8;
-  const std::int64_t copy_streams = shape.reduced / shape.vector_width / accesses;
-  const auto power = static_cast<std::int64_t>(std::bit_floor(
-      static_cast<std::uint64_t>(std::clamp<std::int64_t>(copy_streams, 1, threads))));
+  const std::int64_t lanes = shape.reduced / shape.vector_width / accesses;
+  const auto power = static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
   const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
   return {std::max(power, 32 / y), y};
 }
@@ -136,40 +135,41 @@ Block block_across(const ReduceShape& shape) {
 
 }  // namespace
 
-int vector_width(std::span<const std::uint64_t> pointers, const std::uint32_t* itemsizes) {
-  std::uint32_t widest = 1;
+int vector_width(const CallOperands& operands) {
+  std::uint32_t widest_item = 1;
   std::uint64_t unit = 16;  // largest power of two of elements to which every pointer is aligned
-  for (std::size_t k = 0; k < pointers.size(); ++k) {
-    const std::uint32_t size = itemsizes[k];
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    const std::uint32_t size = operands.itemsizes[k];
     if (!std::has_single_bit(size)) return 1;
-    widest = std::max(widest, size);
-    while (unit > 1 && pointers[k] % (unit * size) != 0) unit /= 2;
+    widest_item = std::max(widest_item, size);
+    while (unit > 1 && operands.address(k) % (unit * size) != 0) unit /= 2;
   }
-  return static_cast<int>(std::min<std::uint64_t>(unit, std::max(16u / widest, 1u)));
+  return static_cast<int>(std::min<std::uint64_t>(unit, std::max(16u / widest_item, 1u)));
 }
 
-VectorAccess map_vectors(const StridedOperands& operands, std::int64_t columns) {
-  int width = dense_width(operands, 0, widest);
+VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
+  int width = widest;
+  for (std::size_t k = 0; k < operands.outputs; ++k) width = dense_width(operands, k, width);
   while (width > 1 && columns % width != 0) width /= 2;
   return input_vectors(operands, width);
 }
 
-VectorAccess reduce_vectors(const StridedOperands& operands) {
+VectorAccess reduce_vectors(const CallOperands& operands) {
   const VectorAccess access = input_vectors(operands, widest);
   return access.wide == 0 ? VectorAccess{} : access;
 }
 
-FlatGeometry flat_geometry(std::int64_t size, int vector_width) {
-  return {grid(size, std::int64_t{flat_threads} * vector_width)};
+unsigned flat_grid(std::int64_t size, int vector_width) {
+  return grid(size, std::int64_t{flat_threads} * vector_width);
 }
 
-std::int64_t lead_of(const StridedOperands& operands, std::int64_t columns) {
+std::int64_t lead_of(const CallOperands& operands, std::int64_t columns) {
   const std::uint32_t size = operands.itemsizes[0];
-  const bool is_dense = operands.stride(0, operands.rank - 1) == size;
+  const bool is_dense = operands.last_stride(0) == size;
   if (!is_dense || !std::has_single_bit(size) || size > 16 || columns < kernels::lead_columns) {
     return 0;
   }
-  return static_cast<std::int64_t>(operands.pointers[0] % 128 / size);
+  return static_cast<std::int64_t>(operands.address(0) % 128 / size);
 }
 
 StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors) {

@@ -4,53 +4,58 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/kernel_call.hpp"
+
 /// Which instantiation of a kernel runs, and with how many blocks: pure functions of a call's
 /// numbers.
 namespace quarry::backend::cuda {
 
-/// Elements a thread of map_flat moves at once: the largest power of two with which every operand
-/// is moved by aligned accesses of at most 16 bytes. `pointers[k]` has elements of `itemsizes[k]`
-/// bytes.
-int vector_width(std::span<const std::uint64_t> pointers, const std::uint32_t* itemsizes);
-
-/// The operands of a strided kernel as its parameter block has them: operand 0 is the output.
-struct StridedOperands {
-  std::span<const std::uint64_t> pointers;
+/// The operands of a call, of which the first `outputs` are written.
+struct CallOperands {
+  std::span<const Operand> all;
   const std::uint32_t* itemsizes;
-  const std::uint64_t* strides;  ///< in bytes, operand-major
-  int rank;
+  std::size_t outputs;
 
-  std::int64_t stride(std::size_t operand, int axis) const {
-    const auto at = operand * static_cast<std::size_t>(rank) + static_cast<std::size_t>(axis);
-    return static_cast<std::int64_t>(strides[at]);
+  explicit CallOperands(const KernelCall& call)
+      : CallOperands(call.operands, call.program->itemsize, call.outputs().size()) {}
+  CallOperands(std::span<const Operand> operands, const std::uint32_t* sizes, std::size_t written)
+      : all(operands), itemsizes(sizes), outputs(written) {}
+
+  std::size_t rank() const { return all[0].strides.size(); }
+  std::uint64_t address(std::size_t k) const {
+    return reinterpret_cast<std::uint64_t>(all[k].data);
   }
+  std::int64_t stride(std::size_t k, std::size_t axis) const { return all[k].strides[axis]; }
+  std::int64_t last_stride(std::size_t k) const { return all[k].strides.back(); }
 };
+
+/// Elements a thread of map_flat moves at once: the largest power of two with which every operand
+/// is moved by aligned accesses of at most 16 bytes.
+int vector_width(const CallOperands& operands);
 
 /// Vectors along the last axis. Bit k of `wide` says that input k is dense along it; the others do
 /// not move along it.
 struct VectorAccess {
   int width = 1;
-  std::uint16_t wide = 0;  ///< 0 where the width is 1
+  int wide = 0;  ///< 0 where the width is 1
 };
 /// Of a strided map with rows of `columns` elements.
-VectorAccess map_vectors(const StridedOperands& operands, std::int64_t columns);
+VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// Of the inputs of a reduction along its last axis, the only one that is reduced.
-VectorAccess reduce_vectors(const StridedOperands& operands);
+VectorAccess reduce_vectors(const CallOperands& operands);
 
-struct FlatGeometry {
-  unsigned grid_x;
-};
 inline constexpr unsigned flat_threads = 256;
-/// Throws LogicError where the grid would be larger than CUDA allows.
-FlatGeometry flat_geometry(std::int64_t size, int vector_width);
+/// How many blocks of them. Throws LogicError where the grid would be larger than CUDA allows.
+unsigned flat_grid(std::int64_t size, int vector_width);
 
 struct StridedShape {
   std::int64_t columns, rows, span;
   std::int64_t lead = 0;  ///< idle columns before the first one
-  int inputs = 1, vector_width = 1;
+  int operands = 1;       ///< read or written besides the first output
+  int vector_width = 1;
 };
 /// How many columns left of the first one map_strided starts.
-std::int64_t lead_of(const StridedOperands& operands, std::int64_t columns);
+std::int64_t lead_of(const CallOperands& operands, std::int64_t columns);
 
 /// A block covers block_x vectors and rows_a_thread * block_y rows. The last rows, too few for
 /// that, have blocks of block_y rows. A grid that has not enough blocks strides.

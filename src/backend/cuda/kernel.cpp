@@ -27,10 +27,10 @@ std::atomic<std::int64_t> disk_hits = 0, compiled = 0;
 
 /// One thread at a time makes a given kernel; different kernels rarely share a lock. Programs of
 /// the same name in two shared objects share it too.
-std::mutex& lock_of(const kernels::program& program, std::uint64_t variant, int device) {
+std::mutex& lock_of(const kernels::program& program, const Variant& variant, int device) {
   static auto& locks = *new std::array<std::mutex, 64>;
-  const std::size_t hash = std::hash<std::string_view>()(program.name) +
-                           variant * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(device);
+  const std::size_t hash = std::hash<std::string_view>()(program.name) + variant.hash() +
+                           static_cast<std::size_t>(device);
   return locks[hash * 0x9e3779b97f4a7c15u >> 58];
 }
 
@@ -179,10 +179,8 @@ std::atomic<std::int64_t> detail::memory_hits = 0;
 
 CUfunction detail::make_kernel(const kernels::program& program, const Variant& variant,
                                const KernelTarget& target) {
-  const std::uint64_t variant_key = variant.key();
-  const std::lock_guard lock(lock_of(program, variant_key, target.device));
-  if (const CUfunction other_thread = find_kernel(program, variant_key, target))
-    return other_thread;
+  const std::lock_guard lock(lock_of(program, variant, target.device));
+  if (const CUfunction other_thread = find_kernel(program, variant, target)) return other_thread;
 
   const KernelSource source = kernel_source(program, variant);
   remember(program, source);
@@ -190,7 +188,7 @@ CUfunction detail::make_kernel(const kernels::program& program, const Variant& v
       architecture_for(target.compute_capability, supported_architectures());
   const std::string key = kernel_key(source, architecture);
   std::list<LoadedKernel> entry;
-  entry.push_back({variant_key, target.generation, target.device, nullptr, nullptr});
+  entry.push_back({variant, target.generation, target.device, nullptr, nullptr});
   CUfunction& function = entry.front().function;
   function = find_loaded(target, key);
   if (!function) function = load_kernel(source, architecture, key, target);

@@ -24,7 +24,7 @@ struct KernelTarget {
 /// One entry of the list that hangs on `program.compiled`: only ever added to, so that reading
 /// needs no lock.
 struct LoadedKernel {
-  std::uint64_t variant;
+  Variant variant;
   std::uint32_t generation;
   int device;
   CUfunction function;
@@ -37,7 +37,7 @@ CUfunction make_kernel(const kernels::program& program, const Variant& variant,
                        const KernelTarget& target);
 }  // namespace detail
 
-inline CUfunction find_kernel(const kernels::program& program, std::uint64_t variant,
+inline CUfunction find_kernel(const kernels::program& program, const Variant& variant,
                               const KernelTarget& target) {
   auto* entry = static_cast<const LoadedKernel*>(program.compiled.load(std::memory_order_acquire));
   for (; entry; entry = entry->next) {
@@ -53,7 +53,7 @@ inline CUfunction find_kernel(const kernels::program& program, std::uint64_t var
 /// what compile_kernel throws, and CompileError when the driver refuses the machine code.
 inline CUfunction kernel(const kernels::program& program, const Variant& variant,
                          const KernelTarget& target) {
-  if (const CUfunction found = find_kernel(program, variant.key(), target)) [[likely]] {
+  if (const CUfunction found = find_kernel(program, variant, target)) [[likely]] {
     detail::memory_hits.fetch_add(1, std::memory_order_relaxed);
     return found;
   }

@@ -32,22 +32,11 @@ std::vector<kernels::user_function> users_of(const kernels::program& program) {
   return users;
 }
 
-std::string instantiation(std::string_view name, const Variant& v) {
-  const int rank = v.rank, reduced_rank = v.reduced_rank, width = v.width, wide = v.wide;
-  const char* const index = v.wide_index ? "long" : "int";
-  switch (v.kind) {
-    case Variant::Kind::map_flat:
-      return fmt::format("map_flat<{}, {}>", name, width);
-    case Variant::Kind::map_strided:
-      return fmt::format("map_strided<{}, {}, {}, {}, {}, {}>", name, rank, index, int{v.rows},
-                         width, wide);
-    case Variant::Kind::reduce:
-      return fmt::format("reduce<{}, {}, {}, {}, {}, {}, {}>", name, rank, reduced_rank, index,
-                         int{v.along_reduced}, width, wide);
-    case Variant::Kind::reduce_finish:
-      return fmt::format("reduce_finish<{}>", name);
-  }
-  return {};
+std::string instantiation(std::string_view program, const Variant& variant) {
+  std::string text = fmt::format("quarry::kernels::{}<{}", variant.kernel(), program);
+  for (std::size_t k = 0; k < variant.count(); ++k)
+    text += fmt::format(", {}", variant.argument(k));
+  return text + '>';
 }
 
 /// User functions and those that they call, each once, the called ones first.
@@ -75,9 +64,13 @@ class Definitions {
   std::string text_;
 };
 
-const char* header_of(Variant::Kind kind) {
-  const bool is_map = kind == Variant::Kind::map_flat || kind == Variant::Kind::map_strided;
-  return is_map ? "quarry/kernels/map.hpp" : "quarry/kernels/reduce.hpp";
+const char* header_of(kernels::family family) {
+  static constexpr const char* headers[] = {
+#define QUARRY_FAMILY(name) "quarry/kernels/" #name ".hpp",
+#include <quarry/kernels/families.def>
+#undef QUARRY_FAMILY
+  };
+  return headers[static_cast<std::size_t>(family)];
 }
 
 }  // namespace
@@ -109,14 +102,14 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   KernelSource result;
   // g++ leaves the scope of the namespace away where it spells a type of kernels/
   result.text =
-      fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n", header_of(variant.kind));
+      fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n", header_of(program.kind));
   if (!definitions.text().empty()) {
     result.text += fmt::format(
         "#include \"quarry/kernels/function.hpp\"\n"
         "namespace quarry::kernels {{\n{}}}\n",
         definitions.text());
   }
-  result.instantiation = "quarry::kernels::" + instantiation(name, variant);
+  result.instantiation = instantiation(name, variant);
   return result;
 }
 

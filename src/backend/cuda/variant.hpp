@@ -1,31 +1,66 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
 
 namespace quarry::backend::cuda {
 
-/// Which instantiation of a program's kernels: everything but the program that is in the kernel's
-/// name.
-struct Variant {
-  enum class Kind : std::uint8_t { map_flat, map_strided, reduce, reduce_finish };
-  Kind kind;
-  std::uint8_t width = 1;         ///< elements of one access
-  std::uint8_t rows = 0;          ///< map_strided: rows a thread
-  std::uint8_t rank = 0;          ///< of the map, or kept axes
-  std::uint8_t reduced_rank = 0;  ///< reduced axes
-  bool wide_index = false;
-  bool along_reduced = false;
-  std::uint16_t wide =
-      0;  ///< which inputs are read by vectors along the last axis; not of map_flat
-
-  /// Different for different variants.
-  constexpr std::uint64_t key() const {
-    const auto at = [](auto value, int shift) {
-      return static_cast<std::uint64_t>(value) << shift;
-    };
-    return at(kind, 0) | at(width, 8) | at(rows, 16) | at(rank, 24) | at(reduced_rank, 32) |
-           at(wide_index, 40) | at(along_reduced, 41) | at(wide, 42);
+/// Which instantiation of a program's kernels: KERNEL<PROGRAM, arguments...>. The kernel is one of
+/// the header of the program's family.
+class Variant {
+ public:
+  constexpr Variant(std::string_view kernel, std::initializer_list<int> arguments)
+      : kernel_(kernel), count_(arguments.size()) {
+    std::size_t k = 0;
+    for (const int argument : arguments) arguments_[k++] = argument;
   }
+
+  std::string_view kernel() const { return kernel_; }
+  std::size_t count() const { return count_; }
+  int argument(std::size_t k) const { return arguments_[k]; }
+  std::size_t hash() const {
+    std::size_t hash = kernel_.size();
+    for (const int argument : arguments_) {
+      hash = (hash ^ static_cast<std::size_t>(argument)) * 0x9e3779b97f4a7c15u;
+    }
+    return hash;
+  }
+  friend bool operator==(const Variant&, const Variant&) = default;
+
+ private:
+  std::string_view kernel_;
+  std::size_t count_;
+  std::array<int, 6> arguments_{};
+};
+
+struct HashOfVariant {
+  std::size_t operator()(const Variant& variant) const { return variant.hash(); }
+};
+
+/// The kernels of the families, by the arguments of their templates.
+struct FlatMap {
+  int width;  ///< elements of one access
+  operator Variant() const { return {"map_flat", {width}}; }
+};
+struct StridedMap {
+  int rank, index_bytes, rows;  ///< rows a thread
+  int width = 1;
+  int wide = 0;  ///< bit k: input k is read by vectors along the last axis
+  operator Variant() const { return {"map_strided", {rank, index_bytes, rows, width, wide}}; }
+};
+struct Reduce {
+  int kept_rank, reduced_rank, index_bytes, along_reduced;
+  int width = 1;
+  int wide = 0;
+  operator Variant() const {
+    return {"reduce", {kept_rank, reduced_rank, index_bytes, along_reduced, width, wide}};
+  }
+};
+struct ReduceFinish {
+  operator Variant() const { return {"reduce_finish", {}}; }
 };
 
 }  // namespace quarry::backend::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/base/overlap.hpp>
+#include <quarry/kernels/map.hpp>
 #include <quarry/memory/transfer.hpp>
 
 #include <bit>

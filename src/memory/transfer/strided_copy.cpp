@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/transfer/strided_copy.hpp"
 
+#include <quarry/kernels/map.hpp>
+
 #include <array>
 #include <bit>
 #include <initializer_list>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/base/error.hpp>
 #include <quarry/base/overlap.hpp>
+#include <quarry/kernels/map.hpp>
 #include <quarry/memory/transfer.hpp>
 
 #include <fmt/format.h>
