@@ -56,8 +56,10 @@ void laziness() {
   float area = qy::mean(e).item();          // computed here, in the reduction's kernel
   qy::DeviceNDArray<float> curve = e;       // computed here again, and stored
   auto stored = qy::eval(qy::sqrt(curve));  // the same without naming the type
+  auto [s, c] = qy::eval(qy::sin(x), qy::cos(x));  // both in one kernel, which reads x once
   // example-end
   CHECK(area > 0.74f && area < 0.75f && curve(0).item() == 1.f && stored.size() == 1000);
+  CHECK(s(0).item() == 0.f && c(0).item() == 1.f);
 }
 
 void types() {

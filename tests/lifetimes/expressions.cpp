@@ -69,6 +69,11 @@ Later many_operands(Scene& t) {
   const Array e = (a + b) * 2 + (c + d) * 3 + t.array(5) + t.array(6) + t.array(7) + t.array(8);
   return later(e, [](int i) { return 2 * 3 + 3 * 7 + 26 + 14 * i; });
 }
+Later several_results(Scene& t) {
+  const Array a = t.array(1), b = t.array(3);
+  const auto [first, second] = eval(a + b, a * 2 + b);
+  return later(first + second, [](int i) { return 4 + 2 * i + 5 + 3 * i; });
+}
 Later cast(Scene& t) {
   const auto c = t.array(1).astype<double>();
   return later(c, [](int i) { return 1 + i; });
@@ -170,6 +175,7 @@ std::vector<EntryPoint> expression_entries() {
           {"MisalignedDestination", misaligned_destination},
           {"UserFunction", user_function},
           {"ManyOperands", many_operands},
+          {"SeveralResults", several_results},
           {"Cast", cast},
           {"MappedOperand", mapped_operand},
           {.name = "ManagedOperand", .queue = managed_operand, .blocks = Blocks::everywhere},
