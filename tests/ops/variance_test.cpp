@@ -10,6 +10,9 @@
 
 #include <Eigen/Core>
 
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
+
 namespace quarry {
 namespace {
 
@@ -64,6 +67,16 @@ TEST(Variance, Axes) {
   EXPECT_EQ(values(x.T().var(-1)), values(var(x, 0).T()));
   EXPECT_THROW(var(x, 3), ShapeError);
   EXPECT_THROW(std(x, {0, 0}), ShapeError);
+}
+
+TEST(Variance, DividesAndTakesTheRootInTheKernelOfTheSum) {
+  const auto x = row<double>({1, 2, 3, 6});
+  fake::reset_statistics();
+  const auto s = std(x, {.ddof = 0.5});
+  if (test::kind() == test::Kind::fake) {
+    EXPECT_EQ(fake::statistics().launches, 2);  // the mean, and the rest
+  }
+  EXPECT_EQ(s.item(), 2);
 }
 
 TEST(Variance, OfAnExpression) {
