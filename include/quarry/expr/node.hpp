@@ -186,7 +186,7 @@ class Arguments {
   void collect(const Position<K>&) {}
   template <class N>
   void collect(const N& node) {
-    std::apply([this](const auto&... a) { (collect(a), ...); }, node.arguments());
+    std::apply([this](const auto&... a) { (this->collect(a), ...); }, node.arguments());
   }
 
   int array_count_ = 0, scalar_count_ = 0;
