@@ -47,10 +47,12 @@ TEST(Several, EveryResultHasTheTypeOfItsExpression) {
 TEST(Several, AnyLayoutGivesWhatTheExpressionsGiveAlone) {
   Random random(5);
   const auto a = arange<int>(5 * 6 * 70).reshape({5, 6, 70});
-  const auto row = arange<float>(70), column = arange<double>(6).reshape({6, 1});
+  const auto row = arange<float>(70);
+  const auto column = arange<double>(6).reshape({6, 1});
   for (int round = 0; round < 30; ++round) {
     const Range r = random.range(5), s = random.range(6), t = random.range(70);
-    const auto sum = (a + row)(r, s, t), product = (a * column)(r, s, t);
+    const auto sum = (a + row)(r, s, t);
+    const auto product = (a * column)(r, s, t);
     const auto swapped = (column - a)(r, s, t);
     const auto [x, y, z] = eval(sum, product, swapped);
     EXPECT_EQ(x.shape(), sum.shape());

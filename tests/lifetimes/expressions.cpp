@@ -72,7 +72,8 @@ Later many_operands(Scene& t) {
 Later several_results(Scene& t) {
   const Array a = t.array(1), b = t.array(3);
   const auto [first, second] = eval(a + b, a * 2 + b);
-  return later(first + second, [](int i) { return 4 + 2 * i + 5 + 3 * i; });
+  const Array both = first + second;
+  return later(both, [](int i) { return 4 + 2 * i + 5 + 3 * i; });
 }
 Later cast(Scene& t) {
   const auto c = t.array(1).astype<double>();
