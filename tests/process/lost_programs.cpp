@@ -15,6 +15,7 @@
 #include "fake_driver/test_device.hpp"
 #include "process/child.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/stream_state.hpp"
 
 /// A kernel fails while it runs and takes its device along. What streams were to call on the host
 /// then ends with the error, whoever sees it first.
