@@ -3,7 +3,6 @@
 #include <quarry/base/shape.hpp>
 #include <quarry/kernels/program.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,8 +19,10 @@ struct Operand {
   Strides strides;
 };
 
-/// A scalar of at most 16 bytes, from the lowest on; the rest is 0.
-using Scalar = std::array<std::uint64_t, 2>;
+/// A scalar of at most 16 bytes, from the lowest on; the rest is 0. Loops read it as what it is.
+struct alignas(16) Scalar {
+  std::uint64_t word[2];
+};
 
 /// A program, its operands (the outputs, then the inputs) over common axes, and its scalars. The
 /// axes along which the outputs lie come first, then the reduced ones; no extent is 0, and in both

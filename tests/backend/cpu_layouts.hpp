@@ -95,7 +95,7 @@ backend::KernelCall call_of(const kernels::program& program, const Extents& kept
   [[maybe_unused]] std::size_t s = 0;
   [[maybe_unused]] const auto store = [&](const auto& value) {
     call.scalars[s] = {};
-    std::memcpy(call.scalars[s++].data(), &value, sizeof value);
+    std::memcpy(call.scalars[s++].word, &value, sizeof value);
   };
   (store(scalars), ...);
   return call;

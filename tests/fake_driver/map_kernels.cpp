@@ -94,7 +94,7 @@ CUresult run_if_direction(const Launch& launch, CUresult (*run)(const Launch&)) 
 }  // namespace
 
 std::span<const Kernel> map_kernels() {
-  static const Kernel kernels[] = {
+  static constexpr Kernel kernels[] = {
       {"map",
        "map_flat",
        1,

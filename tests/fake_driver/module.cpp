@@ -52,6 +52,7 @@ CUresult read_parameters(Launch& launch, void** parameters) {
   if (8 * launch.words.size() > parameter_bytes) return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(launch.words.data(), *parameters++, 8 * launch.words.size());
   for (const std::size_t bytes : launch.name.kernel->more) {
+    if (bytes == 0) break;
     launch.more.push_back(0);
     std::memcpy(&launch.more.back(), *parameters++, bytes);
   }

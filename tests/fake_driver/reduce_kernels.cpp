@@ -166,7 +166,7 @@ CUresult run_finish(const Launch& launch) {
 }  // namespace
 
 std::span<const Kernel> reduce_kernels() {
-  static const Kernel kernels[] = {
+  static constexpr Kernel kernels[] = {
       {"reduce",
        "reduce",
        6,

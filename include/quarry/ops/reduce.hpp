@@ -61,7 +61,7 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
   using Reducer = typename After::template reducer<R, T, L::next_scalar>;
   const ReducedShape shape(tree.shape(), axes, options);
   const Arguments<X> arguments(tree);
-  kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
+  alignas(16) kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
   std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &scalars[0][0]);
   then.store(scalars + L::next_scalar);
   DeviceNDArray<T> out(shape.kept, quarry::detail::stream_for(*arguments.array[0]));

@@ -16,7 +16,7 @@ ParameterBlock parameter_block(const KernelCall& call, bool has_axes, std::int64
     block[word++] = reinterpret_cast<std::uint64_t>(operand.data);
   }
   for (const Scalar& scalar : call.scalars) {
-    for (const std::uint64_t half : scalar) block[word++] = half;
+    for (const std::uint64_t half : scalar.word) block[word++] = half;
   }
   if (!has_axes) return block;
   for (const std::int64_t extent : call.shape) block[word++] = static_cast<std::uint64_t>(extent);
