@@ -52,10 +52,10 @@ void assignment() {
 void laziness() {
   // example-begin laziness
   auto x = qy::linspace(0.f, 1.f, 1000);
-  auto e = qy::exp(-x * x);                 // an expression: nothing has run
-  float area = qy::mean(e).item();          // computed here, in the reduction's kernel
-  qy::DeviceNDArray<float> curve = e;       // computed here again, and stored
-  auto stored = qy::eval(qy::sqrt(curve));  // the same without naming the type
+  auto e = qy::exp(-x * x);                        // an expression: nothing has run
+  float area = qy::mean(e).item();                 // computed here, in the reduction's kernel
+  qy::DeviceNDArray<float> curve = e;              // computed here again, and stored
+  auto stored = qy::eval(qy::sqrt(curve));         // the same without naming the type
   auto [s, c] = qy::eval(qy::sin(x), qy::cos(x));  // both in one kernel, which reads x once
   // example-end
   CHECK(area > 0.74f && area < 0.75f && curve(0).item() == 1.f && stored.size() == 1000);
