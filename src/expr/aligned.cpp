@@ -39,4 +39,14 @@ void AlignedInputs::replace(int count, const Stream& stream) {
   }
 }
 
+SmallArray<runtime::Operand> operands_of(std::span<const runtime::Operand> outputs,
+                                         const DeviceNDArrayBase* const* inputs, int count) {
+  SmallArray<runtime::Operand> all(outputs.size() + static_cast<std::size_t>(count));
+  auto* next = std::ranges::copy(outputs, all.begin()).out;
+  for (int k = 0; k < count; ++k) {
+    *next++ = {inputs[k]->device_pointer(), &inputs[k]->layout()};
+  }
+  return all;
+}
+
 }  // namespace quarry::expr

@@ -2,9 +2,12 @@
 #pragma once
 #include <quarry/array/ndarray.hpp>
 
+#include <span>
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "base/small_array.hpp"
+#include "runtime/launch.hpp"
 
 namespace quarry::expr {
 
@@ -33,5 +36,9 @@ class AlignedInputs {
   std::vector<const DeviceNDArrayBase*> replaced_;
   std::vector<std::unique_ptr<Copy>> copies_;
 };
+
+/// The outputs of a kernel, then its inputs.
+SmallArray<runtime::Operand> operands_of(std::span<const runtime::Operand> outputs,
+                                         const DeviceNDArrayBase* const* inputs, int count);
 
 }  // namespace quarry::expr

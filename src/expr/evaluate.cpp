@@ -67,17 +67,6 @@ bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
                  in.layout(), in.dtype().itemsize()) != Overlap::disjoint;
 }
 
-/// The operands of one output, in the order of the kernel.
-SmallArray<runtime::Operand> operands_of(std::byte* out, const Layout& layout,
-                                         const DeviceNDArrayBase* const* arrays, int count) {
-  SmallArray<runtime::Operand> all(count + 1);
-  all[0] = {out, &layout};
-  for (int k = 0; k < count; ++k) {
-    all[k + 1] = {arrays[k]->device_pointer(), &arrays[k]->layout()};
-  }
-  return all;
-}
-
 /// Where a temporary's first element lies in its buffer, and its layout.
 struct Placement {
   std::size_t bytes, offset;
@@ -106,7 +95,8 @@ void evaluate_through_temporary(const kernels::program& program, const DeviceNDA
   const Placement place = placement_like(out);
   const auto buffer = Buffer::allocate(place.bytes, stream);
   std::byte* const data = buffer->data() + place.offset;
-  runtime::launch_map(program, operands_of(data, place.layout, arrays, program.inputs), scalars,
+  const runtime::Operand temporary{data, &place.layout};
+  runtime::launch_map(program, operands_of({&temporary, 1}, arrays, program.inputs), scalars,
                       stream, positions);
   copy_elements(out.ref(), {data, out.dtype(), place.layout, buffer.get()}, stream);
 }
@@ -137,9 +127,9 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   if (through_temporary) {
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);
   }
-  runtime::launch_map(
-      program, operands_of(out.device_pointer(), out.layout(), inputs.arrays(), program.inputs),
-      scalars, stream, positions);
+  const runtime::Operand output{out.device_pointer(), &out.layout()};
+  runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
+                      stream, positions);
 }
 
 void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,
@@ -151,14 +141,13 @@ void evaluate_together(const kernels::program& program, const DeviceNDArrayBase*
     arrays[k]->buffer()->used_on(stream);
   }
   const AlignedInputs inputs(arrays, program.inputs, stream);
-  SmallArray<runtime::Operand> operands(program.operands());
-  for (int k = 0; k < program.operands(); ++k) {
-    const DeviceNDArrayBase& array =
-        k < program.outputs ? *outs[k] : *inputs.arrays()[k - program.outputs];
-    operands[k] = {array.device_pointer(), &array.layout()};
+  SmallArray<runtime::Operand> outputs(program.outputs);
+  for (int k = 0; k < program.outputs; ++k) {
+    outs[k]->buffer()->used_on(stream);
+    outputs[k] = {outs[k]->device_pointer(), &outs[k]->layout()};
   }
-  for (int k = 0; k < program.outputs; ++k) outs[k]->buffer()->used_on(stream);
-  runtime::launch_map(program, operands, scalars, stream, positions);
+  runtime::launch_map(program, operands_of(outputs, inputs.arrays(), program.inputs), scalars,
+                      stream, positions);
 }
 
 void require_one_shape(std::span<const Shape> shapes) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/small_array.hpp"
 #include "expr/aligned.hpp"
 #include "runtime/launch.hpp"
 
@@ -53,20 +52,17 @@ void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
                  const ReducedShape& shape, const DeviceNDArrayBase* const* arrays,
                  const kernels::u64 (*scalars)[2], bool positions) {
   const Stream& stream = quarry::detail::stream_for(out);
-  SmallArray<runtime::Operand> operands(program.operands());
-  operands[0] = {out.device_pointer(), &out.layout()};
   for (int k = 0; k < program.inputs; ++k) {
     require_same_device(out, *arrays[k]);
     arrays[k]->buffer()->used_on(stream);
   }
   const AlignedInputs inputs(arrays, program.inputs, stream);
-  for (int k = 0; k < program.inputs; ++k) {
-    operands[k + 1] = {inputs.arrays()[k]->device_pointer(), &inputs.arrays()[k]->layout()};
-  }
+  const runtime::Operand output{out.device_pointer(), &out.layout()};
   out.buffer()->used_on(stream);
   BufferWorkspace workspace(stream);
-  runtime::launch_reduction(program, shape.input, {shape.reduced, shape.input.size()}, operands,
-                            scalars, positions, workspace, stream);
+  runtime::launch_reduction(program, shape.input, {shape.reduced, shape.input.size()},
+                            operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
+                            positions, workspace, stream);
 }
 
 void throw_empty_reduction(const char* name, const Shape& shape) {

@@ -55,6 +55,19 @@ bool is_natural(const Launch& launch, const Operands& operands, int k) {
   return places % launch.program->alignment[k] == 0;
 }
 
+/// Whether operand k may be accessed by vectors of `width` elements along the last axis.
+bool is_aligned(const Launch& launch, const Operands& operands, int k, int width) {
+  const std::uint32_t size = launch.program->itemsize[k];
+  const auto unit = static_cast<std::uint64_t>(width) * size;
+  const int last = launch.rank() - 1;
+  std::uint64_t places = launch.pointer(k);
+  for (int axis = 0; axis < last; ++axis) {
+    places |= static_cast<std::uint64_t>(operands.stride(k, axis));
+  }
+  return operands.stride(k, last) == size && std::has_single_bit(size) && unit <= 16 &&
+         places % unit == 0;
+}
+
 }  // namespace
 
 std::optional<KernelName> parse_kernel(std::string_view expression) {
@@ -95,18 +108,6 @@ CUresult illegal(const Launch& launch, const std::string& what) {
 CUresult misaligned(const Launch& launch) {
   add_fault(launch.expression + ": an operand is not aligned for vectors");
   return CUDA_ERROR_MISALIGNED_ADDRESS;
-}
-
-bool is_aligned(const Launch& launch, const Operands& operands, int k, int width) {
-  const std::uint32_t size = launch.program->itemsize[k];
-  const auto unit = static_cast<std::uint64_t>(width) * size;
-  const int last = launch.rank() - 1;
-  std::uint64_t places = launch.pointer(k);
-  for (int axis = 0; axis < last; ++axis) {
-    places |= static_cast<std::uint64_t>(operands.stride(k, axis));
-  }
-  return operands.stride(k, last) == size && std::has_single_bit(size) && unit <= 16 &&
-         places % unit == 0;
 }
 
 bool has_legal_vectors(const Launch& launch, const Operands& operands, int first, int width,

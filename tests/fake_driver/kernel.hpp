@@ -70,8 +70,6 @@ CUresult run_launch(const Launch& launch);
 CUresult illegal(const Launch& launch, const std::string& what);
 CUresult misaligned(const Launch& launch);
 
-/// Whether operand k may be accessed by vectors of `width` elements along the last axis.
-bool is_aligned(const Launch& launch, const Operands& operands, int k, int width);
 /// Whether the operands from `first` on may be accessed by vectors along the last axis: those with
 /// their bit in `wide`, and all outputs, are dense along it, the others do not move.
 bool has_legal_vectors(const Launch& launch, const Operands& operands, int first, int width,

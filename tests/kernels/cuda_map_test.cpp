@@ -21,7 +21,6 @@ namespace {
 
 using namespace quarry::kernels;
 using backend::cuda::FlatMap;
-using backend::cuda::HashOfVariant;
 using backend::cuda::StridedMap;
 using backend::cuda::Variant;
 

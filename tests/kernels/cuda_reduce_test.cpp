@@ -20,7 +20,6 @@ namespace quarry::test {
 namespace {
 
 using namespace quarry::kernels;
-using backend::cuda::HashOfVariant;
 using backend::cuda::Reduce;
 using backend::cuda::Variant;
 

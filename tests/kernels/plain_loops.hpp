@@ -6,6 +6,7 @@
 
 #include <quarry/kernels/node.hpp>
 
+#include "backend/cuda/variant.hpp"
 #include "backend/kernel_call.hpp"
 #include "kernels/drawn_operands.hpp"
 
@@ -36,6 +37,11 @@ struct mix {
     std::memcpy(words, static_cast<const void*>(&a), sizeof(A));
     return words[0] ^ (words[1] << 32 | words[1] >> 32);
   }
+};
+
+/// Of tables of kernels.
+struct HashOfVariant {
+  std::size_t operator()(const backend::cuda::Variant& variant) const { return variant.hash(); }
 };
 
 /// An element of every input at one position, and what a reduction finds at its end.

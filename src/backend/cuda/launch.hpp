@@ -22,7 +22,6 @@ class Launcher {
   const KernelCall& call;
   const CallOperands operands;
   Workspace& workspace;
-  const int multiprocessors;
 
   struct Target {
     KernelTarget kernels;
@@ -31,11 +30,9 @@ class Launcher {
     Stream stream;
   };
   Launcher(const KernelCall& of, Workspace& memory, const Target& target)
-      : call(of),
-        operands(of),
-        workspace(memory),
-        multiprocessors(target.multiprocessors),
-        target_(target) {}
+      : call(of), operands(of), workspace(memory), target_(target) {}
+
+  int multiprocessors() const { return target_.multiprocessors; }
 
   /// The kernel with the block as its first parameter and `more` behind it.
   template <class... More>

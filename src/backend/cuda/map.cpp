@@ -21,7 +21,7 @@ void launch_strided(const Launcher& launcher) {
                                               .lead = lead_of(launcher.operands, columns),
                                               .operands = call.program->operands() - 1,
                                               .vector_width = vectors.width},
-                                             launcher.multiprocessors);
+                                             launcher.multiprocessors());
   const StridedMap variant{.rank = static_cast<int>(call.rank()),
                            .index_bytes = g.wide_index ? 8 : 4,
                            .rows = g.rows_a_thread,

@@ -39,7 +39,7 @@ void launch_reduce(const Launcher& launcher) {
                                             .along_reduced = call.along_reduced,
                                             .can_split = can_split(call),
                                             .vector_width = vectors.width},
-                                           launcher.multiprocessors);
+                                           launcher.multiprocessors());
   const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
   void* const partial =
       g.splits == 1

@@ -36,10 +36,6 @@ class Variant {
   std::array<int, 6> arguments_{};
 };
 
-struct HashOfVariant {
-  std::size_t operator()(const Variant& variant) const { return variant.hash(); }
-};
-
 /// The kernels of the families, by the arguments of their templates.
 struct FlatMap {
   int width;  ///< elements of one access
