@@ -5,9 +5,10 @@
 
 set(QUARRY_HAS_CUDA OFF)
 if(NOT QUARRY_CUDA STREQUAL "OFF")
-  find_program(nvcc nvcc NO_CACHE)
-  if(nvcc)
-    file(REAL_PATH ${nvcc} nvcc)
+  find_program(QUARRY_NVCC nvcc HINTS ${CUDAToolkit_ROOT}/bin PATHS /usr/local/cuda/bin)  # for a test
+  mark_as_advanced(QUARRY_NVCC)
+  if(QUARRY_NVCC)
+    file(REAL_PATH ${QUARRY_NVCC} nvcc)
     cmake_path(GET nvcc PARENT_PATH nvcc_folder)
   endif()
   set(places HINTS ${CUDAToolkit_ROOT} ENV CUDA_HOME ENV CUDA_PATH ${nvcc_folder}/.. PATHS /usr/local/cuda

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# cmake -D OUTPUT=<file.cpp> -D ROOTS=<include folder>[,<include folder>...] -P embed.cmake
-# Writes <file.cpp>: a table with the name and the text of every header in quarry/kernels and of all that they include.
+# cmake -D OUTPUT=<file.cpp> -D HEADERS=<header>[,<header>...] -D ROOTS=<include folder>[,<include folder>...]
+#       -P embed.cmake
+# Writes <file.cpp>: a table with the name and the text of the headers, and of all of the project's that they include.
 
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" roots "${ROOTS}")
+string(REPLACE "," ";" pending "${HEADERS}")
 set(delimiter "quarry_header")
-
-list(GET roots 0 first_root)
-file(GLOB pending RELATIVE ${first_root} ${first_root}/quarry/kernels/*.hpp ${first_root}/quarry/kernels/*.def)
-list(SORT pending)
 
 set(done)
 set(count 0)
@@ -38,7 +36,7 @@ while(pending)
   string(APPEND rows "    {\"${name}\", R\"${delimiter}(${text})${delimiter}\"},\n")
   math(EXPR count "${count} + 1")
 
-  string(REGEX MATCHALL "\n[ \t]*#[ \t]*include[ \t]*[<\"]quarry/[^>\"\n]+" includes "\n${text}")
+  string(REGEX MATCHALL "\n[ \t]*#[ \t]*include[ \t]*[<\"](quarry|kernels)/[^>\"\n]+" includes "\n${text}")
   foreach(include ${includes})
     string(REGEX REPLACE "^.*[<\"]" "" include "${include}")
     list(APPEND pending ${include})

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The headers that NVRTC compiles travel in the library as strings: cmake/embed.cmake writes them to a source file
-# whenever one of them has changed.
+# What NVRTC compiles travels in the library as strings: the headers of kernels/, the words that a user function finds,
+# and what they include. cmake/embed.cmake writes them to a source file whenever one of them has changed.
 
-file(GLOB embedded_candidates CONFIGURE_DEPENDS
+file(GLOB device_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS kernels/*.cuh)
+file(GLOB shared_headers CONFIGURE_DEPENDS
   include/quarry/kernels/*.hpp include/quarry/kernels/*.def
   include/quarry/base/*.hpp include/quarry/base/*.def)
+list(JOIN device_headers "," embedded_names)
 set(embedded_output ${PROJECT_BINARY_DIR}/embedded_headers.cpp)
 add_custom_command(OUTPUT ${embedded_output}
   COMMAND ${CMAKE_COMMAND} -D OUTPUT=${embedded_output}
-          -D ROOTS=${PROJECT_SOURCE_DIR}/include,${PROJECT_BINARY_DIR}/include
+          -D HEADERS=${embedded_names},quarry/kernels/function.hpp
+          -D ROOTS=${PROJECT_SOURCE_DIR}/include,${PROJECT_BINARY_DIR}/include,${PROJECT_SOURCE_DIR}
           -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
-  DEPENDS cmake/embed.cmake ${embedded_candidates}
+  DEPENDS cmake/embed.cmake ${device_headers} ${shared_headers}
   COMMENT "Embedding the kernel headers"
   VERBATIM)
 target_sources(quarry PRIVATE ${embedded_output})

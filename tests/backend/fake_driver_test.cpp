@@ -264,7 +264,7 @@ class FakeCompiler : public testing::Test {
   static nvrtcResult compile(const char* source, const char* kernel, const char* option) {
     const auto& rtc = nvrtc_table();
     nvrtcProgram program = nullptr;
-    const char *name = "quarry/kernels/map.hpp", *text = "#pragma once";
+    const char *name = "kernels/map.cuh", *text = "#pragma once";
     if (const nvrtcResult r = rtc.CreateProgram(&program, source, "k.cu", 1, &text, &name))
       return r;
     rtc.AddNameExpression(program, kernel);
@@ -272,7 +272,7 @@ class FakeCompiler : public testing::Test {
     rtc.DestroyProgram(&program);
     return result;
   }
-  static constexpr const char* map = "#include \"quarry/kernels/map.hpp\"\n";
+  static constexpr const char* map = "#include \"kernels/map.cuh\"\n";
   static constexpr const char* flat = "quarry::kernels::map_flat<M<int, 2>, 4>";
 };
 
@@ -280,8 +280,11 @@ TEST_F(FakeCompiler, WantsWhatTheRealOneWants) {
   EXPECT_EQ(compile(map, flat, "--gpu-architecture=sm_90"), NVRTC_SUCCESS);
   EXPECT_EQ(compile(map, flat, "--gpu-architecture=sm_91"), NVRTC_ERROR_INVALID_OPTION);
   EXPECT_EQ(compile("", flat, "--gpu-architecture=sm_90"), NVRTC_ERROR_INVALID_INPUT);
-  EXPECT_EQ(compile("#include \"quarry/kernels/x.hpp\"", flat, "--gpu-architecture=sm_90"),
-            NVRTC_ERROR_COMPILATION);
+  for (const char* include : {"\"quarry/kernels/x.hpp\"", "\"kernels/x.cuh\""}) {
+    const std::string source = map + ("#include " + std::string(include));
+    EXPECT_EQ(compile(source.c_str(), flat, "--gpu-architecture=sm_90"), NVRTC_ERROR_COMPILATION)
+        << include;
+  }
   EXPECT_EQ(compile(map, "quarry::kernels::other<M>", "--gpu-architecture=sm_90"),
             NVRTC_ERROR_COMPILATION);
   EXPECT_EQ(compile(map, "quarry::kernels::reduce_finish<M>", "--gpu-architecture=sm_90"),

@@ -41,8 +41,10 @@ std::vector<std::string> included(const std::string& text) {
     const auto hash = line.find_first_not_of(" \t");
     if (hash == line.npos || line[hash] != '#' || line.find("include") == line.npos) continue;
     const auto begin = line.find_first_of("\"<") + 1;
-    if (line.compare(begin, 7, "quarry/") != 0) continue;
-    names.push_back(line.substr(begin, line.find_first_of("\">", begin) - begin));
+    std::string name = line.substr(begin, line.find_first_of("\">", begin) - begin);
+    if (name.starts_with("quarry/") || name.starts_with("kernels/")) {
+      names.push_back(std::move(name));
+    }
   }
   return names;
 }
@@ -86,7 +88,7 @@ std::string complaint(const Program& program) {
   for (const std::string& expression : program.expressions) {
     const auto name = parse_kernel(expression);
     if (!name) return "error: " + expression + " is no kernel";
-    if (!seen.contains("quarry/kernels/" + std::string(name->kernel->family) + ".hpp")) {
+    if (!seen.contains("kernels/" + std::string(name->kernel->family) + ".cuh")) {
       return "error: " + expression + " is not declared";
     }
     if (const std::string user = missing_user(program, expression); !user.empty()) {

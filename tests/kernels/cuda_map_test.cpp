@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/device_half.hpp"
+#include "kernels/emulated_kernels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails on an include that points upward or in a circle, between layers or between the rooms of
-memory, and on a CUDA header out of its rooms.
+memory, on a CUDA header out of its rooms, and on a kernel of GPUs in what plain C++ compiles.
 
 Usage: layers.py <project root>
 """
@@ -37,9 +37,9 @@ def files(root, *folders):
 
 
 def layer(path):
-    """The index of the layer of a file in include/quarry or src; what is in no layer is on top."""
+    """The index of a file's layer; what is in no layer is on top."""
     parts = path.split("/")
-    room = parts[2] if path.startswith("include/") else parts[1]
+    room = parts[{"include": 2, "src": 1}.get(parts[0], 0)]
     return LAYERS.index(room) if room in LAYERS else len(LAYERS)
 
 
@@ -60,7 +60,7 @@ def height(path, rooms):
 def resolve(root, path, quoted, name):
     """The project's file that an include in `path` names, or None for somebody else's header."""
     near = [str(Path(path).parent / name)] if quoted else []
-    for candidate in [*near, f"include/{name}", f"src/{name}"]:
+    for candidate in [*near, f"include/{name}", f"src/{name}", name]:
         if (root / candidate).is_file():
             return candidate
     return None
@@ -86,7 +86,7 @@ def cycle(graph):
 
 def main(root):
     complaints, graph, rooms = [], {}, memory_rooms(root)
-    for path in files(root, "include", "src"):
+    for path in files(root, "include", "src", "kernels"):
         includes = INCLUDE.findall((root / path).read_text())
         targets = (resolve(root, path, quote == '"', name) for quote, name in includes)
         graph[path] = [target for target in targets if target]
@@ -95,6 +95,12 @@ def main(root):
             for target in graph[path]
             if height(target, rooms) > height(path, rooms)
         ]
+        if not path.startswith("kernels/"):
+            complaints += [
+                f"{path} includes {target}: a kernel of GPUs"
+                for target in graph[path]
+                if target.startswith("kernels/")
+            ]
     for path in files(root, "include", "src", "tools", "tests", "examples", "bench"):
         if not path.startswith(CUDA_ROOMS):
             names = [name for _, name in INCLUDE.findall((root / path).read_text())]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/params.hpp>
+#include <quarry/kernels/types.hpp>
 
 /// What one iteration of a loop of the CPU device reads.
 #ifdef __clang__

@@ -26,44 +26,4 @@ struct block_places {
 /// first output; the first threads of a row may then have nothing to do.
 inline constexpr i64 lead_columns = 1024;
 
-/// Offsets and positions of a kernel: 4 bytes where all of them fit, else 8.
-template <int Bytes>
-struct index_of_size {
-  using type = i32;
-};
-template <>
-struct index_of_size<8> {
-  using type = i64;
-};
-template <int Bytes>
-using index_of = typename index_of_size<Bytes>::type;
-
-template <int K, int S, int R>
-struct params {
-  static constexpr block_places at{K, S, R};
-  u64 word[static_cast<u64>(at.words())];
-
-  QUARRY_HD i64 kept() const { return static_cast<i64>(word[block_places::kept]); }
-  QUARRY_HD i64 reduced() const { return static_cast<i64>(word[block_places::reduced]); }
-  QUARRY_HD i64 chunk() const { return static_cast<i64>(word[block_places::chunk]); }
-  QUARRY_HD u64 address(int k) const { return word[block_places::pointers + k]; }
-  template <class T>
-  QUARRY_HD T* pointer(int k) const {
-    return reinterpret_cast<T*>(address(k));
-  }
-  template <class T>
-  QUARRY_HD T scalar(int s) const {
-    constexpr int first = at.scalars();
-    return *reinterpret_cast<const T*>(&word[first + 2 * s]);
-  }
-  QUARRY_HD i64 extent(int d) const {
-    constexpr int first = at.shape();
-    return static_cast<i64>(word[first + d]);
-  }
-  QUARRY_HD i64 stride(int k, int d) const {
-    constexpr int first = at.strides();
-    return static_cast<i64>(word[first + k * R + d]);
-  }
-};
-
 }  // namespace quarry::kernels

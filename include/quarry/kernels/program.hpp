@@ -44,8 +44,9 @@ struct users_of<call<F, A...>> {
 
 using user_visitor = void (*)(void* state, const user_function&);
 
-/// The ways in which kernels walk over elements. quarry/kernels/<name>.hpp has the kernels of one
-/// for GPUs and its loops for the CPU. How to add one: docs/howto/kernel.md.
+/// The ways in which kernels walk over elements. For each, kernels/<name>.cuh has the kernels of
+/// GPUs, and quarry/kernels/<name>.hpp the loops of the CPU and what plain host code is told of a
+/// program (parts_of). How to add one: docs/howto/kernel.md.
 enum class family : u8 {
 #define QUARRY_FAMILY(name) name,
 #include <quarry/kernels/families.def>

@@ -66,7 +66,7 @@ class Definitions {
 
 const char* header_of(kernels::family family) {
   static constexpr const char* headers[] = {
-#define QUARRY_FAMILY(name) "quarry/kernels/" #name ".hpp",
+#define QUARRY_FAMILY(name) "kernels/" #name ".cuh",
 #include <quarry/kernels/families.def>
 #undef QUARRY_FAMILY
   };

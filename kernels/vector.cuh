@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/params.hpp>
+#include <quarry/kernels/types.hpp>
 
-/// What one thread of a GPU kernel has read: V neighbouring elements of every input, in one access
+/// What one thread of a kernel has read: V neighbouring elements of every input, in one access
 /// each.
-#if defined(__CUDACC__) || defined(QUARRY_EMULATED_DEVICE)
 namespace quarry::kernels {
 
 template <class T, int V>
@@ -52,4 +51,3 @@ struct lane_context {
 };
 
 }  // namespace quarry::kernels
-#endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-// What only NVRTC compiles of the kernel headers, as host code: CUDA's words over emulated blocks.
-// Included before any other header of Quarry's.
+// The kernels of GPUs as host code: CUDA's words over emulated blocks.
 #include <cstring>
 
 #include "kernels/emulated_blocks.hpp"
 
-#define QUARRY_EMULATED_DEVICE
 #define __device__
 #define __global__
 #define __grid_constant__
@@ -20,5 +18,5 @@
 #define __shfl_down_sync(mask, value, distance, width) \
   ::quarry::test::shuffle_down(mask, value, distance, width)
 
-#include <quarry/kernels/map.hpp>
-#include <quarry/kernels/reduce.hpp>
+#include "kernels/map.cuh"
+#include "kernels/reduce.cuh"

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/node.hpp>
+
+#include "kernels/params.cuh"
+#include "kernels/vector.cuh"
+
+/// The maps of GPUs:
+///   map_flat     all operands dense and in one order: vectors of V elements, one a thread
+///   map_strided  any layout of any rank: threads run along the innermost axis
+namespace quarry::kernels {
+
+/// `First` is the number of the first input among the operands.
+template <class P, int First>
+struct element_context {
+  const P& p;
+  i64 i;
+  template <class T, int K>
+  __device__ T input() const {
+    return load<T>(p.template pointer<const T>(First + K) + i);
+  }
+  template <class T, int S>
+  __device__ T scalar() const {
+    return p.template scalar<T>(S);
+  }
+  __device__ i64 index() const { return i; }
+};
+
+/// V neighbouring elements of every output.
+template <int V, class E, class Out>
+struct computed {
+  vec<Out, V> v;
+  template <class C>
+  __device__ void set(int lane, const C& c) {
+    v.v[lane] = convert<Out>(E{}(c));
+  }
+  __device__ void store(char* const* at) const { *reinterpret_cast<vec<Out, V>*>(at[0]) = v; }
+};
+template <int V>
+struct computed<V, several<>, several<>> {
+  template <class C>
+  __device__ void set(int /*lane*/, const C& /*c*/) {}
+  __device__ void store(char* const* /*at*/) const {}
+};
+template <int V, class E, class... Es, class Out, class... Outs>
+struct computed<V, several<E, Es...>, several<Out, Outs...>> {
+  computed<V, E, Out> first;
+  computed<V, several<Es...>, several<Outs...>> rest;
+  template <class C>
+  __device__ void set(int lane, const C& c) {
+    first.set(lane, c);
+    rest.set(lane, c);
+  }
+  __device__ void store(char* const* at) const {
+    first.store(at);
+    rest.store(at + 1);
+  }
+};
+
+template <class M, int V>
+struct map_flat_body;
+
+template <class E, class Out, int S, class... In, int V>
+struct map_flat_body<map_of<E, Out, S, In...>, V> {
+  using Types = operands_of<Out, In...>;
+  using P = params<Types::count, S, 0>;
+
+  /// Where the operands are at element i.
+  static __device__ void locate(const P& p, i64 i, char** at) {
+#pragma unroll
+    for (int k = 0; k < Types::count; ++k) {
+      at[k] = p.template pointer<char>(k) + i * static_cast<i64>(Types::size_of(k));
+    }
+  }
+
+  static __device__ void run(const P& p, int backwards) {
+    const i64 n = p.kept();
+    const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    const i64 first = (block * blockDim.x + threadIdx.x) * V;
+    char* at[Types::count];
+    if (first + V <= n) {
+      locate(p, first, at);
+      loaded<V, ~0u, 0, In...> in;
+      in.load(at + Types::outputs);
+      computed<V, E, Out> out;
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane) {
+        out.set(lane, lane_context<P, V, ~0u, In...>{p, in, first + lane, lane});
+      }
+      out.store(at);
+    } else {
+#pragma unroll 1
+      for (i64 i = first; i < n; ++i) {
+        locate(p, i, at);
+        computed<1, E, Out> out;
+        out.set(0, element_context<P, Types::outputs>{p, i});
+        out.store(at);
+      }
+    }
+  }
+  using param_type = P;
+};
+
+/// V * sizeof of the widest operand is at most 16 bytes; every pointer is aligned to V elements.
+/// `backwards` says that the blocks start at the end: a map that starts where the one before it
+/// ended finds the data of that one still in the cache.
+template <class M, int V>
+__global__ void __launch_bounds__(256)
+    map_flat(const __grid_constant__ typename map_flat_body<M, V>::param_type p, int backwards) {
+  map_flat_body<M, V>::run(p, backwards);
+}
+
+/// Where all operands of a strided map are at one element.
+template <class P, int K, int R, class Index>
+struct map_addresses {
+  char* at[K];
+  __device__ map_addresses(const P& p, Index column, Index row) {
+    Index offset[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) offset[k] = column * static_cast<Index>(p.stride(k, R - 1));
+#pragma unroll
+    for (int d = R - 2; d >= 0; --d) {
+      Index j = row;
+      if (d > 0) {
+        const Index extent = static_cast<Index>(p.extent(d)), next = row / extent;
+        j = row - next * extent;
+        row = next;
+      }
+#pragma unroll
+      for (int k = 0; k < K; ++k) offset[k] += j * static_cast<Index>(p.stride(k, d));
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) at[k] = p.template pointer<char>(k) + offset[k];
+  }
+  /// From the row `by` rows before to `row`.
+  __device__ void next(const P& p, Index column, Index row, Index by) {
+    if constexpr (R == 2) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) at[k] += static_cast<Index>(p.stride(k, 0)) * by;
+    } else {
+      *this = map_addresses(p, column, row);
+    }
+  }
+};
+
+template <class M, int R, class Index, int Rows, int V, unsigned Wide>
+struct map_strided_body;
+
+template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V,
+          unsigned Wide>
+struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
+  using Types = operands_of<Out, In...>;
+  static constexpr int K = Types::count, outputs = Types::outputs;
+  using P = params<K, S, R>;
+  using Addresses = map_addresses<P, K, R, Index>;
+  using Loaded = loaded<V, Wide, 0, In...>;
+  using Computed = computed<V, E, Out>;
+
+  /// How many columns left of the first one a warp starts, so that it writes whole 128-byte lines.
+  /// Of short rows too much would be idle.
+  static __device__ Index lead(const P& p) {
+    constexpr u32 size = Types::size_of(0);
+    constexpr bool divides = size <= 16 && (size & (size - 1)) == 0;
+    const bool dense = p.stride(0, R - 1) == static_cast<i64>(size);
+    return divides && dense && p.extent(R - 1) >= lead_columns
+               ? static_cast<Index>(p.address(0) % 128 / size)
+               : 0;
+  }
+
+  static __device__ Computed compute(const P& p, const Loaded& in, i64 first) {
+    Computed out;
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      out.set(lane, lane_context<P, V, Wide, In...>{p, in, first + lane, lane});
+    }
+    return out;
+  }
+  static __device__ i64 position(const P& p, Index row, Index column) {
+    return static_cast<i64>(row) * p.extent(R - 1) + column;
+  }
+
+  /// `Count` rows, `by` apart. All loads come before the stores: they are in flight together, and
+  /// an input may be the output element for element.
+  template <int Count>
+  static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
+    Loaded in[Count];
+    char* to[Count][outputs];
+    Addresses a(p, column, row);
+#pragma unroll
+    for (int r = 0; r < Count; ++r) {
+      if (r > 0) a.next(p, column, row + r * by, by);
+#pragma unroll
+      for (int k = 0; k < outputs; ++k) to[r][k] = a.at[k];
+      in[r].load(a.at + outputs);
+    }
+    Computed out[Count];
+#pragma unroll
+    for (int r = 0; r < Count; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
+#pragma unroll
+    for (int r = 0; r < Count; ++r) out[r].store(to[r]);
+  }
+
+  /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The rows at
+  /// the end that are too few for that are left to further blocks, which compute one row a thread.
+  static __device__ void run(const P& p, int backwards) {
+    Index rows = 1;
+#pragma unroll
+    for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
+    const Index column = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
+                          static_cast<Index>(threadIdx.x)) *
+                             V -
+                         lead(p);
+    if (column < 0 || column >= static_cast<Index>(p.extent(R - 1))) return;
+    const Index by = static_cast<Index>(blockDim.y), y = static_cast<Index>(threadIdx.y);
+    const Index block =
+        static_cast<Index>(backwards != 0 ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
+    const Index whole = Rows > 1 ? rows & ~(Rows * by - 1) : 0, before = whole - whole / Rows;
+#pragma unroll 1
+    for (Index first = block * by; first + before < rows;
+         first += static_cast<Index>(gridDim.y) * by) {
+      if (Rows > 1 && first * Rows < whole) {
+        run_rows<Rows>(p, column, first * Rows + y, by);
+      } else if (first + before + y < rows) {
+        run_rows<1>(p, column, first + before + y, by);
+      }
+    }
+  }
+  using param_type = P;
+};
+
+/// With V > 1 the outputs are dense along the last axis, whose extent V divides; inputs are dense
+/// along it (bit k of Wide for input k) or do not move along it; all vectors are aligned.
+template <class M, int R, int IndexBytes, int Rows, int V = 1, unsigned Wide = 0>
+__global__ void __launch_bounds__(256)
+    map_strided(const __grid_constant__
+                typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
+                int backwards) {
+  map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
+}
+
+}  // namespace quarry::kernels

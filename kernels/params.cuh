@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/params.hpp>
+
+namespace quarry::kernels {
+
+/// Offsets and positions of a kernel: 4 bytes where all of them fit, else 8.
+template <int Bytes>
+struct index_of_size {
+  using type = i32;
+};
+template <>
+struct index_of_size<8> {
+  using type = i64;
+};
+template <int Bytes>
+using index_of = typename index_of_size<Bytes>::type;
+
+/// The parameter block as a kernel with K operands, S scalars and R axes reads it.
+template <int K, int S, int R>
+struct params {
+  static constexpr block_places at{K, S, R};
+  u64 word[static_cast<u64>(at.words())];
+
+  __device__ i64 kept() const { return static_cast<i64>(word[block_places::kept]); }
+  __device__ i64 reduced() const { return static_cast<i64>(word[block_places::reduced]); }
+  __device__ i64 chunk() const { return static_cast<i64>(word[block_places::chunk]); }
+  __device__ u64 address(int k) const { return word[block_places::pointers + k]; }
+  template <class T>
+  __device__ T* pointer(int k) const {
+    return reinterpret_cast<T*>(address(k));
+  }
+  template <class T>
+  __device__ T scalar(int s) const {
+    constexpr int first = at.scalars();
+    return *reinterpret_cast<const T*>(&word[first + 2 * s]);
+  }
+  __device__ i64 extent(int d) const {
+    constexpr int first = at.shape();
+    return static_cast<i64>(word[first + d]);
+  }
+  __device__ i64 stride(int k, int d) const {
+    constexpr int first = at.strides();
+    return static_cast<i64>(word[first + k * R + d]);
+  }
+};
+
+}  // namespace quarry::kernels

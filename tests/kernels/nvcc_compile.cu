@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels of every family, for a test in which nvcc compiles this file. Needs no GPU.
+#include "kernels/map.cuh"
+#include "kernels/reduce.cuh"
+
+namespace quarry::kernels {
+
+template <class T>
+using fused = op<add_op, T, op<sin_op, T, in<T, 0>>, op<multiply_op, T, in<T, 1>, val<T, 0>>>;
+template <class T>
+using fused_map = map_of<fused<T>, T, 1, T, T>;
+using two_outputs = map_of<several<fused<float>, op<less_op, float, in<float, 0>, in<float, 1>>>,
+                           several<double, bool>, 1, float, float>;
+using positions = map_of<iota<i64>, i64, 0>;
+
+/// The root of a mean, which is applied before it is stored.
+using root = op<sqrt_op, float, op<add_op, float, result<float>, val<float, 0>>>;
+using root_of_mean =
+    reduction_of<in<float16, 0>, applied_to<mean_of, float, root>, float, float, 1, float16>;
+template <class T>
+using product = reduction_of<in<T, 0>, prod_of, T, T, 0, T>;
+using location = reduction_of<in<float, 0>, argmax_of, located<float>, i64, 0, float>;
+
+template <class M, int V>
+using flat_params = typename map_flat_body<M, V>::param_type;
+template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
+using strided_params =
+    typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type;
+template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide>
+using reduce_params =
+    typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type;
+template <class M>
+using finish_params = typename reduce_finish_body<M>::param_type;
+
+#define QUARRY_FLAT(M, ...)                          \
+  template __global__ void map_flat<M, __VA_ARGS__>( \
+      const __grid_constant__ flat_params<M, __VA_ARGS__>, int);
+#define QUARRY_STRIDED(M, ...)                          \
+  template __global__ void map_strided<M, __VA_ARGS__>( \
+      const __grid_constant__ strided_params<M, __VA_ARGS__>, int);
+#define QUARRY_REDUCE(M, ...)                      \
+  template __global__ void reduce<M, __VA_ARGS__>( \
+      const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*);
+#define QUARRY_FINISH(M)                                                                           \
+  template __global__ void reduce_finish<M>(const __grid_constant__ finish_params<M>, const void*, \
+                                            i64);
+
+QUARRY_FLAT(fused_map<float>, 4)
+QUARRY_FLAT(fused_map<float16>, 8)
+QUARRY_FLAT(fused_map<complex<double>>, 1)
+QUARRY_FLAT(two_outputs, 2)
+QUARRY_FLAT(positions, 2)
+QUARRY_STRIDED(fused_map<float>, 1, 4, 1, 1, 0)
+QUARRY_STRIDED(fused_map<float>, 2, 4, 8, 4, 1)
+QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)
+QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
+QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
+QUARRY_FINISH(root_of_mean)
+QUARRY_REDUCE(product<i32>, 1, 2, 8, 0, 1, 0)
+QUARRY_FINISH(product<i32>)
+QUARRY_REDUCE(location, 0, 1, 4, 1, 4, 1)
+QUARRY_FINISH(location)
+
+}  // namespace quarry::kernels
