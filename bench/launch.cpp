@@ -81,11 +81,13 @@ struct FirstKernels {
   long long compiled = 0, from_disk = 0;
 };
 
-/// Runs this program again as a child whose cache of kernels is in `cache`.
+/// Runs this program again as a child whose caches of kernels, its own and that of NVRTC, are in
+/// `cache`.
 FirstKernels child(const std::filesystem::path& cache) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = std::string(child_variable) + "=1 QUARRY_CACHE_DIR='" +
-                              cache.string() + "' '" + program + "'";
+                              cache.string() + "' CUDA_CACHE_PATH='" + (cache / "nvrtc").string() +
+                              "' '" + program + "'";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   FirstKernels result;
   if (!pipe || std::fscanf(pipe.get(), "%lf %lf %lld %lld", &result.first, &result.further,

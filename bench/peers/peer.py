@@ -8,6 +8,7 @@ import os
 import pathlib
 import statistics
 import sys
+import tempfile
 import time
 
 LOG2 = int(os.environ.get("QUARRY_BENCH_LOG2", "28")) // 2 * 2
@@ -125,7 +126,9 @@ def average(u):
 def run(name, measure):
     """The program: `measure()` gives the Peer with its records, unless the library is missing."""
     try:
-        peer = measure()
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["CUDA_CACHE_PATH"] = cache  # of the driver and of NVRTC
+            peer = measure()
     except (ImportError, NotHere) as reason:
         print(f"{name}: left out ({reason})")
         return

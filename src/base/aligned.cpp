@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/power_of_two.hpp"
+
 namespace quarry {
 
 bool is_aligned(const void* first, const Layout& layout, const DType& type) {
@@ -10,7 +12,7 @@ bool is_aligned(const void* first, const Layout& layout, const DType& type) {
   for (std::size_t d = 0; d < layout.rank(); ++d) {
     if (layout.shape[d] > 1) places |= static_cast<std::uintptr_t>(layout.strides[d]);
   }
-  return places % type.alignment() == 0;
+  return is_multiple(places, std::uintptr_t{type.alignment()});
 }
 
 }  // namespace quarry

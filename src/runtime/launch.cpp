@@ -80,9 +80,9 @@ bool all_dense(std::span<const Operand> operands, const std::uint32_t* itemsize)
 
 /// One axis along which all operands are dense.
 void make_flat(KernelCall& call, std::int64_t size) {
-  call.shape = {size};
+  call.shape.assign(1, size);
   for (std::size_t k = 0; k < call.operands.size(); ++k) {
-    call.operands[k].strides = {call.program->itemsize[k]};
+    call.operands[k].strides.assign(1, call.program->itemsize[k]);
     call.span = std::max(call.span, checked_mul(size, call.program->itemsize[k]));
   }
 }

@@ -82,8 +82,7 @@ class Dims {
   /// `rank` times `value`.
   static Dims filled(std::size_t rank, std::int64_t value) {
     Dims dims;
-    dims.allocate(rank);
-    for (std::int64_t& d : dims) d = value;
+    dims.assign(rank, value);
     return dims;
   }
 
@@ -144,10 +143,21 @@ class Dims {
   /// Keeps the first `size`, which is at most size().
   void truncate(std::size_t size);
   void clear() noexcept { *this = Dims(); }  ///< drops all entries
+  /// `rank` times `value`, whatever was there.
+  void assign(std::size_t rank, std::int64_t value) {
+    if (on_heap() || rank > inline_capacity) [[unlikely]]
+      clear();
+    allocate(rank);
+    for (std::int64_t& d : *this) d = value;
+  }
 
   /// Whether all entries are equal.
   friend bool operator==(const Dims& a, const Dims& b) noexcept {
-    return a.size_ == b.size_ && std::memcmp(a.data(), b.data(), a.size_ * sizeof(value_type)) == 0;
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i < a.size_; ++i) {
+      if (a.data()[i] != b.data()[i]) return false;
+    }
+    return true;
   }
 
  private:

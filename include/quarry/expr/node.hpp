@@ -225,10 +225,10 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   using kernel_type = typename Op::template result<typename A::kernel_type...>;
   using value_type = host_of_t<kernel_type>;
 
-  explicit Node(A... arguments)
-      : arguments_(std::move(arguments)...),
-        shape_(std::apply([](const A&... a) { return detail::broadcast(a.shape()...); },
-                          arguments_)) {}
+  explicit Node(A&&... arguments)
+      : shape_(detail::broadcast(arguments.shape()...)), arguments_(std::move(arguments)...) {}
+  explicit Node(const A&... arguments)
+      : shape_(detail::broadcast(arguments.shape()...)), arguments_(arguments...) {}
 
   Node(const Node&) = default;
   Node(Node&&) noexcept = default;
@@ -291,8 +291,8 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   auto item() const { return evaluate<value_type>().item(); }
 
  private:
-  std::tuple<A...> arguments_;
   Shape shape_;
+  std::tuple<A...> arguments_;
 };
 
 }  // namespace quarry::expr

@@ -113,9 +113,9 @@ inline constexpr bool is_minus_of_bools =
     (std::same_as<F, kernels::negative_op> ||
      std::same_as<F, kernels::subtract_op>)&&(std::same_as<K, bool>&&...);
 
-/// The node of table row F over `arguments`, which are trees.
+/// The node of table row F over `arguments`, which are trees that it may move from.
 template <class F, class X, class... A>
-auto make_node(X first, A... arguments) {
+auto make_node(X&& first, A&&... arguments) {
   using K = typename X::kernel_type;
   constexpr TypeId loop = loop_of<typename F::domain, K, typename A::kernel_type...>();
   if constexpr (loop == domains::no_loop) {
@@ -177,7 +177,7 @@ auto apply_selected(const C& condition, const X&... x) {
     using Domain = domains::any;
     constexpr TypeId common = promote_arrays({type_of<X>()...});
     constexpr TypeId loop = loop_beside<Domain, X...>();
-    return make_node<F>(as_tree(condition),
+    return make_node<F>(std::remove_cvref_t<decltype(as_tree(condition))>(as_tree(condition)),
                         argument_t<argument_type<Domain, X>(common, loop), X>(
                             as_argument<argument_type<Domain, X>(common, loop)>(x))...);
   }

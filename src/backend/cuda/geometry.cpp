@@ -9,6 +9,8 @@
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/params.hpp>
 
+#include "base/power_of_two.hpp"
+
 namespace quarry::backend::cuda {
 namespace {
 
@@ -57,14 +59,14 @@ int aligned_width(const CallOperands& operands, std::size_t k, int width) {
     places |= static_cast<std::uint64_t>(operands.stride(k, d));
   }
   const std::uint32_t size = operands.itemsizes[k];
-  while (width > 1 && places % (static_cast<std::uint64_t>(width) * size) != 0) width /= 2;
+  while (width > 1 && !is_multiple(places, static_cast<std::uint64_t>(width) * size)) width /= 2;
   return width;
 }
 
 /// The widest access of operand k along the last axis, at most `width`; 1 where it is not dense.
 int dense_width(const CallOperands& operands, std::size_t k, int width) {
   const std::uint32_t size = operands.itemsizes[k];
-  if (!std::has_single_bit(size) || operands.last_stride(k) != size) return 1;
+  if (!is_power_of_two(size) || operands.last_stride(k) != size) return 1;
   return aligned_width(operands, k, std::min(width, static_cast<int>(std::max(16u / size, 1u))));
 }
 
@@ -140,9 +142,9 @@ int vector_width(const CallOperands& operands) {
   std::uint64_t unit = 16;  // largest power of two of elements to which every pointer is aligned
   for (std::size_t k = 0; k < operands.all.size(); ++k) {
     const std::uint32_t size = operands.itemsizes[k];
-    if (!std::has_single_bit(size)) return 1;
+    if (!is_power_of_two(size)) return 1;
     widest_item = std::max(widest_item, size);
-    while (unit > 1 && operands.address(k) % (unit * size) != 0) unit /= 2;
+    while (unit > 1 && !is_multiple(operands.address(k), unit * size)) unit /= 2;
   }
   return static_cast<int>(std::min<std::uint64_t>(unit, std::max(16u / widest_item, 1u)));
 }
@@ -166,7 +168,7 @@ unsigned flat_grid(std::int64_t size, int vector_width) {
 std::int64_t lead_of(const CallOperands& operands, std::int64_t columns) {
   const std::uint32_t size = operands.itemsizes[0];
   const bool is_dense = operands.last_stride(0) == size;
-  if (!is_dense || !std::has_single_bit(size) || size > 16 || columns < kernels::lead_columns) {
+  if (!is_dense || !is_power_of_two(size) || size > 16 || columns < kernels::lead_columns) {
     return 0;
   }
   return static_cast<std::int64_t>(operands.address(0) % 128 / size);

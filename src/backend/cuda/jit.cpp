@@ -24,11 +24,13 @@ std::pair<int, int> nvrtc_version() {
   return version;
 }
 
-std::vector<std::string> options_for(const Architecture& architecture) {
+std::vector<std::string> options_for(const KernelSource& source, const Architecture& architecture) {
   std::vector<std::string> options{"-std=c++20", "--gpu-architecture=" + architecture.name,
-                                   fused_multiply_add, "--no-source-include",
-                                   "--device-as-default-execution-space"};  // generic lambdas
-  if (nvrtc_version().first >= 13) options.push_back("--minimal");          // a tenth faster
+                                   fused_multiply_add, "--no-source-include"};
+  if (nvrtc_version().first >= 13) options.push_back("--minimal");  // a tenth faster
+  // For generic lambdas. It puts every constant that a header has into the machine code, so that
+  // kernels are larger, and slower to compile and to load.
+  if (source.has_user_functions) options.push_back("--device-as-default-execution-space");
   return options;
 }
 
@@ -137,7 +139,7 @@ const std::vector<int>& supported_architectures() {
 }
 
 Binary compile_kernel(const KernelSource& source, const Architecture& architecture) {
-  const std::vector<std::string> options = options_for(architecture);
+  const std::vector<std::string> options = options_for(source, architecture);
   Program program(source.text);
   const nvrtcResult result = program.compile(source.instantiation, options);
   if (result != NVRTC_SUCCESS) raise(result, program.log(), source, options);
@@ -148,7 +150,7 @@ std::string kernel_key(const KernelSource& source, const Architecture& architect
   static const std::string& headers = *new const std::string(headers_digest());
   const auto [major, minor] = nvrtc_version();
   return fmt::format("library {}\nheaders {}\nnvrtc {}.{}\noptions {}\n{}\n{}", quarry::version,
-                     headers, major, minor, fmt::join(options_for(architecture), " "),
+                     headers, major, minor, fmt::join(options_for(source, architecture), " "),
                      source.instantiation, source.text);
 }
 

@@ -103,7 +103,8 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   // g++ leaves the scope of the namespace away where it spells a type of kernels/
   result.text =
       fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n", header_of(program.kind));
-  if (!definitions.text().empty()) {
+  result.has_user_functions = !definitions.text().empty();
+  if (result.has_user_functions) {
     result.text += fmt::format(
         "#include \"quarry/kernels/function.hpp\"\n"
         "namespace quarry::kernels {{\n{}}}\n",

@@ -15,6 +15,7 @@ namespace quarry::backend::cuda {
 struct KernelSource {
   std::string text;
   std::string instantiation;
+  bool has_user_functions = false;
 };
 KernelSource kernel_source(const kernels::program& program, const Variant& variant);
 

@@ -28,7 +28,10 @@ class Variant {
     }
     return hash;
   }
-  friend bool operator==(const Variant&, const Variant&) = default;
+  friend bool operator==(const Variant& a, const Variant& b) {
+    if (a.arguments_ != b.arguments_ || a.count_ != b.count_) return false;
+    return a.kernel_.data() == b.kernel_.data() || a.kernel_ == b.kernel_;
+  }
 
  private:
   std::string_view kernel_;

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/power_of_two.hpp"
 #include "memory/pool/pool_state.hpp"
 
 namespace quarry::memory {
@@ -29,7 +30,7 @@ std::size_t round_up(std::size_t bytes, std::size_t step) {
 Request request_of(std::size_t bytes, std::size_t alignment) {
   require<SizeOverflow>(bytes <= most_bytes,
                         [&] { return fmt::format("an allocation of {} bytes", bytes); });
-  require<LogicError>(std::has_single_bit(alignment) && alignment <= most_alignment, [&] {
+  require<LogicError>(is_power_of_two(alignment) && alignment <= most_alignment, [&] {
     return fmt::format("an allocation with alignment {}, which is not a power of two up to {}",
                        alignment, most_alignment);
   });

@@ -3,10 +3,10 @@
 #include <quarry/kernels/map.hpp>
 #include <quarry/memory/transfer.hpp>
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
+#include "base/power_of_two.hpp"
 #include "memory/transfer/strided_copy.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
@@ -44,7 +44,7 @@ void fill_elements(const DeviceRef& to, const void* value, const Stream& stream)
   require_no_aliases(to.layout, itemsize);
   to.buffer->used_on(stream);
   memory::note_write(to.data, to.layout, itemsize);
-  const bool word = std::has_single_bit(itemsize) && itemsize <= 16;
+  const bool word = is_power_of_two(itemsize) && itemsize <= 16;
   const bool aligned = reinterpret_cast<std::uintptr_t>(to.data) % itemsize == 0;
   if (word && aligned && memory::same_block(to.layout, to.layout, itemsize)) {
     return stream.state().device->fill(to.data, value, itemsize, count, stream.state().native);
