@@ -44,9 +44,6 @@ struct KernelCall {
 
   std::size_t rank() const { return shape.size(); }
   std::size_t reduced_rank() const { return rank() - kept_rank; }
-  std::span<const Operand> outputs() const {
-    return {operands.data(), static_cast<std::size_t>(program->outputs)};
-  }
   /// Whether all operands are dense along the only axis.
   bool is_flat() const {
     if (rank() != 1) return false;

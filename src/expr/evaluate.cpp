@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "base/small_array.hpp"
-#include "expr/aligned.hpp"
+#include "expr/kernel_inputs.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
@@ -113,17 +113,15 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   const Stream& stream = quarry::detail::stream_for(out);
   bool through_temporary = !is_aligned(out);
   for (int k = 0; k < program.inputs; ++k) {
-    require_same_device(out, *arrays[k]);
     require_broadcast(out, *arrays[k], out.shape());
     through_temporary = through_temporary || conflicts(out, *arrays[k]);
   }
   if (!out.is_c_contiguous()) {
     require_no_aliases(out.layout(), out.dtype().itemsize());
   }
+  const KernelInputs inputs(out, arrays, program.inputs, stream);
   out.buffer()->used_on(stream);
-  for (int k = 0; k < program.inputs; ++k) arrays[k]->buffer()->used_on(stream);
   memory::note_write(out.device_pointer(), out.layout(), out.dtype().itemsize());
-  const AlignedInputs inputs(arrays, program.inputs, stream);
   if (through_temporary) {
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);
   }
@@ -136,11 +134,7 @@ void evaluate_together(const kernels::program& program, const DeviceNDArrayBase*
                        const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                        bool positions) {
   const Stream& stream = quarry::detail::stream_for(*outs[0]);
-  for (int k = 0; k < program.inputs; ++k) {
-    require_same_device(*outs[0], *arrays[k]);
-    arrays[k]->buffer()->used_on(stream);
-  }
-  const AlignedInputs inputs(arrays, program.inputs, stream);
+  const KernelInputs inputs(*outs[0], arrays, program.inputs, stream);
   SmallArray<runtime::Operand> outputs(program.outputs);
   for (int k = 0; k < program.outputs; ++k) {
     outs[k]->buffer()->used_on(stream);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "expr/aligned.hpp"
+#include "expr/kernel_inputs.hpp"
 #include "runtime/launch.hpp"
 
 namespace quarry::expr {
@@ -52,11 +52,7 @@ void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
                  const ReducedShape& shape, const DeviceNDArrayBase* const* arrays,
                  const kernels::u64 (*scalars)[2], bool positions) {
   const Stream& stream = quarry::detail::stream_for(out);
-  for (int k = 0; k < program.inputs; ++k) {
-    require_same_device(out, *arrays[k]);
-    arrays[k]->buffer()->used_on(stream);
-  }
-  const AlignedInputs inputs(arrays, program.inputs, stream);
+  const KernelInputs inputs(out, arrays, program.inputs, stream);
   const runtime::Operand output{out.device_pointer(), &out.layout()};
   out.buffer()->used_on(stream);
   BufferWorkspace workspace(stream);

@@ -58,6 +58,7 @@ bool sign_counts(const Comparison& how, const Number* x, const Number& want) {
 bool is_open(const Comparison& how, const Number* x, const Number& want) {
   const Quad size = magnitude(want), zero = 0;
   bool open = !(size < spacing(zero, 1, how.most - 2));
+  if (how.metric == Metric::power) open |= !(power_growth(x) < spacing(zero, 1, how.most - 1));
   for (std::size_t k = 0; k < how.operands; ++k) {
     open |= !(magnitude(x[k]) < spacing(zero, 1, how.most - 1));
   }

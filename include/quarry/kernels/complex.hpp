@@ -215,19 +215,6 @@ QUARRY_HD complex<T> cosh(complex<T> z) {
   if (!(abs(z.re) > T(far_out))) return {cosh(z.re) * unit.re, sinh(z.re) * unit.im};
   return times_exp(complex<T>{unit.re, copysign(T(1), z.re) * unit.im}, abs(z.re), T(0.5));
 }
-// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y): no term cancels another.
-template <class T>
-QUARRY_HD complex<T> tanh(complex<T> z) {
-  if (isinf(z.re))
-    return {copysign(T(1), z.re), copysign(T{}, isfinite(z.im) ? sin(z.im) * cos(z.im) : z.im)};
-  if (z.im == 0) return {tanh(z.re), z.im};
-  if (!isfinite(z.im)) return {z.re == 0 ? z.re : z.im - z.im, z.im - z.im};
-  const T sine = sin(z.im), cosine = cos(z.im);
-  if (abs(z.re) > T(far_out))
-    return {copysign(T(1), z.re), 4 * sine * cosine * exp(-2 * abs(z.re))};
-  const T s = sinh(z.re), below = s * s + cosine * cosine;
-  return {s * cosh(z.re) / below, sine * cosine / below};
-}
 template <class T>
 QUARRY_HD complex<T> sin(complex<T> z) {
   return turned_right(sinh(turned_left(z)));
@@ -235,10 +222,6 @@ QUARRY_HD complex<T> sin(complex<T> z) {
 template <class T>
 QUARRY_HD complex<T> cos(complex<T> z) {
   return cosh(turned_left(z));
-}
-template <class T>
-QUARRY_HD complex<T> tan(complex<T> z) {
-  return turned_right(tanh(turned_left(z)));
 }
 
 }  // namespace math

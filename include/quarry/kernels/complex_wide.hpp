@@ -232,6 +232,24 @@ QUARRY_LONG complex<T> wide_asinh(complex<T> z) {
   return {copysign(w.im, z.re), copysign(w.re, z.im)};
 }
 
+// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y): no term cancels another.
+template <class T>
+QUARRY_LONG complex<T> wide_tanh(complex<T> z) {
+  if (isinf(z.re))
+    return {copysign(T(1), z.re), copysign(T{}, isfinite(z.im) ? sin(z.im) * cos(z.im) : z.im)};
+  if (z.im == 0) return {tanh(z.re), z.im};
+  if (!isfinite(z.im)) return {z.re == 0 ? z.re : z.im - z.im, z.im - z.im};
+  const T sine = sin(z.im), cosine = cos(z.im);
+  if (abs(z.re) > T(far_out))
+    return {copysign(T(1), z.re), 4 * sine * cosine * exp(-2 * abs(z.re))};
+  const T s = sinh(z.re), below = s * s + cosine * cosine;
+  return {s * cosh(z.re) / below, sine * cosine / below};
+}
+template <class T>
+QUARRY_LONG complex<T> wide_tan(complex<T> z) {
+  return turned_right(wide_tanh(turned_left(z)));
+}
+
 // W. Kahan, Branch cuts for complex elementary functions, 1987:
 // log1p(4x / ((1 - x)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2, of magnitudes.
 template <class T>
@@ -276,6 +294,8 @@ QUARRY_COMPLEX_WIDE(atan)
 QUARRY_COMPLEX_WIDE(asinh)
 QUARRY_COMPLEX_WIDE(acosh)
 QUARRY_COMPLEX_WIDE(atanh)
+QUARRY_COMPLEX_WIDE(tan)
+QUARRY_COMPLEX_WIDE(tanh)
 #undef QUARRY_COMPLEX_WIDE
 
 // NumPy's npy_cpow: small whole exponents by repeated multiplication, the others as exp(y log x).

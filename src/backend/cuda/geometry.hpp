@@ -17,7 +17,8 @@ struct CallOperands {
   std::size_t outputs;
 
   explicit CallOperands(const KernelCall& call)
-      : CallOperands(call.operands, call.program->itemsize, call.outputs().size()) {}
+      : CallOperands(call.operands, call.program->itemsize,
+                     static_cast<std::size_t>(call.program->outputs)) {}
   CallOperands(std::span<const Operand> operands, const std::uint32_t* sizes, std::size_t written)
       : all(operands), itemsizes(sizes), outputs(written) {}
 

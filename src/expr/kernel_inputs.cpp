@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "expr/aligned.hpp"
+#include "expr/kernel_inputs.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace quarry::expr {
+namespace {
 
 void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
   if (in.buffer() == out.buffer()) return;
@@ -15,20 +16,24 @@ void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& 
   });
 }
 
-AlignedInputs::Copy::Copy(const DeviceNDArrayBase& of, const Stream& stream)
+}  // namespace
+
+KernelInputs::Copy::Copy(const DeviceNDArrayBase& of, const Stream& stream)
     : DeviceNDArrayBase(of.dtype(), of.shape(), {.stream = stream}) {
   copy_elements(ref(), of.ref(), stream);
 }
 
-AlignedInputs::AlignedInputs(const DeviceNDArrayBase* const* arrays, int count,
-                             const Stream& stream)
+KernelInputs::KernelInputs(const DeviceNDArrayBase& out, const DeviceNDArrayBase* const* arrays,
+                           int count, const Stream& stream)
     : given_(arrays) {
+  for (int k = 0; k < count; ++k) require_same_device(out, *arrays[k]);
+  for (int k = 0; k < count; ++k) arrays[k]->buffer()->used_on(stream);
   const bool all =
       std::all_of(arrays, arrays + count, [](const auto* a) { return is_aligned(*a); });
   if (!all) replace(count, stream);
 }
 
-void AlignedInputs::replace(int count, const Stream& stream) {
+void KernelInputs::replace(int count, const Stream& stream) {
   for (int k = 0; k < count; ++k) {
     if (is_aligned(*given_[k])) {
       replaced_.push_back(given_[k]);

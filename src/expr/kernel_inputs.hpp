@@ -15,13 +15,13 @@ inline bool is_aligned(const DeviceNDArrayBase& array) {
   return quarry::is_aligned(array.device_pointer(), array.layout(), array.dtype());
 }
 
-/// Throws LogicError if the two are not on one device.
-void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in);
-
-/// The inputs of a kernel: as they are, but for misaligned ones, of which it holds aligned copies.
-class AlignedInputs {
+/// The inputs of a kernel that writes to `out` in `stream`, which their memory outlives: the arrays
+/// themselves, or aligned copies of misaligned ones. Throws LogicError if an array is on another
+/// device than `out`.
+class KernelInputs {
  public:
-  AlignedInputs(const DeviceNDArrayBase* const* arrays, int count, const Stream& stream);
+  KernelInputs(const DeviceNDArrayBase& out, const DeviceNDArrayBase* const* arrays, int count,
+               const Stream& stream);
   const DeviceNDArrayBase* const* arrays() const {
     return replaced_.empty() ? given_ : replaced_.data();
   }
