@@ -130,7 +130,7 @@ QUARRY_LONG complex<T> wide_expm1(complex<T> z) {
   if (larger(z) < T(0x1p-400)) return {QUARRY_LIBM(fma)(-z.im, z.im, 2 * z.re) * T(0.5), e.im};
   const T half_sine = sin(z.im * T(0.5)), drop = 2 * half_sine * half_sine;
   const T re = expm1(z.re) * cos(z.im) - drop;
-  const bool cancels = abs(re) < T(0.5) * drop && z.re < 20 && abs(z.im) < T(0x1p20);
+  const bool cancels = abs(re) < drop && z.re < 20 && abs(z.im) < T(0x1p20);
   return {cancels ? cancelling_expm1(z) : re, e.im};
 }
 
