@@ -11,6 +11,8 @@
 #include <mutex>
 #include <random>
 
+#include "base/aligned.hpp"
+
 namespace quarry {
 namespace {
 
@@ -144,12 +146,8 @@ void require_sound(const Layout& layout, const DType& dtype, std::size_t offset,
   } catch (const ShapeError& e) {
     refuse(e.what());
   }
-  const auto alignment = static_cast<std::int64_t>(dtype.alignment());
-  bool is_aligned = offset % dtype.alignment() == 0;
-  for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
-    is_aligned &= layout.shape[axis] < 2 || layout.strides[axis] % alignment == 0;
-  }
-  if (!is_aligned) refuse("the elements are not aligned");
+  const void* const at = reinterpret_cast<const void*>(offset);  // allocations are aligned for all
+  if (!is_aligned(at, layout, dtype)) refuse("the elements are not aligned");
 }
 
 std::optional<Device> find_device(const std::string& uuid) {
@@ -185,6 +183,12 @@ IpcArrayHandle get_ipc_handle(const DeviceNDArrayBase& array) {
         "an array in {} memory cannot be shared between processes: copy it to memory of "
         "device_resource or of the default pool",
         to_string(array.buffer()->space()));
+  });
+  require<LogicError>(is_aligned(array.device_pointer(), array.layout(), array.dtype()), [&] {
+    return fmt::format(
+        "an array of {} at {} with strides {} cannot be shared: its elements are not aligned; "
+        "copy() makes one",
+        to_string(array.dtype()), fmt::ptr(array.device_pointer()), to_string(array.strides()));
   });
   IpcArrayHandle result(array.dtype(), array.layout());
   const IpcMemory memory = get_ipc_handle(DevicePtr(array));

@@ -145,8 +145,19 @@ Stream Device::create_stream(StreamOrder order, int priority) {
   return listed(Owned::stream, stream, 0, [&] { do_destroy_stream(stream); });
 }
 
-void Device::note_unordered_stream() noexcept {
-  has_unordered_streams_.store(true, std::memory_order_relaxed);
+void Device::note_unordered_stream() {
+  has_unordered_streams_ = true;
+  if (has_pending_uploads_) finish_uploads();
+}
+
+void Device::note_upload() {
+  if (!has_pending_uploads_) has_pending_uploads_ = true;
+  if (has_unordered_streams_) finish_uploads();  // asked last: of two threads one sees the other
+}
+
+void Device::finish_uploads() {
+  synchronize(legacy_stream());
+  has_pending_uploads_ = false;
 }
 
 void Device::destroy_stream(Stream stream) noexcept {

@@ -191,12 +191,11 @@ class Device {
 
   /// `priority`: lower is more urgent, clamped to the range.
   Stream create_stream(StreamOrder order, int priority = 0);
-  /// There is a stream that does not wait for the legacy default stream. From now on an upload
-  /// there is done when it returns; before, what comes after it in any stream waits for it anyway.
-  void note_unordered_stream() noexcept;
-  bool has_unordered_streams() const noexcept {
-    return has_unordered_streams_.load(std::memory_order_relaxed);
-  }
+  /// A stream that does not wait for the legacy default stream is going to use memory of this
+  /// device: an independent one, one of another library or of another GPU. Uploads that have
+  /// returned are done when this returns, and from now on each is done when it returns; before,
+  /// what came after it in any stream waited for it anyway.
+  void note_unordered_stream();
   void destroy_stream(Stream stream) noexcept;  ///< pending work still completes
   /// {least urgent, most urgent}.
   virtual std::pair<int, int> priority_range() const = 0;
@@ -248,6 +247,10 @@ class Device {
   /// parameter blocks; memory that the call wants comes from `workspace`.
   virtual void launch(const KernelCall& call, Workspace& workspace, Stream stream) = 0;
 
+ protected:
+  /// The bytes of an upload were taken; they arrive in the order of the legacy default stream.
+  void note_upload();
+
  private:
   // What makes and destroys: the public functions of these names keep the ledger.
   virtual void do_reset() = 0;
@@ -274,8 +277,10 @@ class Device {
   template <class Undo>
   void* listed(Owned kind, void* handle, std::size_t bytes, Undo undo);
 
+  void finish_uploads();
+
   Ledger ledger_;
-  std::atomic<bool> has_unordered_streams_ = false;
+  std::atomic<bool> has_unordered_streams_ = false, has_pending_uploads_ = false;
 };
 
 /// The CPU; always there.

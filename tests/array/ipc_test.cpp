@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <numeric>
+#include <random>
 
 #include <quarry/array/creation.hpp>
 #include <quarry/memory/driver_resources.hpp>
@@ -166,6 +167,57 @@ TEST_F(IpcArrays, HandlesSurviveTheirBytes) {
   EXPECT_EQ(copy.dtype(), dtype_of<Pair>);
   EXPECT_EQ(copy.device_uuid(), records.device().uuid());
   EXPECT_EQ(copy.to_bytes(), handle.to_bytes());
+}
+
+/// Extents from 1 to 3, strides and an offset of any number of bytes, inside of 256 bytes.
+template <class Random>
+Layout drawn_layout(Random& random) {
+  const auto draw = [&](int least, int most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  Layout layout;
+  const std::int64_t step = draw(0, 2) == 0 ? 1 : 4;  // most are aligned
+  for (std::int64_t axis = draw(0, 3); axis > 0; --axis) {
+    layout.shape.push_back(draw(1, 3));
+    layout.strides.push_back(layout.shape.back() == 1 ? draw(-1000, 1000) : draw(-4, 4) * step);
+  }
+  return layout;
+}
+
+/// By the address of every element.
+bool is_aligned(const Layout& layout, std::int64_t at) {
+  bool result = true;
+  for (std::int64_t n = 0; n < element_count(layout.shape); ++n) {
+    std::int64_t element = at, rest = n;
+    for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
+      element += rest % layout.shape[axis] * layout.strides[axis];
+      rest /= layout.shape[axis];
+    }
+    result &= element % 4 == 0;
+  }
+  return result;
+}
+
+TEST_F(IpcArrays, WhatIsExportedCanBeReadWhateverItsLayout) {
+  const Array memory = counted({64});
+  std::mt19937 random(1);
+  int exported = 0, refused = 0;
+  for (int round = 0; round < 500; ++round) {
+    const Layout layout = drawn_layout(random);
+    const std::int64_t at = round % 8 == 0 ? 127 : 128;
+    const Array array(layout, memory.device_pointer() + at, memory.buffer());
+    if (!is_aligned(layout, at)) {
+      EXPECT_THROW(get_ipc_handle(array), LogicError) << to_string(layout.strides);
+      ++refused;
+      continue;
+    }
+    const auto copy = IpcArrayHandle::from_bytes(get_ipc_handle(array).to_bytes());
+    EXPECT_EQ(copy.shape(), layout.shape);
+    EXPECT_EQ(copy.strides(), layout.strides);
+    ++exported;
+  }
+  EXPECT_GT(exported, 100);
+  EXPECT_GT(refused, 50);
 }
 
 TEST_F(IpcArrays, BytesOfAnyKindAreReadOrRefused) {

@@ -32,6 +32,7 @@ std::vector<Program> fork_programs();
 std::vector<Program> fork_use_programs();
 std::vector<Program> lost_programs();
 std::vector<Program> thread_programs();
+std::vector<Program> upload_programs();
 std::vector<Program> all_programs();
 
 /// From now on so many threads can be started in this process. False where a sanitizer has taken

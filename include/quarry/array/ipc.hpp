@@ -78,7 +78,8 @@ class IpcArrayHandle {
 };
 
 /// For any array or view in memory of its GPU's driver (see memory/ipc.hpp for which that is; else
-/// throws LogicError). It does not wait: what is queued for the array may not be there yet.
+/// throws LogicError, also where the elements are not aligned). It does not wait: what is queued
+/// for the array may not be there yet.
 IpcArrayHandle get_ipc_handle(const DeviceNDArrayBase& array);
 
 /// An array in memory of another process: `handle` opens an allocation, the array begins `offset`

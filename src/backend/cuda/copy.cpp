@@ -99,14 +99,12 @@ void enqueue(const Copy& c, CUstream stream) {
   c.rows > 1 ? copy_rectangle(c, stream) : copy_row(c, stream);
 }
 
-/// One call that is ordered in the legacy stream and returns when the host memory may be reused.
-/// From pageable memory the driver may have taken the bytes alone by then: with `completely` it
-/// waits.
-bool copy_synchronously(const Copy& c, bool completely) {
+/// One call that is ordered in the legacy stream and returns when the host memory may be reused: of
+/// pageable memory the driver may have taken the bytes alone by then.
+bool copy_synchronously(const Copy& c) {
   if (c.direction == Direction::device_to_device || c.rows > 1 || c.slices > 1) return false;
   if (c.direction == Direction::host_to_device) {
     check(driver().MemcpyHtoD(address(c.to), c.from, c.bytes));
-    if (completely) check(driver().StreamSynchronize(CU_STREAM_LEGACY));
   } else {
     check(driver().MemcpyDtoH(c.to, address(c.from), c.bytes));
   }
@@ -155,7 +153,8 @@ void CudaDevice::copy(const Copy& copy, Stream stream, bool blocking) {
   if (copy.bytes == 0 || copy.rows == 0 || copy.slices == 0) return;
   const auto current = context_.bind();
   const Copy c = joined(copy);
-  if (blocking && is_legacy(native(stream)) && copy_synchronously(c, has_unordered_streams())) {
+  if (blocking && is_legacy(native(stream)) && copy_synchronously(c)) {
+    if (c.direction == Direction::host_to_device) note_upload();
     return;
   }
   enqueue(c, native(stream));

@@ -130,7 +130,9 @@ void require_memory(const BoxSide& side, const Box& box, const Device& device) {
 
 void used_on(const BoxSide& side, const Stream& stream) {
   if (side.array) return side.array->buffer.used_on(stream);
-  if (const DevicePtr* p = device_memory(side.memory)) return memory::used_on(*p, stream);
+  if (const DevicePtr* p = device_memory(side.memory)) {
+    return memory::used_on(*p, stream, side.device);
+  }
   memory::used_on(host_memory(side.memory), stream);
 }
 

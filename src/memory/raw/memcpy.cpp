@@ -56,7 +56,7 @@ void copy_from_peer(const char* call, const DevicePtr& to, const DevicePtr& from
   memory::require_apart(call, to.get(), from.get(), bytes);
   memory::note_write(to.get(), bytes);
   memory::used_on(to, stream);
-  memory::used_on(from, stream);
+  memory::used_on(from, stream, source);
   stream.device().backend().copy_from_peer(to.get(), from.get(), source.backend(), bytes,
                                            stream.state().native, blocking);
 }

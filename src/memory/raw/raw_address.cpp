@@ -7,6 +7,8 @@
 
 #include <limits>
 
+#include "backend/backend.hpp"
+
 namespace quarry::memory {
 
 Device device_of(std::initializer_list<const DevicePtr*> pointers) {
@@ -16,8 +18,11 @@ Device device_of(std::initializer_list<const DevicePtr*> pointers) {
   return {};
 }
 
-void used_on(const DevicePtr& p, const Stream& stream) {
-  if (const auto buffer = p.buffer()) buffer->used_on(stream);
+void used_on(const DevicePtr& p, const Stream& stream, const std::optional<Device>& home) {
+  const auto buffer = p.buffer();
+  if (buffer) buffer->used_on(stream);
+  const Device user = stream.device(), owner = buffer ? buffer->device() : home.value_or(user);
+  if (!(owner == user)) owner.backend().note_unordered_stream();
 }
 void used_on(std::span<const std::byte> host, const Stream& stream) {
   if (const auto buffer = detail::find_host_buffer(host.data(), host.size())) {

@@ -3,6 +3,7 @@
 #include <quarry/memory/device_pointer.hpp>
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 
 /// What the raw calls share.
@@ -11,8 +12,11 @@ namespace quarry::memory {
 /// Of the first pointer that knows, else the current one.
 Device device_of(std::initializer_list<const DevicePtr*> pointers);
 
-/// To be called before work on the memory is queued in `stream`: it may be dropped then.
-void used_on(const DevicePtr& p, const Stream& stream);
+/// To be called before work on the memory is queued in `stream`: it may be dropped then, and
+/// uploads that have returned are there even if the memory is another GPU's than the stream. `home`
+/// is the device of an address without a buffer, if it is not the stream's.
+void used_on(const DevicePtr& p, const Stream& stream,
+             const std::optional<Device>& home = std::nullopt);
 void used_on(std::span<const std::byte> host, const Stream& stream);
 
 /// Numbers of the caller; what does not fit in 63 bits throws SizeOverflow.

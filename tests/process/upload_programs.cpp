@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <numeric>
+#include <vector>
+
+#include <quarry/memory/block_copy.hpp>
+#include <quarry/memory/memcpy.hpp>
+#include <quarry/quarry.hpp>
+
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
+#include "process/child.hpp"
+
+/// An upload that has returned, and then the first stream of the process that does not wait for the
+/// default stream of the GPU that has it, its own or one of another GPU: each GPU has that once.
+/// The driver returns from an upload of pageable memory when it has taken the bytes.
+namespace quarry::test {
+namespace {
+
+using Values = std::vector<int>;
+
+constexpr int wrong_values = 3;
+
+Values ramp(int first, int count) {
+  Values values(static_cast<std::size_t>(count));
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+/// All GPUs; on the fake driver many, as every one is another draw of the order.
+int gpu_count() {
+  if (kind() == Kind::fake) fake::set_machine({.devices = std::vector<fake::DeviceOptions>(24)});
+  return static_cast<int>(gpus.size());
+}
+
+Values values_of(int draw) { return ramp(1000 * draw, 1 + 91 * draw); }
+
+DeviceNDArray<int> zeros_like(const Values& values, const Device& gpu) {
+  return full<int>({static_cast<std::int64_t>(values.size())}, 0, {.device = gpu});
+}
+
+/// By one of the calls that return before all has arrived.
+void upload(const DeviceNDArray<int>& to, const Values& values) {
+  values.size() % 2 == 0 ? memcpy_htod(to, values) : to.copy_to_device(values);
+}
+
+bool has(const DeviceNDArray<int>& array, const Values& values) {
+  Values seen(values.size());
+  array.copy_to_host(seen);
+  return seen == values;
+}
+
+/// Uploads to each GPU and copies from there to `target(GPU)` in `stream_for(target)`.
+template <class Copy>
+int run(int first, Device (*target)(const Device&), const StreamOptions& options, Copy copy) {
+  const int count = gpu_count();
+  for (int i = first; i < count; ++i) {
+    const Values values = values_of(i);
+    const auto from = zeros_like(values, gpus[i]), to = zeros_like(values, target(gpus[i]));
+    from.device().synchronize();
+    to.device().synchronize();
+    upload(from, values);
+    StreamOptions there = options;
+    there.device = to.device();
+    const Stream s = stream(there);
+    copy(to, from, values.size() * sizeof(int), s);
+    s.synchronize();
+    if (!has(to, values)) return wrong_values;
+  }
+  return 0;
+}
+
+Device first_gpu(const Device&) { return gpus[0]; }
+Device same_gpu(const Device& gpu) { return gpu; }
+
+int first_peer_copies() {
+  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+    memcpy_peer_async(to, from, bytes, s);
+  });
+}
+int first_peer_copies_of_boxes() {
+  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+    Memcpy3DPeer copy;
+    if (bytes % 8 == 0) {
+      copy.set_src_device(from);
+    } else {
+      copy.set_src_device(DevicePtr(from.device_pointer()));
+      copy.set_src_context(from.device());
+    }
+    copy.set_dst_device(to);
+    copy.width_in_bytes = bytes;
+    copy.height = copy.depth = 1;
+    copy(s);
+  });
+}
+int first_waiting_peer_copies() {
+  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream&) {
+    memcpy_peer(to, from, bytes);
+  });
+}
+int first_peer_copies_by_address() {
+  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+    memcpy_peer_async(DevicePtr(to.device_pointer()), DevicePtr(from.device_pointer()), bytes, s,
+                      from.device());
+  });
+}
+int first_copies_across() {
+  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+    memcpy_dtod_async(to, from, bytes, s);
+  });
+}
+int first_independent_streams() {
+  return run(0, same_gpu, {.non_blocking = true},
+             [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+               memcpy_dtod_async(to, from, bytes, s);
+             });
+}
+
+}  // namespace
+
+std::vector<Program> upload_programs() {
+  return {{"FirstPeerCopies", first_peer_copies},
+          {"FirstPeerCopiesOfBoxes", first_peer_copies_of_boxes},
+          {"FirstWaitingPeerCopies", first_waiting_peer_copies},
+          {"FirstPeerCopiesByAddress", first_peer_copies_by_address},
+          {"FirstCopiesAcross", first_copies_across},
+          {"FirstIndependentStreams", first_independent_streams}};
+}
+
+}  // namespace quarry::test
