@@ -20,8 +20,19 @@ enum class FileFault {
   io_error,     ///< EIO
   no_space,     ///< ENOSPC
   interrupted,  ///< EINTR
-  partial,      ///< reads and writes move one byte; other calls are not counted
+  // of reads and writes alone; other calls are not counted:
+  partial,           ///< they move one byte
+  move_interrupted,  ///< EINTR before they have moved any
 };
+
+/// Whether a program is to go on with the next read or write as if nothing had happened.
+constexpr bool is_no_error(FileFault fault) {
+  return fault == FileFault::partial || fault == FileFault::move_interrupted;
+}
+/// Whether no call would ever go through.
+constexpr bool must_pass(FileFault fault) {
+  return fault == FileFault::interrupted || fault == FileFault::move_interrupted;
+}
 
 /// Which call of this thread fails, and how.
 struct FileFaults {
@@ -31,7 +42,7 @@ struct FileFaults {
   int hits = 0;
 
   bool hit(bool moves_bytes) {
-    if (fault == FileFault::none || (fault == FileFault::partial && !moves_bytes)) return false;
+    if (fault == FileFault::none || (is_no_error(fault) && !moves_bytes)) return false;
     --at;
     const bool now = at == 0 || (stays && at < 0);
     hits += now ? 1 : 0;
@@ -42,6 +53,7 @@ struct FileFaults {
       case FileFault::no_space:
         return ENOSPC;
       case FileFault::interrupted:
+      case FileFault::move_interrupted:
         return EINTR;
       default:
         return EIO;

@@ -110,7 +110,12 @@ TEST_F(NpyFile, FileThatShrinksWhileReadIsAnError) {
   Reader reader(file);
   fs::resize_file(file, reader.header().data_offset + 10);
   std::vector<std::byte> elements(1000);
-  EXPECT_THROW(reader.read(elements), IoError);
+  try {
+    reader.read(elements);
+    ADD_FAILURE() << "it was read";
+  } catch (const IoError& e) {
+    EXPECT_NE(std::string(e.what()).find("10 of 1000 bytes"), std::string::npos) << e.what();
+  }
 }
 
 TEST_F(NpyFile, NothingIsSeenBeforeTheCommit) {
