@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -6,6 +7,7 @@
 #include <quarry/memory/memcpy.hpp>
 #include <quarry/quarry.hpp>
 
+#include "backend/cuda/driver.hpp"
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
 #include "process/child.hpp"
@@ -49,9 +51,9 @@ bool has(const DeviceNDArray<int>& array, const Values& values) {
   return seen == values;
 }
 
-/// Uploads to each GPU and copies from there to `target(GPU)` in `stream_for(target)`.
+/// Uploads to each GPU and copies from there to `target(GPU)`, in a stream that is made then.
 template <class Copy>
-int run(int first, Device (*target)(const Device&), const StreamOptions& options, Copy copy) {
+int run(int first, Device (*target)(const Device&), Stream (*make)(const Device&), Copy copy) {
   const int count = gpu_count();
   for (int i = first; i < count; ++i) {
     const Values values = values_of(i);
@@ -59,9 +61,7 @@ int run(int first, Device (*target)(const Device&), const StreamOptions& options
     from.device().synchronize();
     to.device().synchronize();
     upload(from, values);
-    StreamOptions there = options;
-    there.device = to.device();
-    const Stream s = stream(there);
+    const Stream s = make(to.device());
     copy(to, from, values.size() * sizeof(int), s);
     s.synchronize();
     if (!has(to, values)) return wrong_values;
@@ -72,46 +72,91 @@ int run(int first, Device (*target)(const Device&), const StreamOptions& options
 Device first_gpu(const Device&) { return gpus[0]; }
 Device same_gpu(const Device& gpu) { return gpu; }
 
-int first_peer_copies() {
-  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
-    memcpy_peer_async(to, from, bytes, s);
+Stream ordered(const Device& gpu) { return stream({.device = gpu}); }
+Stream independent(const Device& gpu) { return stream({.non_blocking = true, .device = gpu}); }
+
+/// Another library at work in the GPU's primary context, as the CUDA runtime is, which it keeps.
+template <class F>
+void elsewhere(const Device& gpu, F f) {
+  const auto& cu = backend::cuda::driver();
+  CUcontext before = nullptr, primary = nullptr;
+  cu.CtxGetCurrent(&before);
+  cu.DevicePrimaryCtxRetain(&primary, gpu.id());
+  cu.CtxSetCurrent(primary);
+  if (f(cu) != CUDA_SUCCESS) std::abort();
+  cu.CtxSetCurrent(before);
+}
+Stream of_another_library(const Device& gpu) {
+  CUstream made = nullptr;
+  elsewhere(gpu, [&](const auto& cu) {
+    return cu.StreamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, 0);
   });
+  const DeviceGuard guard(gpu);
+  return external_stream(reinterpret_cast<std::uintptr_t>(made));
+}
+
+int first_peer_copies() {
+  return run(1, first_gpu, ordered,
+             [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+               memcpy_peer_async(to, from, bytes, s);
+             });
 }
 int first_peer_copies_of_boxes() {
-  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
-    Memcpy3DPeer copy;
-    if (bytes % 8 == 0) {
-      copy.set_src_device(from);
-    } else {
-      copy.set_src_device(DevicePtr(from.device_pointer()));
-      copy.set_src_context(from.device());
-    }
-    copy.set_dst_device(to);
-    copy.width_in_bytes = bytes;
-    copy.height = copy.depth = 1;
-    copy(s);
-  });
+  return run(1, first_gpu, ordered,
+             [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+               Memcpy3DPeer copy;
+               if (bytes % 8 == 0) {
+                 copy.set_src_device(from);
+               } else {
+                 copy.set_src_device(DevicePtr(from.device_pointer()));
+                 copy.set_src_context(from.device());
+               }
+               copy.set_dst_device(to);
+               copy.width_in_bytes = bytes;
+               copy.height = copy.depth = 1;
+               copy(s);
+             });
 }
 int first_waiting_peer_copies() {
-  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream&) {
-    memcpy_peer(to, from, bytes);
-  });
+  return run(1, first_gpu, ordered,
+             [](const auto& to, const auto& from, auto bytes, const Stream&) {
+               memcpy_peer(to, from, bytes);
+             });
 }
 int first_peer_copies_by_address() {
-  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
-    memcpy_peer_async(DevicePtr(to.device_pointer()), DevicePtr(from.device_pointer()), bytes, s,
-                      from.device());
-  });
+  return run(1, first_gpu, ordered,
+             [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+               memcpy_peer_async(DevicePtr(to.device_pointer()), DevicePtr(from.device_pointer()),
+                                 bytes, s, from.device());
+             });
 }
 int first_copies_across() {
-  return run(1, first_gpu, {}, [](const auto& to, const auto& from, auto bytes, const Stream& s) {
-    memcpy_dtod_async(to, from, bytes, s);
-  });
-}
-int first_independent_streams() {
-  return run(0, same_gpu, {.non_blocking = true},
+  return run(1, first_gpu, ordered,
              [](const auto& to, const auto& from, auto bytes, const Stream& s) {
                memcpy_dtod_async(to, from, bytes, s);
+             });
+}
+int first_independent_streams() {
+  return run(0, same_gpu, independent,
+             [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+               memcpy_dtod_async(to, from, bytes, s);
+             });
+}
+/// That library's calls and Quarry's, in turn.
+int first_streams_of_another_library() {
+  return run(0, same_gpu, of_another_library,
+             [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+               const auto address = [](const auto& array) {
+                 return reinterpret_cast<CUdeviceptr>(array.device_pointer());
+               };
+               auto bound = to.bind(s);
+               bound.fill(-1);
+               elsewhere(to.device(), [&](const auto& cu) {
+                 return cu.MemcpyDtoDAsync(address(to), address(from), bytes,
+                                           reinterpret_cast<CUstream>(s.handle()));
+               });
+               bound += 1;
+               bound -= 1;
              });
 }
 
@@ -123,7 +168,8 @@ std::vector<Program> upload_programs() {
           {"FirstWaitingPeerCopies", first_waiting_peer_copies},
           {"FirstPeerCopiesByAddress", first_peer_copies_by_address},
           {"FirstCopiesAcross", first_copies_across},
-          {"FirstIndependentStreams", first_independent_streams}};
+          {"FirstIndependentStreams", first_independent_streams},
+          {"FirstStreamsOfAnotherLibrary", first_streams_of_another_library}};
 }
 
 }  // namespace quarry::test
