@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-/// Memory resources of CCCL (cuda::mr) in and out. The program brings CCCL and the headers of the
-/// CUDA runtime; both spellings are known: that of CCCL 3.0, as CUDA 13.0 has it (where
+/// Memory resources from and for CCCL (cuda::mr). The program provides CCCL and the CUDA runtime
+/// headers; both interfaces work: that of CCCL 3.0, as CUDA 13.0 has it (where
 /// LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE must be defined), and that of 3.1 and later.
 #include <quarry/memory/resource.hpp>
 
@@ -21,7 +21,7 @@
 
 namespace quarry {
 
-/// A stream-ordered resource of CCCL whose memory kernels can use.
+/// A stream-ordered resource of CCCL whose memory kernels can access.
 #if CCCL_VERSION >= 3001000
 template <class R>
 concept CudaResource = ::cuda::mr::resource_with<R, ::cuda::mr::device_accessible>;
@@ -76,8 +76,8 @@ class FromCudaMr {
   MemorySpace space_;
 };
 
-/// The runtime's streams as Streams: one for a handle as long as memory that was allocated with it
-/// is there, so that the resource knows it again, and no longer, since others destroy it.
+/// The runtime's streams as Streams: one per handle, kept while memory allocated with it is live,
+/// so that the resource recognises it, and not longer, since others destroy the stream.
 class CudaStreams {
  public:
   explicit CudaStreams(const Device& device) : device_(device) {}
@@ -99,7 +99,7 @@ class CudaStreams {
     const std::lock_guard lock(mutex_);
     live_.insert_or_assign(memory, stream);
   }
-  /// What it returns is to be dropped after the memory.
+  /// Destroy the result after the memory.
   auto release(void* memory) noexcept {
     const std::lock_guard lock(mutex_);
     return live_.extract(memory);
@@ -115,22 +115,22 @@ class CudaStreams {
 }  // namespace detail
 
 /// A resource of CCCL for arrays on `device`: ResourceGuard guard(from_cuda_mr(pool)). It is copied
-/// in; resource_ref and the like must not outlive what they refer to. Give another space if the
-/// host can use the memory too. Must suit the device by itself: the runtime's current device is not
-/// changed. What it throws for want of memory comes out as MemoryError.
+/// in; resource_ref and the like must not outlive what they refer to. Pass another space if the
+/// host can access the memory too. It must allocate on `device` itself: the runtime's current
+/// device is not changed. Its out-of-memory errors become MemoryError.
 template <CudaResource R>
 Resource from_cuda_mr(R resource, const Device& device = {},
                       MemorySpace space = MemorySpace::device) {
   return Resource(detail::FromCudaMr<R>(std::move(resource), device, space));
 }
 
-/// A resource of Quarry for CCCL, with the properties of cuda::mr that it is to have, in both
-/// spellings. A copy is a handle of the same one. Streams are known by their handles: one that has
-/// been used must be idle, and its memory deallocated, when it is destroyed.
+/// A resource of Quarry for CCCL, with the given cuda::mr properties, in both interfaces. A copy is
+/// a handle to the same one. Streams are identified by their handles: before a stream is destroyed,
+/// it must be idle and its memory deallocated.
 template <class... Properties>
 class BasicCudaMr {
  public:
-  /// Throws LogicError if the memory has not the properties.
+  /// Throws LogicError if the memory does not have the properties.
   explicit BasicCudaMr(Resource resource)
       : resource_(std::move(resource)),
         streams_(std::make_shared<detail::CudaStreams>(resource_.device())) {
@@ -183,7 +183,7 @@ class BasicCudaMr {
   ///@}
 
   ///@{
-  /// For any stream at once; deallocation wants the work on the memory to be done.
+  /// Usable in any stream at once; before deallocation the work on the memory must be done.
   void* allocate_sync(std::size_t bytes, std::size_t alignment = Resource::default_alignment) {
     const Stream stream = default_stream(resource_.device());
     void* const memory = resource_.allocate(stream, bytes, alignment);
@@ -204,11 +204,11 @@ class BasicCudaMr {
   }
   ///@}
 
-  /// Whether both are handles of one resource.
+  /// Whether both are handles to one resource.
   friend bool operator==(const BasicCudaMr& a, const BasicCudaMr& b) {
     return a.resource_ == b.resource_;
   }
-  /// How CCCL asks whether the memory has property P.
+  /// CCCL's query whether the memory has property P.
   template <class P>
   requires(std::is_same_v<P, Properties> || ...) friend void get_property(const BasicCudaMr&,
                                                                           P) noexcept {}
@@ -218,9 +218,9 @@ class BasicCudaMr {
   std::shared_ptr<detail::CudaStreams> streams_;
 };
 
-/// Of memory that kernels can use.
+/// For memory that kernels can access.
 using CudaMr = BasicCudaMr<::cuda::mr::device_accessible>;
-/// Of mapped and managed memory, which the host can use too.
+/// For mapped and managed memory, which the host can access too.
 using CudaHostMr = BasicCudaMr<::cuda::mr::device_accessible, ::cuda::mr::host_accessible>;
 
 }  // namespace quarry

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NumPy's .npy files. They are not trusted: what one declares is checked before memory is taken.
+// NumPy's .npy files. They are not trusted: headers are checked before memory is allocated.
 #pragma once
 
 #include <quarry/array/ndarray.hpp>
@@ -36,7 +36,7 @@ void save_npy(const std::string& path, const HostRef& array, const SaveOptions& 
 void copy_host(const HostRef& to, const HostRef& from);
 [[noreturn]] void throw_wrong_rank(const Shape& shape, std::size_t rank);
 
-/// What can be given a shape and then filled: xtensor's containers.
+/// A host array that can be resized and then filled: xtensor's containers.
 template <class C, class T>
 concept ResizableHostArray = StridedHostArray<C> && std::default_initializable<C> &&
     std::same_as<host_value_t<C>, T> &&
@@ -58,8 +58,8 @@ Extents extents_for(const Shape& shape) {
 
 }  // namespace detail
 
-/// The array of an .npy file in host memory, in the file's order (C or Fortran). Goes as it is to
-/// to_device(); becomes an xtensor container, by one copy, where such a one is asked for.
+/// The array of an .npy file in host memory, in the file's order (C or Fortran). to_device() takes
+/// it without a host copy; it converts to an xtensor container with one copy.
 template <Number T>
 class NpyArray {
  public:
@@ -90,25 +90,25 @@ class NpyArray {
   detail::NpyContents contents_;
 };
 
-/// Reads versions 1.0, 2.0 and 3.0 in either byte order; bytes after the data are left alone.
-/// Throws IoError if the file cannot be read, FormatError if it is not an .npy file or is cut short
-/// (and for structured and object arrays), DTypeError if its elements are not T's type, MemoryError
-/// if there is no room.
-///     xt::xarray<float> dem = qy::load_npy<float>("dem.npy");
+/// Reads versions 1.0, 2.0 and 3.0 in either byte order; bytes after the data are ignored.
+/// Throws IoError if the file cannot be read, FormatError if it is not an .npy file or is
+/// cut short (and for structured and object arrays), DTypeError if its elements are not T's
+/// type, MemoryError if memory runs out. xt::xarray<float> dem =
+/// qy::load_npy<float>("dem.npy");
 template <Number T>
 NpyArray<T> load_npy(const std::string& path) {
   return NpyArray<T>(detail::load_npy(path, dtype_of<T>));
 }
 
-/// Writes what numpy.save writes, for an xtensor container or view, a span or a vector: beside
-/// `path` first and renamed at the end, so that a failure leaves the old file. Throws IoError, and
-/// DTypeError for bfloat16 and records, which have no code in the format.
+/// Writes what numpy.save writes, for an xtensor container or view, a span or a vector: to a
+/// temporary file beside `path`, renamed at the end, so that a failure leaves the old file. Throws
+/// IoError, and DTypeError for bfloat16 and records, which have no code in the format.
 template <HostArray H>
 void save_npy(const std::string& path, const H& array, const SaveOptions& options = {}) {
   detail::save_npy(path, host_ref(array), options);
 }
 
-/// The same for an array on a device; waits for it and takes host memory for all of it.
+/// The same for an array on a device; waits for it and allocates host memory for all of it.
 void save_npy(const std::string& path, const DeviceNDArrayBase& array,
               const SaveOptions& options = {});
 

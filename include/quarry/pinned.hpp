@@ -16,11 +16,11 @@
 /// this.
 namespace quarry {
 
-/// An xtensor array in C or F order whose memory `A` gives.
+/// An xtensor array in C or F order with allocator `A`.
 template <class T, class A>
 using HostContainer = xt::xarray_container<xt::uvector<T, A>, xt::layout_type::dynamic,
                                            xt::dynamic_shape<std::size_t>>;
-/// In page-locked memory; see PinnedAllocator. A container that such a one is moved to keeps its
+/// In page-locked memory; see PinnedAllocator. A container move-constructed from one takes over its
 /// memory; `noalias(p) = e` writes into it, and `p = e` takes new memory, page-locked with the
 /// default options.
 template <class T>
@@ -60,7 +60,7 @@ AlignedAllocator<T> allocator_of(const AlignedOptions& options) {
 template <class T, class A>
 HostContainer<T, A> container(const Layout& layout, const A& allocator) {
   using C = HostContainer<T, A>;
-  byte_count(layout.shape, sizeof(T));  // throws for extents that have no meaning
+  byte_count(layout.shape, sizeof(T));  // throws for invalid extents
   C result(typename C::storage_type(allocator), {0}, {1});
   const typename C::shape_type shape(layout.shape.begin(), layout.shape.end());
   if (is_c_contiguous(layout, sizeof(T))) {
@@ -106,8 +106,8 @@ struct ElementOf<A> {
 template <class A>
 using element_of_t = typename ElementOf<A>::type;
 
-/// The layout of `array`, or its shape in the order that is wanted. Throws LogicError if none is
-/// wanted and the array is contiguous in neither.
+/// The layout of `array`, or its shape in the given order. Throws LogicError without an order if
+/// the array is neither C- nor F-contiguous.
 template <class A>
 Layout dense_layout_of(const A& array, std::optional<Order> wanted) {
   const Layout layout = layout_of(array);
@@ -120,8 +120,8 @@ Layout dense_layout_of(const A& array, std::optional<Order> wanted) {
   return layout;
 }
 
-/// An xtensor adaptor over elements at `data`; owns nothing. xtensor counts strides in elements:
-/// throws LogicError for strides that are no multiple of their size.
+/// A non-owning xtensor adaptor over elements at `data`. xtensor counts strides in elements: throws
+/// LogicError for strides that are no multiple of their size.
 template <class T>
 auto adapt(T* data, const Layout& layout) {
   require_whole_strides(layout, sizeof(T));
@@ -186,8 +186,8 @@ AlignedArray<T> aligned_zeros(const Shape& shape, const AlignedOptions& options 
 }
 ///@}
 ///@{
-/// In the order of `like` unless the options have one; throws LogicError if it is contiguous in
-/// neither.
+/// In the order of `like` unless the options have one; throws LogicError if it is neither C- nor
+/// F-contiguous.
 template <class A>
 auto aligned_empty_like(const A& like, const AlignedOptions& options = {}) {
   using T = detail::element_of_t<A>;
@@ -211,13 +211,13 @@ class RegisteredArray {
         memory_(detail::span_of(array).data, detail::span_of(array).bytes, options,
                 std::move(base)) {}
 
-  /// An xtensor adaptor on the same elements, as lasting as the array itself.
+  /// An xtensor adaptor over the same elements, valid as long as the array.
   auto array() const { return detail::adapt(reinterpret_cast<T*>(array_.data), array_.layout); }
   const RegisteredHostMemory& memory() const { return memory_; }  ///< as it is registered
   /// Waits for the streams that have used the array and unlocks it. A second call throws
   /// LogicError.
   void unregister() { memory_.unregister(); }
-  /// The array itself if it was handed over, else nullptr.
+  /// The array itself if it was moved in, else nullptr.
   const std::shared_ptr<void>& base() const { return memory_.base(); }
 
  private:
@@ -226,8 +226,8 @@ class RegisteredArray {
 };
 
 ///@{
-/// Page-locks a host array where it lies. One that is a name must outlive the result; one that is
-/// handed over (std::move) lives with it.
+/// Page-locks a host array in place. An lvalue must outlive the result; a moved array (std::move)
+/// is owned by it.
 template <HostArray H>
 [[nodiscard]] auto register_host_memory(H& array, const RegisterOptions& options = {}) {
   using T = std::remove_pointer_t<decltype(array.data())>;

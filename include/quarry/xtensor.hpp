@@ -4,11 +4,11 @@
 #include <quarry/array/host_visible.hpp>
 #include <quarry/pinned.hpp>
 
-/// xtensor in and out. Containers, tensors, adaptors and views with memory of their own go to the
-/// device as they lie (see to_device, copy_to_host); lazy xtensor expressions are evaluated first.
+/// Copies from and to xtensor. Containers, tensors, adaptors and views over memory are copied
+/// directly (see to_device, copy_to_host); lazy xtensor expressions are evaluated first.
 namespace quarry {
 
-/// What copy_to_host() makes: a row-major xt::xarray.
+/// The result of copy_to_host(): a row-major xt::xarray.
 template <class T>
 struct HostArrayOf<T, void> {
   /// Uninitialised.

@@ -43,7 +43,7 @@ def named_paths(text):
 
 def variables_read(root):
     """Every name that a program, a script or the build could ask for."""
-    known = {"CUDA_PATH", "CUDA_HOME", "CUDA_CACHE_PATH"}  # read by CUDA itself
+    known = {"CUDA_PATH", "CUDA_HOME", "CUDA_CACHE_PATH"}  # of CUDA itself
     for folder in ["src", "scripts", "tests", "include", "cmake"]:
         for path in (root / folder).rglob("*"):
             if not path.is_file() or path.suffix in (".md", ".bin", ".npy"):

@@ -10,7 +10,7 @@
 /// Which values may be written into elements of which type: NumPy's casting rules.
 namespace quarry::detail {
 
-/// Bools, integers, floating and complex numbers in the order in which each goes into the next.
+/// Bools, integers, floating and complex numbers: each kind converts to the next.
 constexpr int kind_rank(Kind kind) {
   return static_cast<int>(kind == Kind::unsigned_integer ? Kind::signed_integer : kind);
 }
@@ -20,7 +20,7 @@ template <Number S, Number T>
 inline constexpr bool keeps_kind<S, T> = kind_rank(dtype_of<S>.kind()) <=
                                          kind_rank(dtype_of<T>.kind());
 
-/// Whether NumPy's casting='same_kind' lets values of `from` go into an array of `to`.
+/// Whether NumPy's casting='same_kind' allows values of `from` in an array of `to`.
 constexpr bool same_kind(DType from, DType to) {
   if (from == to) return true;
   if (from.is_record() || to.is_record()) return false;
@@ -28,7 +28,7 @@ constexpr bool same_kind(DType from, DType to) {
   return kind_rank(from.kind()) <= kind_rank(to.kind());
 }
 
-/// What converts elements of a copy on its way; nullptr where there is nothing to convert.
+/// The program that converts the elements of a copy; nullptr if the types are equal.
 template <class From, class To>
 const kernels::program* conversion() {
   static_assert(same_kind(dtype_of<From>, dtype_of<To>),

@@ -24,7 +24,7 @@ namespace detail {
 /// Dense, in `order`; without one the order of `like`'s axes is kept, as NumPy's order='K'.
 Layout layout_like(const Layout& like, std::size_t itemsize,
                    std::optional<Order> order = std::nullopt);
-/// Throws LogicError if a stride that counts is no multiple of the size of an element.
+/// Throws LogicError if a stride (of an extent above 1) is no multiple of the element size.
 void require_whole_strides(const Layout& layout, std::size_t itemsize);
 /// Options for an array on `like`'s device, in its stream.
 ArrayOptions options_like(const DeviceNDArrayBase& like, const ArrayOptions& options);
@@ -45,10 +45,10 @@ DeviceNDArray<std::remove_const_t<T>> device_array_like(const DeviceNDArray<T>& 
 template <Element T>
 DeviceNDArray<T> full(const Shape& shape, const T& value, const ArrayOptions& options = {}) {
   DeviceNDArray<T> result(shape, options);
-  fill_elements(result.ref(), &value, result.stream());  // a given stream, else the scope's
+  fill_elements(result.ref(), &value, result.stream());  // the given stream, else the guard's
   return result;
 }
-/// Of another type than the number's. Throws DTypeError for an integer that T does not hold.
+/// Converts the number to T. Throws DTypeError for an integer that does not fit in T.
 template <Element T, detail::ElementValue<T> S>
 requires(!std::same_as<S, T>) DeviceNDArray<T> full(const Shape& shape, const S& value,
                                                     const ArrayOptions& options = {}) {
@@ -99,7 +99,7 @@ DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions
   return to_device<host_value_t<const H>, H>(host, options);
 }
 ///@}
-/// Of an xtensor expression; <quarry/xtensor.hpp> makes host memory of it.
+/// Of an xtensor expression; <quarry/xtensor.hpp> evaluates it.
 template <class X>
 requires(!HostArray<X> && !detail::OnDevice<X>) auto to_device(const X& x,
                                                                const ArrayOptions& options = {}) {
@@ -115,12 +115,12 @@ template <Element T>
 DeviceNDArray<T> to_device(std::initializer_list<T> values, const ArrayOptions& options = {}) {
   return to_device(std::span<const T>(values.begin(), values.size()), options);
 }
-/// An array that is on a device stays where it is, as in Numba.
+/// A device array is returned as it is, as in Numba.
 template <class T>
 DeviceNDArray<T> to_device(const DeviceNDArray<T>& array) {
   return array;
 }
-/// The array on `device`: itself if it is there, else a copy.
+/// The array on `device`: itself if it is on that device, else a copy.
 template <class T>
 DeviceNDArray<T> to_device(const DeviceNDArray<T>& array, const Device& device) {
   if (array.device() == device) return array;

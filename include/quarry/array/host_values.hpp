@@ -5,7 +5,7 @@
 
 #include <vector>
 
-/// What other libraries' arrays are made of and made into: <quarry/xtensor.hpp> specialises these.
+/// Conversions from and to other libraries' arrays: <quarry/xtensor.hpp> specialises these.
 namespace quarry {
 
 /// What copy_to_host() makes; <quarry/xtensor.hpp> specialises it for xtensor.
@@ -19,11 +19,11 @@ struct HostArrayOf {
   }
 };
 
-/// Makes host memory of what has none of its own; <quarry/xtensor.hpp> specialises it for xtensor's
-/// expressions.
+/// Evaluates an object without memory into host memory; <quarry/xtensor.hpp> specialises it for
+/// xtensor's expressions.
 template <class X>
 struct HostValuesOf {
-  /// Does not compile for what is no memory of the host.
+  /// Does not compile for types that are no host arrays.
   static std::vector<float> make(const X&) {
     static_assert(detail::never<X>,
                   "this is no memory of the host: xtensor's containers, std::vector and std::span "

@@ -18,11 +18,11 @@ void require_view(const ReshapedLayout& plan, const Layout& from, const Shape& t
 void require_c_contiguous(const DeviceNDArrayBase& array);
 }  // namespace detail
 
-/// An array whose elements the host can use too; see MappedNDArray and ManagedNDArray. It goes into
-/// every expression and function as a DeviceNDArray, without a copy, and its views are of its own
-/// type. What the host reads and writes is not ordered with the work in streams: synchronise the
-/// stream first. A name can be rebound to another such array only; `a(all) = e` and `a.assign(e)`
-/// write into it.
+/// An array whose elements the host can access too; see MappedNDArray and ManagedNDArray. It is
+/// a DeviceNDArray in every expression and function, without a copy, and its views have its own
+/// type. Host accesses are not ordered with the work in streams: synchronise the stream first.
+/// A name can be rebound to another such array only; `a(all) = e` and `a.assign(e)` write into
+/// it.
 template <class V, MemorySpace where>
 class HostVisibleNDArray : public DeviceNDArray<V> {
   using Base = DeviceNDArray<V>;
@@ -30,10 +30,10 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
  public:
   using typename Base::value_type;  ///< V without const
 
-  /// An array whose element 0 the host sees at `host`.
+  /// An array whose element 0 is at host address `host`.
   HostVisibleNDArray(const Base& array, std::byte* host) : Base(array), host_(host) {}
   ///@{
-  /// Shares the memory; what was moved from is empty.
+  /// Shares the memory; a moved-from array is empty.
   HostVisibleNDArray(const HostVisibleNDArray&) = default;
   HostVisibleNDArray(HostVisibleNDArray&& other) noexcept
       : Base(std::move(other)), host_(std::exchange(other.host_, nullptr)) {}
@@ -79,7 +79,7 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
     return *this;
   }
 
-  /// Where the host sees element 0.
+  /// The host address of element 0.
   V* host_pointer() const { return reinterpret_cast<V*>(host_); }
   /// The element; negative indices count from the end. Throws IndexError.
   template <Integer... I>
@@ -88,19 +88,19 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
     return *reinterpret_cast<V*>(host_ +
                                  detail::element_offset(this->layout_, {position, sizeof...(I)}));
   }
-  /// The elements in C order. Throws LogicError if they do not lie so.
+  /// The elements in C order. Throws LogicError if they are not C-contiguous.
   std::span<V> host_span() const {
     detail::require_c_contiguous(*this);
     return {host_pointer(), static_cast<std::size_t>(this->size())};
   }
   ///@{
-  /// The elements in C order, for loops. Throw LogicError if they do not lie so.
+  /// The elements in C order, for loops. Throw LogicError if they are not C-contiguous.
   V* begin() const { return host_span().data(); }
   V* end() const { return begin() + this->size(); }
   ///@}
 
   ///@{
-  /// A view, as DeviceNDArray's; the host sees it too.
+  /// A view, as DeviceNDArray's; the host can access it too.
   template <std::convertible_to<Index>... I>
   HostVisibleNDArray operator()(const I&... entries) const {
     return seen(Base::operator()(entries...));
@@ -120,7 +120,7 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
   }
   ///@}
   ///@{
-  /// A view. Throws ShapeError where only a copy could have the shape.
+  /// A view. Throws ShapeError if the shape would need a copy.
   HostVisibleNDArray reshape(const Shape& to, Order order = Order::c) const {
     const Order read = resolve_order(order, this->layout_, this->dtype_.itemsize());
     detail::require_view(detail::plan_reshape(*this, to, read), this->layout_, to);
@@ -151,8 +151,8 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
   HostVisibleNDArray bind(const Stream& stream) const { return seen(Base::bind(stream)); }
 
   ///@{
-  /// Says who may touch the allocation that the array lies in, from this place of the stream on; at
-  /// first that is what `attach_global` said.
+  /// Sets who may access the allocation of the array, from this point of the stream on; initially
+  /// `attach_global` decides.
   void attach(Attach how) const requires(where == MemorySpace::managed) {
     attach(how, detail::stream_for(*this));
   }
@@ -161,8 +161,8 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
   }
   ///@}
   ///@{
-  /// Moves the pages of the elements to a device, or with Device::cpu() to the host, in the order
-  /// of the stream.
+  /// Migrates the pages of the elements to a device, or with Device::cpu() to the host, in the
+  /// order of the stream.
   void prefetch(const Device& to) const requires(where == MemorySpace::managed) {
     prefetch(to, detail::stream_for(*this));
   }

@@ -11,34 +11,34 @@
 
 namespace quarry {
 
-/// An array that another process can open. It holds no memory: the process that made it keeps the
-/// array. Copies are handles of the same opening.
+/// An array that another process can open. It does not own the memory: the process that exports it
+/// has to keep the array. Copies share the state of being open.
 class IpcArrayHandle {
  public:
   ///@{
-  /// What another process needs of the handle, and back; throws FormatError for bytes that
-  /// to_bytes() of this version cannot have made.
+  /// Serialises the handle for another process, and back; throws FormatError for bytes that are not
+  /// from to_bytes() of this version.
   std::vector<std::byte> to_bytes() const;
   static IpcArrayHandle from_bytes(std::span<const std::byte> bytes);
   ///@}
 
-  /// The array, with its strides and offset, on the GPU it lies on, or, where this process does not
-  /// see that one, on the current GPU. Throws LogicError in the process that exported the array,
-  /// when this handle is open already, and where the GPU cannot reach the memory; DTypeError if it
-  /// does not hold T.
+  /// The array, with its strides and offset, on the GPU that holds it, or, if this process does not
+  /// see that GPU, on the current one. Throws LogicError in the process that exported the array, if
+  /// this handle is already open, and if the GPU cannot access the memory; DTypeError if the
+  /// elements are not T.
   template <class T>
   DeviceNDArray<T> open() {
     require_dtype(dtype_of<std::remove_const_t<T>>);
     return adopt<T>(open_buffer(std::nullopt));
   }
-  /// On a GPU that can access the memory of the one it lies on.
+  /// On a GPU that can access the memory of the GPU that holds it.
   template <class T>
   DeviceNDArray<T> open(const Device& device) {
     require_dtype(dtype_of<std::remove_const_t<T>>);
     return adopt<T>(open_buffer(device));
   }
-  /// This handle lets go; arrays that it opened stay, and the memory is closed with the last of
-  /// them. Throws LogicError when it is not open.
+  /// Closes the handle; arrays that it opened stay valid, and the memory is unmapped with the last
+  /// of them. Throws LogicError if it is not open.
   void close();
   /// Whether an array was opened and close() has not been called yet.
   bool is_open() const { return opened_ && *opened_; }
@@ -73,13 +73,13 @@ class IpcArrayHandle {
   Memory memory_;
   std::string uuid_;
   std::int64_t process_ = 0;
-  std::uint64_t mark_ = 0;  ///< of the process: numbers of processes are used again
+  std::uint64_t mark_ = 0;  ///< identifies the process: process ids are reused
   std::shared_ptr<Opened> opened_ = std::make_shared<Opened>();
 };
 
-/// For any array or view in memory of its GPU's driver (see memory/ipc.hpp for which that is; else
-/// throws LogicError, also where the elements are not aligned). It does not wait: what is queued
-/// for the array may not be there yet.
+/// For any array or view in memory that can be exported (see memory/ipc.hpp; else throws
+/// LogicError, also if the elements are not aligned). Does not wait: queued writes to the array
+/// may not be done yet.
 IpcArrayHandle get_ipc_handle(const DeviceNDArrayBase& array);
 
 /// An array in memory of another process: `handle` opens an allocation, the array begins `offset`

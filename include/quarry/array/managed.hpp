@@ -7,9 +7,9 @@
 
 namespace quarry {
 
-/// An array in memory whose pages move to where they are used, on a device or the host. On a GPU
-/// without the attribute CONCURRENT_MANAGED_ACCESS the host must not touch it while any kernel
-/// runs. Each array is an allocation of the driver's.
+/// An array in managed memory, whose pages migrate to the device or the host that uses them. On a
+/// GPU without the attribute CONCURRENT_MANAGED_ACCESS the host must not access it while any kernel
+/// runs. Each array is a separate driver allocation.
 template <class T>
 using ManagedNDArray = HostVisibleNDArray<T, MemorySpace::managed>;
 
@@ -19,7 +19,7 @@ struct ManagedOptions {
   std::optional<Device> device = std::nullopt;  ///< without one the stream's, or the current one
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
-  /// Every stream may use it at once; otherwise the host alone, until it is attached (see attach).
+  /// Every stream may use it from the start; if false only the host, until attach() is called.
   bool attach_global = true;
 };
 
@@ -31,7 +31,7 @@ ManagedNDArray<T> managed_with_layout(const Layout& layout, const ManagedOptions
   const HostVisibleMemory memory = managed_memory(layout, sizeof(T), options);
   return {DeviceNDArray<T>(layout, memory.buffer->data(), memory.buffer), memory.data};
 }
-/// Fills fresh memory on the host.
+/// Fills new memory on the host.
 template <class T>
 ManagedNDArray<T> zeroed(ManagedNDArray<T> array) {
   std::fill_n(array.host_pointer(), array.size(), T{});

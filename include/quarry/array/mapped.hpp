@@ -8,7 +8,7 @@
 
 namespace quarry {
 
-/// An array in page-locked memory of the host that kernels use over the link.
+/// An array in page-locked host memory that kernels access over the link.
 template <class T>
 using MappedNDArray = HostVisibleNDArray<T, MemorySpace::mapped>;
 
@@ -67,10 +67,10 @@ auto map_host_array(const Stream& stream, H& array) {
 }
 }  // namespace detail
 
-/// Arrays for kernels on the very memory of host arrays, which is page-locked until the last handle
-/// of them is gone:  auto x = mapped(a);  auto [x, y] = mapped(a, b);  Then the end of the scope
-/// waits for the streams that have used them; the host arrays must live as long. Nothing stays
-/// locked if one array cannot be. Bound to `stream`.
+/// Arrays for kernels over the memory of host arrays, which is page-locked until their last handle
+/// is destroyed:  auto x = mapped(a);  auto [x, y] = mapped(a, b);  That destructor waits for the
+/// streams that have used them; the host arrays must live as long. If one array cannot be locked,
+/// none stays locked. Bound to `stream`.
 template <HostArray... H>
 [[nodiscard]] auto mapped(const Stream& stream, H&... arrays) {
   static_assert(sizeof...(H) > 0);

@@ -9,8 +9,8 @@
 /// NumPy's methods, of arrays and of expressions alike.
 namespace quarry {
 
-/// The axes of a reduction: all of them, one, or a list. Negative ones count from the end. Of Axes
-/// that are empty none is reduced, as with NumPy's axis=(): every element is a result of its own.
+/// The axes of a reduction: all of them, one, or a list. Negative ones count from the end. Empty
+/// Axes reduce nothing, as NumPy's axis=(): every element is a result.
 class ReduceAxes {
  public:
   ReduceAxes() = default;
@@ -42,7 +42,7 @@ struct ReduceOptions {
 namespace detail {
 template <class...>
 inline constexpr bool never = false;
-/// Stands before numbers in options: they have to be named, so that {1} is an axis.
+/// First member of options with numbers, so that these have to be named and {1} is an axis.
 struct Named {
   explicit constexpr Named() = default;
 };
@@ -54,8 +54,8 @@ struct VarianceOptions {
   double ddof = 0;        ///< the divisor is the number of elements less this
   bool keepdims = false;  ///< reduced axes stay, with extent 1
 };
-/// What names the axes of var and std. They are a template's parameter, as g++ 12 takes {.ddof = 1}
-/// for an axis, too, and then prefers the function that is no template, or less of one.
+/// The types of var's and std's axes. They are a template parameter because g++ 12 also converts
+/// {.ddof = 1} to an axis, and then prefers the non-template or more specialised function.
 template <class I>
 concept AxesArgument = std::convertible_to<const I&, ReduceAxes>;
 
@@ -92,11 +92,11 @@ class ArrayMethods {
   auto conj() const;
   /// Lazy: to this many decimal places.
   auto round(int decimals = 0) const;
-  /// Lazy: cut off at both ends.
+  /// Lazy: clipped at both ends.
   template <class L, class H>
   auto clip(const L& low, const H& high) const;
 
-  /// An array is no number, even if it has one element only.
+  /// An array does not convert to a number, even if it has only one element.
   template <Number S>
   operator S() const {
     static_assert(detail::never<S>, "an array is not a number: item() gives its only element");

@@ -46,7 +46,7 @@ concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
 
 /// An array on a device, as numpy.ndarray: `=` on a name rebinds it, `=` on a view (`a(...) = e`)
 /// writes through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream
-/// order and do not wait, but for copies to and from the host that are given no stream.
+/// order and do not wait, except for copies to and from the host without a stream.
 template <class V>
 class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArray<V>> {
   static_assert(Element<std::remove_const_t<V>>, "not a type that an array can hold");
@@ -65,7 +65,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   DeviceNDArray(const Shape& shape, const Stream& stream)
       : DeviceNDArrayBase(dtype_of<value_type>, shape, stream, Order::c) {}
   /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of
-  /// it, ShapeError for a layout that has no meaning, LogicError without a buffer.
+  /// it, ShapeError for an invalid layout, LogicError without a buffer.
   DeviceNDArray(Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
       : DeviceNDArrayBase(dtype_of<value_type>, std::move(layout), data, std::move(buffer)) {
     read_only_ = read_only;
@@ -78,10 +78,10 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
       : DeviceNDArrayBase(other) {
     read_only_ = true;
   }
-  /// An array that can be written is not made of one that cannot; copy() makes one.
+  /// Does not compile: an array is not made from a read-only one; use copy().
   DeviceNDArray(const DeviceNDArray<const value_type>&) requires(!read_only) = delete;
-  /// The same memory. Throws DTypeError if `base` does not hold these elements, LogicError if it
-  /// is read-only and this one is not.
+  /// The same memory. Throws DTypeError if `base` has another dtype, LogicError if it is read-only
+  /// and V is not const.
   explicit DeviceNDArray(const DeviceNDArrayBase& base) : DeviceNDArrayBase(base) {
     if (!(base.dtype() == dtype_of<value_type>)) {
       detail::throw_wrong_dtype(dtype_of<value_type>, base.dtype());
@@ -155,7 +155,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   }
 
   /// Writes an array (which broadcasts), or an expression, into the elements of this one; converts
-  /// as NumPy's same-kind casting allows. Overlap is as if through a temporary.
+  /// as NumPy's same-kind casting allows. If both overlap, the result is as with a temporary.
   void assign(const DeviceNDArray<value_type>& other) const requires(!read_only) {
     copy_elements(ref(), other.ref(), detail::stream_for(*this));
   }
@@ -194,7 +194,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     const Index list[sizeof...(I) + 1] = {Index(entries)..., Index(newaxis)};
     return view(index(layout_, {list, sizeof...(I)}));
   }
-  /// The same with entries that are known at run time only.
+  /// The same with a number of entries known only at run time.
   DeviceNDArray operator()(std::span<const Index> entries) const {
     return view(index(layout_, entries));
   }
@@ -221,13 +221,13 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     return value;
   }
 
-  /// An array of its own with the same elements, in C order.
+  /// An independent array with the same elements, in C order.
   DeviceNDArray<value_type> copy() const {
     DeviceNDArray<value_type> result(shape(), {.stream = detail::stream_for(*this)});
     result.assign(DeviceNDArray<value_type>(layout_, data_, buffer()));
     return result;
   }
-  /// The elements converted as NumPy's astype does; always an array of its own.
+  /// The elements converted as by NumPy's astype; always an independent array.
   template <Number U>
   DeviceNDArray<U> astype() const {
     return convert_elements<U>(*this);  // found by ADL: expr/evaluate.hpp
@@ -239,12 +239,12 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     const Order read = resolve_order(order, layout_, dtype_.itemsize());
     return reshaped(detail::plan_reshape(*this, to, read), read);
   }
-  /// The elements in a row: a view of an array that is contiguous in `order`, else a copy.
+  /// One-dimensional: a view of an array that is contiguous in `order`, else a copy.
   DeviceNDArray ravel(Order order = Order::c) const {
     const Order read = resolve_order(order, layout_, dtype_.itemsize());
     return reshaped(detail::plan_ravel(*this, read), read);
   }
-  /// As ravel, but always an array of its own.
+  /// As ravel, but always an independent array.
   DeviceNDArray<value_type> flatten(Order order = Order::c) const {
     const auto flat = ravel(order);
     if (flat.buffer() == buffer()) return flat.copy();
@@ -338,7 +338,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   }
 
  private:
-  /// Every view is made here: it is bound to the stream that the array is bound to.
+  /// Every view is made here: it is bound to the same stream as the array.
   DeviceNDArray view(const View& v) const {
     DeviceNDArray result(v.layout, data_ + v.offset, buffer());
     result.bound_ = bound_;
@@ -368,7 +368,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
       assign(values);
     }
   }
-  /// One-dimensional host memory (a span, a vector) stands for an array of any shape in C order.
+  /// One-dimensional host memory (a span, a vector) is taken as an array of any shape in C order.
   template <class H>
   HostRef like_this(H& host) const {
     HostRef ref = host_ref(host);

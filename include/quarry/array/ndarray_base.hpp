@@ -13,7 +13,7 @@
 
 namespace quarry {
 
-/// Where a new array goes. Without a stream the current one of the device is taken.
+/// Stream, device and order of a new array. The default stream is the device's current one.
 struct ArrayOptions {
   std::optional<Stream> stream = std::nullopt;  ///< the current one of the device if none
   std::optional<Device> device = std::nullopt;  ///< the stream's, or the current one, if none
@@ -21,8 +21,8 @@ struct ArrayOptions {
   std::optional<Order> order = std::nullopt;
 };
 
-/// What every array has whatever its element type. A handle: copying it shares the memory. One that
-/// was moved from has shape (0,); what needs its memory, device or stream throws LogicError.
+/// An array without its element type. A handle: copying it shares the memory. A moved-from array
+/// has shape (0,); members that need memory, device or stream throw LogicError.
 class DeviceNDArrayBase {
  public:
   const Shape& shape() const { return layout_.shape; }  ///< extents of the axes; () for a 0-d array
@@ -41,7 +41,7 @@ class DeviceNDArrayBase {
   /// Whether its elements may only be read, as through DeviceNDArray<const T>.
   bool is_read_only() const { return read_only_; }
   Device device() const { return buffer()->device(); }  ///< that holds the memory
-  /// The stream the array is bound to: operations that are given none go there.
+  /// The stream the array is bound to: operations without another stream are queued there.
   const Stream& stream() const { return bound_ ? *bound_ : buffer()->stream(); }
   ///@{
   /// Without gaps, the last index (C) or the first (F) running fastest.
@@ -50,7 +50,7 @@ class DeviceNDArrayBase {
   ///@}
   /// Address of element 0 on the device.
   std::byte* device_pointer() const { return data_; }
-  /// The memory that the array lies in. Throws LogicError for an array that was moved from.
+  /// The memory of the array. Throws LogicError for a moved-from array.
   const std::shared_ptr<Buffer>& buffer() const {
     if (!buffer_) [[unlikely]]
       throw_moved_from();
@@ -61,7 +61,7 @@ class DeviceNDArrayBase {
 
  protected:
   ///@{
-  /// A copy shares the memory; what was moved from has shape (0,).
+  /// A copy shares the memory; a moved-from array has shape (0,).
   DeviceNDArrayBase(const DeviceNDArrayBase&) = default;
   DeviceNDArrayBase& operator=(const DeviceNDArrayBase&) = default;
   DeviceNDArrayBase(DeviceNDArrayBase&& other) noexcept
@@ -100,7 +100,7 @@ class DeviceNDArrayBase {
   ///@}
 
   ///@{
-  /// What the members of these names return.
+  /// See the members of these names.
   Layout layout_;
   std::byte* data_;
   DType dtype_;
@@ -121,10 +121,10 @@ class DeviceNDArrayBase {
 
 namespace detail {
 
-/// The stream of an operation on `array`: the given one, else the scope's (StreamGuard), else the
-/// array's. Throws LogicError if it is a stream of another device.
+/// The stream of an operation on `array`: the given one, else the StreamGuard's, else the array's.
+/// Throws LogicError if it is a stream of another device.
 const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given = nullptr);
-/// The stream that the options ask for: the given one, else the scope's, else the device's default
+/// The stream that the options select: the given one, else the guard's, else the device's default
 /// stream. Throws LogicError if stream and device do not agree.
 Stream stream_of(const ArrayOptions& options);
 /// Memory and layout of an array like `array` in C order (or the order of its axes for

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <span>
 
-/// What stands between the parentheses of an index: integers, ranges with any step, `all`,
-/// `newaxis`, `ellipsis`. All of it gives views; nothing is copied and nothing is launched.
+/// Index entries: integers, ranges with any step, `all`, `newaxis`, `ellipsis`. Indexing returns
+/// views; nothing is copied or launched.
 namespace quarry {
 
-/// "Not given" in a range, as an empty side of Python's colon:  range(2, _) is 2:  and range(_, -2)
-/// is :-2.
+/// An open end of a range, as in Python's slices:  range(2, _) is 2:  and range(_, -2) is
+/// :-2.
 struct Unbounded {};
 inline constexpr Unbounded _{};  ///< an open end of a range
 
@@ -29,7 +29,7 @@ struct Bound {
   bool given = false;      ///< whether there is one
 };
 
-/// start:stop:step of NumPy: negative values count from the end, values outside are cut off.
+/// start:stop:step of NumPy: negative values count from the end, values outside are clipped.
 struct Range {
   Bound start;  ///< the first position
   Bound stop;   ///< past the last position
@@ -55,14 +55,14 @@ struct Index {
   constexpr Index(Ellipsis) : kind(Kind::ellipsis), range{_, _, 1} {}
   ///@}
   Kind kind;    ///< what it is
-  Range range;  ///< of an integer its first bound counts
+  Range range;  ///< for an integer only its start is used
 };
-// After Index: -Wshadow takes its enumerators of the same names for hiding these.
+// After Index: else -Wshadow warns that its enumerators hide these.
 inline constexpr All all{};            ///< a whole axis, Python's colon
 inline constexpr NewAxis newaxis{};    ///< a new axis of extent 1
 inline constexpr Ellipsis ellipsis{};  ///< all axes that have no entry, Python's ...
 
-/// A layout and how far its element 0 lies from that of the array it was taken from.
+/// A layout and the offset of its element 0 from element 0 of the viewed array.
 struct View {
   Layout layout;            ///< shape and strides
   std::int64_t offset = 0;  ///< in bytes

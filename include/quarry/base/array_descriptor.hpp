@@ -9,17 +9,17 @@
 namespace quarry {
 
 /// What a CUDA array is: an opaque block of a GPU's memory for textures, surfaces and copies.
-/// Extents count elements, which are one, two or four numbers of a type each.
+/// Extents count elements; an element has one, two or four numbers of one type.
 struct ArrayDescriptor {
   std::size_t width = 0;   ///< along the first axis
   std::size_t height = 0;  ///< 0: one dimension
   std::size_t depth = 0;   ///< 0: no third axis; the number of layers if `layered` or `cubemap`
   DType dtype = TypeId::float32;    ///< an integer of 8, 16 or 32 bits, float16 or float32
   unsigned num_channels = 1;        ///< 1, 2 or 4
-  bool layered = false;             ///< the third axis (of 1-D arrays the second) has no neighbours
+  bool layered = false;             ///< the third axis (of 1-D arrays the second) counts layers
   bool cubemap = false;             ///< six layers are the faces of a cube, `width` x `width` each
   bool surface_load_store = false;  ///< kernels may write to it, through a surface
-  bool texture_gather = false;      ///< two dimensions alone: kernels may fetch four neighbours
+  bool texture_gather = false;      ///< two dimensions only: kernels may fetch four neighbours
 
   /// Of one element, with all its channels.
   constexpr std::size_t element_bytes() const { return dtype.itemsize() * num_channels; }

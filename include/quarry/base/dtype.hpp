@@ -10,8 +10,8 @@
 #include <string_view>
 #include <type_traits>
 
-// The host types of float16, bfloat16 and the complex rows are only named here: including <complex>
-// or Eigen would cost every user their compile time. libc++ hides its types in an inline namespace.
+// The host types of float16, bfloat16 and complex are only declared here: including <complex> or
+// Eigen would slow down every user's compilation. libc++ hides its types in an inline namespace.
 #ifdef _LIBCPP_VERSION
 #include <complex>
 #else
@@ -45,7 +45,7 @@ enum class TypeId : std::uint8_t {
   record
 };
 
-/// What the values of an element type are.
+/// The kind of an element type's values.
 enum class Kind : std::uint8_t {
   boolean,
   signed_integer,
@@ -87,8 +87,8 @@ constexpr std::string_view type_name() {
   return s.substr(begin, (semicolon == s.npos ? s.rfind(']') : semicolon) - begin);
 }
 
-/// Which class a record is. Every shared object has a variable of its own for one class, so the
-/// names decide; but classes of unnamed namespaces in two files are two classes of one name.
+/// Identifies a record's class. Every shared object has its own variable for a class, so names are
+/// compared; but classes of unnamed namespaces in two files are different classes of one name.
 struct RecordClass {
   std::string_view name;
   bool is_of_one_file = false;
@@ -120,7 +120,7 @@ class DType {
  public:
   /// The type of a row. Throws DTypeError for `record`, whose size it does not know.
   constexpr DType(TypeId id) : DType(id, row(id)) {}
-  /// Bytes of no class, if none is given.
+  /// Without a class: plain bytes.
   static constexpr DType record(std::size_t itemsize, std::size_t alignment,
                                 const detail::RecordClass* of = nullptr) {
     return DType(TypeId::record, itemsize, alignment, of);
@@ -247,7 +247,7 @@ struct KernelType<T> {
 template <class T>
 inline constexpr DType dtype_of = detail::make_dtype<std::remove_const_t<T>>();
 
-/// What a kernel sees an element `T` as.
+/// The type of an element `T` in kernels.
 template <Element T>
 using kernel_type_t = typename detail::KernelType<T>::type;
 

@@ -8,14 +8,14 @@
 
 namespace quarry {
 
-/// What every exception of Quarry derives from. After a throw the destination of the failed call
-/// and the library stay usable.
+/// Base of every exception of Quarry. After a throw the destination of the failed call and the
+/// library stay usable.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What was asked for and what there was, in bytes; 0 where it is not known.
+/// The memory requested and available, in bytes; 0 where unknown.
 struct MemoryReport {
   std::size_t requested = 0;     ///< by the call that failed
   std::size_t live = 0;          ///< handed out by the resource
@@ -26,7 +26,7 @@ struct MemoryReport {
   std::size_t device_total = 0;  ///< of the device, in all
 };
 
-/// Memory could not be had (device, pinned or host).
+/// Memory could not be allocated (device, pinned or host).
 class MemoryError : public Error {
  public:
   using Error::Error;
@@ -41,7 +41,7 @@ class MemoryError : public Error {
   MemoryReport report_;
 };
 
-/// The caller asked for something that has no meaning; asking again cannot help.
+/// The call is invalid; repeating it cannot succeed.
 class LogicError : public Error {
  public:
   using Error::Error;
@@ -110,7 +110,7 @@ class AliasError : public LogicError {
   using LogicError::LogicError;
 };
 
-/// A file or a buffer that is not what its format says.
+/// A file or a buffer that violates its format.
 class FormatError : public RuntimeError {
  public:
   /// `text` is what().
@@ -140,7 +140,7 @@ class DeviceLost : public RuntimeError {
 };
 
 /// The first cause was a kernel that failed while it ran: an illegal or misaligned address, an
-/// assert, a timeout. It comes out of whichever call sees it first, and of every later one.
+/// assert, a timeout. Thrown by the first call that detects it, and by every later one.
 class KernelFault : public LaunchError, public DeviceLost {
  public:
   /// `text` is what().

@@ -7,8 +7,8 @@
 
 namespace quarry {
 
-/// What the driver gives to other processes to open an event or memory with (CUipcEventHandle,
-/// CUipcMemHandle); plain bytes that can go through a pipe or a file.
+/// A handle with which another process opens an event or memory (CUipcEventHandle, CUipcMemHandle);
+/// plain bytes that can be sent through a pipe or a file.
 using IpcBytes = std::array<std::byte, 64>;
 
 }  // namespace quarry

@@ -13,7 +13,7 @@ namespace quarry {
 /// is dense in that order alone, else c.
 enum class Order : char { c = 'C', f = 'F', a = 'A' };
 
-/// Where the elements of an array lie, relative to element 0. Strides are in bytes and signed.
+/// Shape and strides of an array. Strides are in bytes and signed.
 struct Layout {
   Shape shape;      ///< extents of the axes
   Strides strides;  ///< from one element to the next, along each axis
@@ -25,14 +25,14 @@ struct Layout {
 
 ///@{
 /// Strides of a dense array. Throws SizeOverflow if its bytes do not fit; an array without elements
-/// always has some strides.
+/// always has strides.
 Strides c_strides(const Shape& shape, std::size_t itemsize);
 Strides f_strides(const Shape& shape, std::size_t itemsize);
 Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order);
 ///@}
 
 ///@{
-/// Dense and in order. Strides of unit extents do not count; an array without elements is both.
+/// Dense and in order. Strides of unit extents are ignored; an array without elements is both.
 bool is_c_contiguous(const Layout& layout, std::size_t itemsize);
 bool is_f_contiguous(const Layout& layout, std::size_t itemsize);
 ///@}
@@ -47,7 +47,7 @@ Shape broadcast_shapes(const Shape& a, const Shape& b);
 Shape broadcast_shapes(std::span<const Shape> shapes);
 ///@}
 
-/// The same elements seen with `shape`: stride 0 along every axis that was stretched or added.
+/// The layout broadcast to `shape`: stride 0 along every axis that is stretched or added.
 Layout broadcast_to(const Layout& layout, const Shape& shape);
 
 /// Byte offsets from element 0: the elements lie in [lowest, past). Both are 0 without elements.
@@ -62,21 +62,21 @@ struct ByteBounds {
 /// Throws ShapeError for a negative extent.
 ByteBounds byte_bounds(const Layout& layout, std::size_t itemsize);
 
-/// From the end if negative. Throws ShapeError if there is no such axis.
+/// Negative axes count from the end. Throws ShapeError if there is no such axis.
 std::size_t normalize_axis(std::int64_t axis, std::size_t rank);
 /// In the order given. Also throws ShapeError if an axis comes twice.
 Axes normalize_axes(std::span<const std::int64_t> axes, std::size_t rank);
 
 /// `shape` with its only -1, if any, replaced so that it has `count` elements. Throws ShapeError.
 Shape infer_shape(const Shape& shape, std::int64_t count);
-/// Strides that show the same elements, in `order`, as `shape`; nothing if only a copy could.
-/// Throws ShapeError if the number of elements differs.
+/// The strides of a view with `shape`, in `order`; nothing if a copy is needed. Throws ShapeError
+/// if the number of elements differs.
 std::optional<Strides> reshape_strides(const Layout& layout, std::size_t itemsize,
                                        const Shape& shape, Order order = Order::c);
 
-/// Fewer axes for the same elements in the same (C) order: unit axes go, neighbours merge where
-/// every operand allows it. Each of `strides` belongs to `shape`. Without elements the result is
-/// (0,) with stride 0; a single element gives ().
+/// Fewer axes for the same elements in the same (C) order: drops unit axes and merges neighbours
+/// where every operand allows it. Each of `strides` belongs to `shape`. Without elements the result
+/// is (0,) with stride 0; a single element gives ().
 void collapse(Shape& shape, std::span<Strides* const> strides);
 
 /// Reorders the axes, alike in all operands, so that the first operand's strides descend in

@@ -4,11 +4,11 @@
 
 namespace quarry {
 
-/// Who may touch managed memory: every stream of every device; the host alone, until it is attached
-/// otherwise; the host, and one stream.
+/// Who may access managed memory: every stream of every device; only the host, until another
+/// attach; the host and one stream.
 enum class Attach { global, host, single };
 
-/// What can be said of how pages are used: cuMemAdvise.
+/// Advice on the use of pages: cuMemAdvise.
 enum class Advice {
   set_read_mostly,
   unset_read_mostly,

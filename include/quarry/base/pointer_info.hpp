@@ -10,10 +10,10 @@ namespace quarry {
 /// What kind of memory an address lies in.
 enum class PointerKind { pageable, page_locked, device, managed };
 
-/// What the driver knows of an address, but for the device that it lies on.
+/// What the driver knows about an address, except its device.
 struct AddressInfo {
   PointerKind kind = PointerKind::pageable;  ///< of the memory
-  std::uintptr_t device_pointer = 0;         ///< where kernels see it; 0 where they do not
+  std::uintptr_t device_pointer = 0;         ///< for kernels; 0 if not accessible
   std::uintptr_t base = 0;                   ///< start of its allocation; 0 when not known
   std::size_t bytes = 0;                     ///< of its allocation; 0 when not known
 };

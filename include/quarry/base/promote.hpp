@@ -18,7 +18,7 @@ constexpr TypeId signed_of_size(std::size_t size) {
                      : TypeId::int64;
 }
 
-/// The floating type that NumPy takes for an integer of `size` bytes; 53 bits must do for 64.
+/// NumPy's floating type for an integer of `size` bytes; float64 also for 64-bit integers.
 constexpr TypeId floating_for_integer(std::size_t size) {
   return size == 1 ? TypeId::float16 : size == 2 ? TypeId::float32 : TypeId::float64;
 }
@@ -31,7 +31,7 @@ constexpr TypeId promote_integers(DType a, DType b) {
   return without.itemsize() == 8 ? TypeId::float64 : signed_of_size(2 * without.itemsize());
 }
 
-/// The real type that carries what a complex number, or an array of `type`, must not lose.
+/// The real type that a common complex type needs to hold values of `type`.
 constexpr TypeId real_of(DType type) {
   switch (type.kind()) {
     case Kind::complex:
@@ -47,8 +47,8 @@ constexpr TypeId complex_over(TypeId real) {
   return real == TypeId::float64 ? TypeId::complex128 : TypeId::complex64;
 }
 
-/// At least one of them is floating. float16 and bfloat16 meet in float32, as in ml_dtypes; an
-/// integer of one byte fits either.
+/// At least one of them is floating. float16 with bfloat16 gives float32, as in ml_dtypes; integers
+/// of one byte fit both.
 constexpr TypeId promote_reals(DType a, DType b) {
   if (a.itemsize() == 1) return b.id();
   if (b.itemsize() == 1) return a.id();
@@ -74,8 +74,8 @@ constexpr TypeId promote(TypeId a, TypeId b) {
   return detail::complex_over(detail::promote_reals(detail::real_of(x), detail::real_of(y)));
 }
 
-/// The common type of an array and a plain C++ scalar of kind `scalar`, which only says what kind
-/// of number the result is, never how wide. A bool is not weak, but yields to everything.
+/// The common type of an array and a plain C++ scalar of kind `scalar`, which contributes only its
+/// kind to the result, not its width. A bool is not weak, but promotes to any type.
 constexpr TypeId promote_weak(TypeId array, Kind scalar) {
   const DType type = array;
   const bool exact = type.kind() == Kind::boolean || detail::is_integer(type.kind());
@@ -96,13 +96,13 @@ constexpr TypeId promote_weak(TypeId array, Kind scalar) {
   detail::throw_record_has_no_row();
 }
 
-/// A scalar that takes the width of the array it meets: the arithmetic types and std::complex.
-/// Half-precision scalars are as strong as an array.
+/// A weak scalar, which takes the width of the array: the arithmetic types and std::complex.
+/// Half-precision scalars are not weak.
 template <class T>
 concept WeakScalar = Number<T> && detail::row_of<T>
 != TypeId::float16&& detail::row_of<T> != TypeId::bfloat16;
 
-/// The type that arrays of A and B meet in: numpy.result_type.
+/// The common type of arrays of A and B: numpy.result_type.
 template <Number A, Number B>
 using result_type_t = host_type_t<promote(dtype_of<A>.id(), dtype_of<B>.id())>;
 

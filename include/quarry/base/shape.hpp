@@ -25,7 +25,7 @@ namespace detail {
 [[noreturn]] void throw_add_overflow(std::int64_t a, std::int64_t b);
 }  // namespace detail
 
-/// A number that counts; a bool does not.
+/// An integer type except bool.
 template <class I>
 concept Integer = std::integral<I> && !std::same_as<I, bool>;
 
@@ -87,7 +87,7 @@ class Dims {
   }
 
   ///@{
-  /// A copy has entries of its own.
+  /// A copy has its own entries.
   Dims(const Dims& other) : size_(other.size_) {
     if (size_ <= inline_capacity) [[likely]]
       std::memcpy(&storage_, &other.storage_, sizeof storage_);
@@ -125,7 +125,7 @@ class Dims {
   const std::int64_t* end() const noexcept { return data() + size_; }
   ///@}
   ///@{
-  /// Throw IndexError if there is no such place; data() is not checked.
+  /// Throw IndexError for an invalid position; data() is not checked.
   std::int64_t& operator[](std::size_t i) { return data()[checked(i)]; }
   std::int64_t operator[](std::size_t i) const { return data()[checked(i)]; }
   std::int64_t& back() { return (*this)[size_ - 1]; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-// The first thing that every public header comes to.
+// The first include of every public header.
 
 #if __cplusplus < 202002L
 #error "Quarry needs C++20: compile with -std=c++20 or later"
-// There is no such file: the compiler ends here, and not after hundreds of further errors.
+// This file does not exist: the compiler stops here instead of after hundreds of errors.
 #define QUARRY_NEEDS_CXX20 <quarry/needs_cxx20>
 #include QUARRY_NEEDS_CXX20
 #endif

@@ -63,8 +63,8 @@ struct real : detail::Domain<real> {
   }
 };
 
-/// Floating and complex types; bools and integers become the smallest floating type that holds
-/// them, each for itself.
+/// Floating and complex types; each bool or integer becomes the smallest floating type that holds
+/// it.
 struct inexact : detail::Domain<inexact> {
   static constexpr TypeId resolve(TypeId a) { return detail::floated(a); }
   static constexpr TypeId resolve(TypeId a, TypeId b) {
@@ -112,7 +112,7 @@ struct logical : detail::Domain<logical> {
 /// As any. The functor compares integers of mixed sign exactly, whatever the loop's type is.
 struct compare : any {};
 
-/// Rounding: complex has none, bools and integers stay as they are.
+/// Rounding: not for complex types, bools and integers stay unchanged.
 struct keep : detail::Domain<keep> {
   static constexpr TypeId resolve(TypeId operand) {
     return detail::kind_of(operand) == Kind::complex ? no_loop : operand;
@@ -122,7 +122,7 @@ struct keep : detail::Domain<keep> {
 /// Questions about one value, in its own type.
 struct predicate : any {};
 
-/// The first operand is a condition; the others meet in their common type.
+/// The first operand is a condition; the others are converted to their common type.
 struct select : detail::Domain<select> {
   static constexpr TypeId resolve(TypeId, auto... operands) { return any::resolve(operands...); }
 };

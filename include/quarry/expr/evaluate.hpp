@@ -16,8 +16,8 @@ struct HasPosition<Position<K>> : std::true_type {};
 template <class Op, class... A>
 struct HasPosition<Node<Op, A...>> : std::disjunction<HasPosition<A>...> {};
 
-/// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. Overlap of `out`
-/// with an array that is not the same element for element is as if through a temporary. Queued in
+/// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. If `out`
+/// overlaps an array other than element for element, the result is as with a temporary. Queued in
 /// the stream of `out`; throws ShapeError, AliasError for an `out` whose elements share memory,
 /// LogicError for arrays on another device.
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
@@ -95,7 +95,7 @@ auto tree_of(const E& e) {
 }
 }  // namespace expr
 
-/// The elements of an array or expression as U; always an array of its own.
+/// The elements of an array or expression as U; always an independent array.
 template <Number U, expr::Operand E>
 DeviceNDArray<U> convert_elements(const E& e) {
   return expr::evaluate_as<U>(astype<U>(e));
@@ -115,7 +115,7 @@ DeviceNDArray<T> eval(const DeviceNDArray<T>& array) {
 
 namespace expr {
 
-/// Several trees side by side, as one that has no elements of its own.
+/// Several trees combined into one that has no elements itself.
 struct Several {
   template <class... D>
   using device = kernels::several<D...>;
@@ -156,16 +156,16 @@ std::tuple<DeviceNDArray<host_of_t<typename X::kernel_type>>...> evaluate_all(co
 
 }  // namespace expr
 
-/// Evaluates several expressions of one shape into new arrays, by one kernel that reads what they
-/// have in common once: `auto [s, d] = eval(a + b, a - b);`. Queued in the stream of the first
-/// array; an array among them is copied. Throws ShapeError, with the shapes, where they differ, and
+/// Evaluates several expressions of one shape into new arrays, by one kernel that reads common
+/// arrays once: `auto [s, d] = eval(a + b, a - b);`. Queued in the stream of the first array; an
+/// array among them is copied. Throws ShapeError, with the shapes, where they differ, and
 /// LogicError for arrays of two devices.
 template <expr::Operand A, expr::Operand B, expr::Operand... More>
 auto eval(const A& a, const B& b, const More&... more) {
   return expr::evaluate_all(expr::as_tree(a), expr::as_tree(b), expr::as_tree(more)...);
 }
 
-/// Prints the values of an expression, which is computed for it.
+/// Computes an expression and prints its values.
 template <Expression E>
 std::ostream& operator<<(std::ostream& out, const E& e) {
   return out << eval(e);
@@ -178,8 +178,8 @@ std::string to_string(const E& e) {
 }
 
 ///@{
-/// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is no number.
-/// Integers wrap, half precision is computed in float32 and rounded once.
+/// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is not
+/// finite. Integers wrap, half precision is computed in float32 and rounded once.
 template <Number T>
 DeviceNDArray<T> arange(T start, T stop, T step = T(1), const ArrayOptions& options = {});
 template <Number T>
@@ -195,11 +195,11 @@ struct LinspaceOptions {
 };
 
 namespace expr {
-/// The number of elements of an arange; throws as it does.
+/// The number of elements of an arange; same exceptions.
 std::int64_t arange_length(double start, double stop, double step);
 std::int64_t arange_length(std::int64_t start, std::int64_t stop, std::int64_t step);
 std::int64_t arange_length(std::uint64_t start, std::uint64_t stop, std::uint64_t step);
-/// In which type the length of an arange of T is computed, and in which its elements.
+/// The types in which the length and the elements of an arange of T are computed.
 template <class K>
 using length_t =
     std::conditional_t<kernels::is_floating<K>, double,
@@ -207,7 +207,7 @@ using length_t =
                                           std::uint64_t, std::int64_t>>;
 template <class K>
 using computed_t = std::conditional_t<kernels::is_half<K>, float, K>;
-/// Throws ShapeError where an in-place operation would give another shape than the array has.
+/// Throws ShapeError if an in-place operation would change the shape of the array.
 void require_in_place(const Shape& result, const Shape& array);
 std::int64_t linspace_count(std::int64_t count);
 
@@ -215,7 +215,7 @@ std::int64_t linspace_count(std::int64_t count);
 template <class T, class X>
 DeviceNDArray<T> generate(std::int64_t n, const X& tree, const ArrayOptions& options) {
   DeviceNDArray<T> out(Shape{n}, options);
-  const StreamGuard guard(out.stream());  // a given stream comes before the scope's
+  const StreamGuard guard(out.stream());  // a given stream takes precedence over a guard's
   evaluate_tree<T>(out, tree);
   return out;
 }
@@ -253,7 +253,7 @@ requires(dtype_of<T>.kind() ==
 }
 
 namespace expr {
-/// The common type of plain numbers beside each other, and that of points between them.
+/// The common type of plain numbers, and the type of points between them.
 template <class... N>
 using CommonNumber = std::remove_cv_t<decltype((N() + ...))>;
 template <class... N>
@@ -262,8 +262,8 @@ using CommonPoint =
 }  // namespace expr
 
 ///@{
-/// Of numbers of several types: the element type is their common one; points between integers are
-/// double. A type that is named (arange<float>(0, 5)) chooses the functions above.
+/// For numbers of several types: the element type is their common type; points between integers are
+/// double. An explicit type (arange<float>(0, 5)) selects the functions above.
 template <class Named = void, class A, class B>
 requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> &&
          !std::is_same_v<A, B>) auto arange(A start, B stop, const ArrayOptions& options = {}) {

@@ -88,7 +88,7 @@ using host_of_t = typename detail::HostOf<K>::type;
 template <class Op, class... A>
 class Node;
 
-/// Anything that can stand in an expression tree.
+/// Anything that can be part of an expression tree.
 template <class X>
 inline constexpr bool is_tree = false;
 template <class T>
@@ -100,7 +100,7 @@ inline constexpr bool is_tree<Position<K>> = true;
 template <class Op, class... A>
 inline constexpr bool is_tree<Node<Op, A...>> = true;
 
-/// Types in a row.
+/// A list of types.
 template <class... T>
 struct List {};
 template <class... L>
@@ -232,7 +232,7 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
 
   Node(const Node&) = default;
   Node(Node&&) noexcept = default;
-  /// A named expression becomes another one of its type; nothing is written.
+  /// Rebinds a named expression to another one of its type; nothing is written.
   Node& operator=(const Node&) & = default;
   Node& operator=(Node&&) & noexcept = default;
   template <class X>
@@ -270,7 +270,7 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   auto astype() const {
     return Node<Convert<kernel_type_t<U>>, Node>(*this);
   }
-  // These compute the expression; see DeviceNDArray.
+  // These evaluate the expression; see DeviceNDArray.
   auto reshape(const Shape& to, Order order = Order::c) const {
     return evaluate<value_type>().reshape(to, order);
   }
@@ -286,7 +286,7 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   DeviceNDArray<T> evaluate() const {
     return evaluate_as<T>(*this);
   }
-  /// Evaluates and brings the result to the host; see DeviceNDArray.
+  /// Evaluates and copies the result to the host; see DeviceNDArray.
   auto copy_to_host() const { return evaluate<value_type>().copy_to_host(); }
   auto item() const { return evaluate<value_type>().item(); }
 

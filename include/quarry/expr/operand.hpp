@@ -30,7 +30,7 @@ const E& as_tree(const E& e) {
   return e;
 }
 
-/// The element type of an operand; for a weak scalar, which has none of its own, `none`.
+/// The element type of an operand; for a weak scalar `none`.
 inline constexpr TypeId none = TypeId::record;
 template <class X>
 consteval TypeId type_of() {
@@ -52,7 +52,7 @@ consteval TypeId promote_arrays(std::initializer_list<TypeId> types) {
 }
 
 /// The type with which operand X takes part in the choice of the loop, beside others whose common
-/// type is `common`: a weak scalar only says what kind of number it is.
+/// type is `common`: a weak scalar contributes only its kind.
 template <class X>
 consteval TypeId type_beside(TypeId common) {
   if constexpr (!WeakScalar<X>) {
@@ -69,9 +69,9 @@ consteval TypeId loop_beside() {
   return Domain::template loop<type_beside<X>(common)...>();
 }
 
-/// The type that operand X gets as an argument: a weak scalar is converted to the loop's. Where
-/// integers are compared it stays as it is, so that the answer is exact for values that the array's
-/// type does not hold.
+/// The type that operand X gets as an argument: a weak scalar is converted to the loop's. In
+/// comparisons of integers it is not converted, so that the result is exact for values that do not
+/// fit in the array's type.
 template <class Domain, class X>
 consteval TypeId argument_type(TypeId common, TypeId loop) {
   if constexpr (WeakScalar<X>) {
@@ -104,7 +104,7 @@ consteval TypeId loop_of() {
   return Domain::template loop<quarry::detail::row_of<host_of_t<K>>...>();
 }
 
-/// What an operation that does not exist gives, so that its sentence is the only error.
+/// The result of an invalid operation, so that its static_assert is the only error.
 template <class T>
 DeviceNDArray<T> no_result();
 
@@ -146,7 +146,7 @@ template <Operand X, class... Rest>
 struct ValueOfOperand<X, Rest...> {
   using type = typename X::value_type;
 };
-/// Says why there is no node.
+/// Explains in a static_assert why there is no node.
 template <class... X>
 auto refuse() {
   constexpr bool host = (HostArray<X> || ...);
@@ -168,7 +168,7 @@ auto apply(const X&... x) {
         as_argument<argument_type<Domain, X>(common, loop)>(x))...);
   }
 }
-/// The same where the first operand is a condition, which has no say in the type.
+/// The same where the first operand is a condition, which does not affect the type.
 template <class F, class C, class... X>
 auto apply_selected(const C& condition, const X&... x) {
   if constexpr (!(is_numeric<C>() && ... && is_numeric<X>())) {

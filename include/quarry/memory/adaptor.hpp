@@ -9,10 +9,10 @@
 
 namespace quarry::detail {
 
-/// What the adaptors share: a resource under them, whose kind of memory, device and cache are
-/// theirs too. `Self` has allocate, and deallocate with the streams that have used the memory.
-/// Copies of an adaptor are handles of the same one, and may be used from any thread; so is what
-/// was moved from: without a move here there is none in `Self`.
+/// Base of the adaptors: holds the upstream resource, and forwards its memory space, device and
+/// trim(). `Self` has allocate, and deallocate with the streams that have used the memory. Copies
+/// of an adaptor are handles to the same one, usable from any thread, and so is a moved-from
+/// adaptor: without a move constructor here `Self` has none.
 template <class Self>
 class Adaptor {
  public:

@@ -5,14 +5,14 @@
 
 #include <limits>
 
-/// Device memory in bytes, straight from the driver: every call is one of its calls.
+/// Device memory in bytes: every call here is one call of the driver.
 namespace quarry {
 
 /// Bytes of the device that are free, and all of them.
 MemoryInfo mem_get_info(const Device& device = {});
 
 /// Device memory, or a part of it. Copies and views share it; it is freed with the last of them, or
-/// by free(). Whatever is asked of freed memory throws LogicError.
+/// by free(). Using freed memory throws LogicError.
 class DeviceAllocation {
  public:
   /// As `stop` of view(): the end of the memory.
@@ -42,12 +42,12 @@ class DeviceAllocation {
 
   /// Bytes [start, stop). Throws IndexError if they are not within this.
   DeviceAllocation view(std::size_t start, std::size_t stop = to_end) const;
-  /// `bytes` from `offset` on, for an array to stand on; the memory lives as long as it does.
-  /// Throws IndexError.
+  /// `bytes` from `offset` on, as the buffer of an array, which keeps the memory alive. Throws
+  /// IndexError.
   std::shared_ptr<Buffer> as_buffer(std::size_t bytes, std::size_t offset = 0) const;
 
-  /// Frees the memory for all who share it, once: a second call throws LogicError, and so does one
-  /// on a view. What as_buffer() gave keeps the memory until it is gone.
+  /// Frees the memory for all copies and views: a second call throws LogicError, and so does a call
+  /// on a view. Buffers from as_buffer() keep the memory until they are destroyed.
   void free();
 
  private:
@@ -57,11 +57,11 @@ class DeviceAllocation {
   std::size_t offset_ = 0, bytes_ = 0;
 };
 
-/// Uninitialised memory; 0 bytes take none. If there is none, the device's pool gives back what it
-/// caches before MemoryError is thrown.
+/// Uninitialised memory; 0 bytes allocate none. If memory runs out, the device's caches are freed
+/// before MemoryError is thrown.
 DeviceAllocation mem_alloc(std::size_t bytes, const Device& device = {});
 
-/// As many bytes as the elements of an array, on a device or of the host, have.
+/// As many bytes as the elements of a device or host array have.
 template <class A>
 DeviceAllocation mem_alloc_like(const A& array, const Device& device = {}) {
   if constexpr (requires { array.nbytes(); }) {
@@ -86,8 +86,8 @@ struct AddressRange {
   DevicePtr base;         ///< its first address
   std::size_t bytes = 0;  ///< its size
 };
-/// The allocation that `p` lies in: that of the array or allocation it was made of, for a bare
-/// address the driver's. Throws LogicError where there is none.
+/// The allocation that contains `p`: that of the array or allocation it was made from, for a bare
+/// address the driver's. Throws LogicError if there is none.
 AddressRange mem_get_address_range(const DevicePtr& p);
 
 }  // namespace quarry

@@ -18,7 +18,7 @@ class AllocationLog : public detail::Adaptor<AllocationLog> {
   static constexpr const char* kind = "log";  ///< begins name()
   /// Overwrites the file. Throws IoError if it cannot be written.
   AllocationLog(Resource upstream, const std::filesystem::path& file);
-  /// `out` must outlive the log, and nobody else may write to it meanwhile.
+  /// `out` must outlive the log; do not write to it elsewhere meanwhile.
   AllocationLog(Resource upstream, std::ostream& out);
 
   /// Passed on, then logged. Throws what the upstream throws.
@@ -29,7 +29,7 @@ class AllocationLog : public detail::Adaptor<AllocationLog> {
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
 
-  /// Also done when the last handle goes. Throws IoError if lines could not be written.
+  /// Also done by the last handle's destructor. Throws IoError if lines could not be written.
   void flush() const;
 
  private:

@@ -6,17 +6,17 @@
 #include <type_traits>
 #include <variant>
 
-/// Copies of rectangles and boxes between blocks of memory, as the driver has them. A block is rows
-/// of `pitch` bytes, `height` rows a plane; the box begins `x_in_bytes`, `y` rows and `z` planes
-/// into it. A pitch of 0 is the width of the box, a height of 0 its height. Before the driver is
-/// called, LogicError is thrown for boxes that leave their block or the memory that is known, for
-/// a side that was not set, and for host memory given as device memory or the reverse; AliasError
-/// is thrown for boxes that share a part of their bytes. Memory is not kept alive, but what has
-/// been freed is noticed if a side was set from an array or an allocation on the device.
+/// Copies of rectangles and boxes between blocks of memory, as cuMemcpy2D and cuMemcpy3D. A block
+/// is rows of `pitch` bytes, `height` rows a plane; the box begins `x_in_bytes`, `y` rows and `z`
+/// planes into it. A pitch of 0 is the width of the box, a height of 0 its height. Before the
+/// driver is called, LogicError is thrown for boxes that exceed their block or the known memory,
+/// for a side that was not set, and for host memory given as device memory or the reverse;
+/// AliasError is thrown for boxes that overlap partly. Memory is not kept alive, but freed memory
+/// is detected if a side was set from a device array or allocation.
 ///
 /// A side that is a CUDA array has the extents of the array, with its layers as planes: its pitch,
-/// height and context are ignored. `x_in_bytes` and `width_in_bytes` are multiples of the size of
-/// its elements, which two arrays have in common.
+/// height and context are ignored. `x_in_bytes` and `width_in_bytes` are multiples of its element
+/// size, which must be equal for two arrays.
 namespace quarry {
 
 namespace detail {
@@ -28,14 +28,14 @@ template <class H>
 concept LastingWritableHostArray =
     LastingHostArray<H> && WritableHostArray<std::remove_reference_t<H>>;
 
-/// What a side of a block copy is; nothing until it is set.
+/// The memory of a side of a block copy; initially not set.
 struct HostSide {
   std::span<std::byte> memory;
 };
 struct DeviceSide {
   DevicePtr memory;
 };
-struct UnifiedSide {  ///< managed memory, seen from the host or from the device
+struct UnifiedSide {  ///< managed memory, by its host or device address
   std::variant<std::span<std::byte>, DevicePtr> memory;
 };
 struct ArraySide {

@@ -6,26 +6,26 @@
 #include <memory>
 
 /// CUDA arrays, and copies of bytes to and from one-dimensional ones. Those of two and three
-/// dimensions are sides of the copies of block_copy.hpp.
+/// dimensions are copied by block_copy.hpp.
 namespace quarry {
 
 namespace detail {
 struct ArrayState;
 }
 
-/// Owns a CUDA array, whose elements lie in an order that the driver alone knows; on the CPU device
-/// plain memory, in rows without gaps. Elements are uninitialised.
+/// Owns a CUDA array, whose layout is opaque; on the CPU device plain memory, in rows without gaps.
+/// Elements are uninitialised.
 class CudaArray {
  public:
-  /// Throws LogicError, with the descriptor, for one that no device has and for extents beyond the
-  /// device's; MemoryError if there is no memory, after the device's pool has given back what it
-  /// caches.
+  /// Throws LogicError, with the descriptor, if it is invalid or its extents exceed the
+  /// device's limits; MemoryError if memory runs out, after the device's caches have been
+  /// freed.
   explicit CudaArray(const ArrayDescriptor& descriptor, const Device& device = {});
 
-  /// Destroys the array, as the destructor does; nothing happens the second time. Waits on the host
-  /// for the copies that were queued with the array; the driver makes no promise for other work, of
-  /// kernels that were given handle(): wait for that before. What is asked of the array afterwards
-  /// throws LogicError, copies that were set up with it too.
+  /// Destroys the array, as the destructor does; a second call does nothing. Waits on the host for
+  /// the copies queued with the array, but not for other work, of kernels that use handle(): wait
+  /// for that before. Afterwards every use of the array throws LogicError, also in copies that were
+  /// set up with it.
   void free() noexcept { state_.reset(); }
 
   const ArrayDescriptor& descriptor() const;  ///< as the array was made
@@ -34,7 +34,7 @@ class CudaArray {
   void* handle() const;
 
   ///@{
-  /// Moves only; what was moved from is as after free().
+  /// Move-only; a moved-from array is as after free().
   CudaArray(CudaArray&&) noexcept = default;
   CudaArray& operator=(CudaArray&&) noexcept = default;
   CudaArray(const CudaArray&) = delete;

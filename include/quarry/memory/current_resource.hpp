@@ -4,11 +4,11 @@
 
 namespace quarry {
 
-/// The resource that the calling thread's new arrays on `device` come from: the innermost
-/// ResourceGuard's on that device, else what set_current_resource said, else the device's pool.
+/// The resource from which the calling thread's new arrays on `device` are allocated: the innermost
+/// ResourceGuard's on that device, else that of set_current_resource, else the device's pool.
 Resource current_resource(const Device& device = {});
-/// For all threads, from now on; arrays that are there keep theirs. Returns the one before. Throws
-/// LogicError if kernels of its device cannot use its memory.
+/// For all threads, from now on; existing arrays keep theirs. Returns the previous one. Throws
+/// LogicError if kernels of its device cannot access its memory.
 Resource set_current_resource(const Resource& resource);
 /// Back to the device's pool.
 void reset_current_resource(const Device& device = {});

@@ -8,7 +8,7 @@ namespace quarry {
 
 /// While any scope of a device is alive, in any thread, memory of that device is not freed by the
 /// driver (which would wait for the device); it is freed when the last one ends, or when an
-/// allocation would fail without. Unregistering host memory is not put off.
+/// allocation would otherwise fail. Unregistering host memory is not deferred.
 class DeferredCleanup {
  public:
   /// Of the current device if none is given.

@@ -12,21 +12,21 @@
 
 namespace quarry {
 
-/// What owns device memory: arrays, DeviceAllocation, PooledDeviceAllocation.
+/// Owners of device memory: arrays, DeviceAllocation, PooledDeviceAllocation.
 template <class M>
 concept DeviceMemory = requires(const M& memory) {
   { memory.device_pointer() } -> std::same_as<std::byte*>;
   { memory.buffer() } -> std::convertible_to<std::shared_ptr<Buffer>>;
 };
 
-/// An address in device memory, for the raw calls; owns nothing. Made of an array or an allocation
-/// it knows its device and how far the memory goes, and calls that are given it after the memory
-/// has been freed throw LogicError. On the CPU device it is an address of the program.
+/// An address in device memory, for the raw calls; not an owner. If made from an array or an
+/// allocation it knows its device and the extent of the memory, and calls that use it after the
+/// memory has been freed throw LogicError. On the CPU device it is a host address.
 class DevicePtr {
  public:
   DevicePtr() = default;
   ///@{
-  /// An address alone: nothing is known of its memory.
+  /// A bare address: its memory is unknown.
   explicit DevicePtr(std::uintptr_t address) : address_(address) {}
   explicit DevicePtr(const void* address) : address_(reinterpret_cast<std::uintptr_t>(address)) {}
   ///@}
@@ -43,7 +43,7 @@ class DevicePtr {
   void* get() const { return reinterpret_cast<void*>(address_); }  ///< the address
 
   ///@{
-  /// Bytes further on; nothing is checked before the pointer is used.
+  /// Adds bytes; nothing is checked before the pointer is used.
   friend DevicePtr operator+(DevicePtr p, std::ptrdiff_t bytes) {
     p.address_ += static_cast<std::uintptr_t>(bytes);
     return p;
@@ -58,7 +58,7 @@ class DevicePtr {
     return a.address_ == b.address_;
   }
 
-  /// The memory that the pointer was made of, nullptr for a bare address. Throws LogicError if it
+  /// The memory that the pointer was made from, nullptr for a bare address. Throws LogicError if it
   /// has been freed.
   std::shared_ptr<Buffer> buffer() const;
 
@@ -74,7 +74,7 @@ std::string to_string(const DevicePtr& p);
 /// "pageable host memory", "device memory", ...
 std::string to_string(PointerKind kind);
 
-/// What the driver knows of an address.
+/// What the driver knows about an address.
 struct PointerInfo : AddressInfo {
   std::optional<Device> device = std::nullopt;  ///< that the memory lies on
 };

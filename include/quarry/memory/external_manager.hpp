@@ -10,11 +10,11 @@
 
 namespace quarry {
 
-/// Memory that a manager hands out.
+/// Memory allocated by a manager.
 struct MemoryPointer {
   void* pointer = nullptr;  ///< the first byte
   std::size_t bytes = 0;    ///< the size
-  /// Called once, when no array uses the memory any more; an empty one is not. It must not throw.
+  /// Called once, when no array uses the memory any more, unless it is empty. Must not throw.
   std::function<void()> finalizer = {};
 };
 
@@ -28,26 +28,26 @@ class ExternalMemoryManager {
 
   /// The version of this interface that the manager was written for: 1.
   virtual int interface_version() const = 0;
-  /// Called before the first memalloc, and before the first after a reset; perhaps more often.
+  /// Called before the first memalloc, also after a reset; possibly more often.
   virtual void initialize() = 0;
   /// Device memory, aligned to 256 bytes. Throws MemoryError if there is none.
   virtual MemoryPointer memalloc(std::size_t bytes) = 0;
   /// Page-locked host memory.
   virtual MemoryPointer memhostalloc(std::size_t bytes, bool mapped, bool portable, bool wc) = 0;
-  /// Page-locks memory of the program; the finalizer undoes it at once.
+  /// Page-locks memory of the program; the finalizer unlocks it at once.
   virtual MemoryPointer mempin(void* pointer, std::size_t bytes, bool mapped) = 0;
   /// Free and total bytes of the device.
   virtual MemoryInfo get_memory_info() = 0;
   /// A CUipcMemHandle for memory of memalloc.
   virtual IpcBytes get_ipc_handle(const MemoryPointer& memory) = 0;
-  /// The device's context is about to go. May come before initialize().
+  /// Called before the device's context is destroyed, possibly before initialize().
   virtual void reset() = 0;
-  /// While what it returns lives, finalizers should put off what waits for the device.
+  /// While the result is alive, finalizers should defer frees that wait for the device.
   virtual std::shared_ptr<void> defer_cleanup() = 0;
 };
 
-/// A base for managers of device memory alone: the host's memory, reset and deferred frees are
-/// Quarry's. memalloc and get_memory_info are left to write.
+/// A base for managers of device memory only: host memory, reset and deferred frees are Quarry's.
+/// Override memalloc and get_memory_info.
 class HostOnlyMemoryManager : public ExternalMemoryManager {
  public:
   /// Of the current device if none is given.
@@ -66,11 +66,11 @@ class HostOnlyMemoryManager : public ExternalMemoryManager {
   Device device_;
 };
 
-/// The device memory of arrays that are made on `device` from now on comes from `manager`, each
-/// array from a memalloc of its own, and Device::memory_info() from its get_memory_info; nullptr
-/// goes back to the device's pool. Arrays that are there keep their manager alive. The same as
-/// set_current_resource with memory_manager_resource, which makes the manager fit for a
-/// ResourceGuard and for pools and adaptors. Throws LogicError for another interface version.
+/// From now on arrays on `device` allocate from `manager`, each with one memalloc, and
+/// Device::memory_info() calls its get_memory_info; nullptr restores the device's pool. Existing
+/// arrays keep their manager alive. The same as set_current_resource with memory_manager_resource,
+/// which also makes the manager usable in a ResourceGuard and under pools and adaptors. Throws
+/// LogicError for another interface version.
 void set_memory_manager(std::shared_ptr<ExternalMemoryManager> manager, const Device& device = {});
 /// nullptr if none is set.
 std::shared_ptr<ExternalMemoryManager> memory_manager(const Device& device = {});

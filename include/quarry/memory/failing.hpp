@@ -15,7 +15,7 @@ struct Failures {
   std::uint64_t seed = 1;  ///< the same seed fails the same ones
 };
 
-/// Fails allocations on purpose, with a MemoryError, before the upstream is asked: for tests.
+/// Makes allocations fail with MemoryError, without calling the upstream: for tests.
 class Failing : public detail::Adaptor<Failing> {
  public:
   static constexpr const char* kind = "failing";  ///< begins name()
@@ -33,7 +33,7 @@ class Failing : public detail::Adaptor<Failing> {
   /// From now on; counts from 0 again. Throws LogicError for a probability outside [0, 1].
   void set(const Failures& failures) const;
   std::uint64_t attempts() const;  ///< allocations, the failed ones too
-  std::uint64_t failed() const;    ///< those that failed on purpose
+  std::uint64_t failed() const;    ///< those that this adaptor made fail
 
  private:
   struct State;

@@ -9,14 +9,14 @@
 
 namespace quarry {
 
-/// Host memory seen as an array; owns nothing. Strides in bytes.
+/// A non-owning view of host memory as an array. Strides in bytes.
 struct HostRef {
   std::byte* data;  ///< element (0, 0, ...)
   DType dtype;      ///< of the elements
   Layout layout;    ///< shape and strides
 };
 
-/// A host array with strides in elements: every xtensor container and view with memory of its own.
+/// A host array with strides in elements: every xtensor container and view over memory.
 template <class H>
 concept StridedHostArray = requires(H& h) {
   h.data();
@@ -25,13 +25,13 @@ concept StridedHostArray = requires(H& h) {
 }
 &&!requires(H & h) { h.device(); };
 
-/// A type with data() and size() whose elements lie in a row: a contiguous range, or one for which
-/// this is specialised.
+/// A type with data() and size() whose elements are contiguous: a contiguous range, or one for
+/// which this is specialised.
 template <class H>
 inline constexpr bool is_contiguous_host_range = std::ranges::contiguous_range<H>;
 
 /// Contiguous host memory of one dimension: std::span, std::vector, std::array, std::string. A type
-/// with data() and size() that is none (a matrix, a block of one) is refused where it is used.
+/// with data() and size() that is not contiguous (a matrix block) is refused where it is used.
 template <class H>
 concept ContiguousHostRange = !StridedHostArray<H> && requires(H & h) {
   h.data();
@@ -52,8 +52,8 @@ concept WritableHostArray =
     HostArray<H> && !std::is_const_v<std::remove_pointer_t<decltype(std::declval<H&>().data())>>;
 
 namespace detail {
-/// Strides in bytes for strides in elements; those of axes that are never walked do not matter.
-/// Throws SizeOverflow.
+/// Strides in bytes for strides in elements; strides of axes of extent 0 or 1 are ignored. Throws
+/// SizeOverflow.
 Strides byte_strides(const Shape& shape, Strides in_elements, std::size_t itemsize);
 }  // namespace detail
 

@@ -12,18 +12,18 @@ namespace quarry {
 namespace detail {
 
 /// The buffer of this library's page-locked, mapped, managed or registered memory that holds all of
-/// [data, data + bytes), or nullptr. A copy that is queued with such memory names its stream with
-/// `used_on`, so that the memory is not handed out again before it is done.
+/// [data, data + bytes), or nullptr. A copy that is queued with such memory calls `used_on` with
+/// its stream, so that the memory is not reused before it is done.
 std::shared_ptr<Buffer> find_host_buffer(const void* data, std::size_t bytes);
 
-/// Page-locked memory that release_pinned takes back once every stream that has used it is done.
-/// 0 bytes are nullptr. Without a device the current one is taken.
+/// Page-locked memory, which release_pinned frees once every stream that has used it is done. 0
+/// bytes are nullptr. Without a device the current one is taken.
 void* allocate_pinned(std::size_t bytes, const HostMemoryOptions& options,
                       const std::optional<Device>& device);
 void release_pinned(void* memory) noexcept;
 
-/// Memory that the host sees at `data` and kernels of the home stream's device at buffer->data().
-/// The host may write to it at once: it is not handed out before the work on it is done.
+/// Memory with host address `data`, and address buffer->data() for kernels of the home stream's
+/// device. The host may write to it at once: it is not reused before the work on it is done.
 struct HostVisibleMemory {
   std::shared_ptr<Buffer> buffer;
   std::byte* data;
@@ -32,7 +32,7 @@ HostVisibleMemory mapped_memory(std::size_t bytes, const Stream& home,
                                 const HostMemoryOptions& options);
 HostVisibleMemory managed_memory(std::size_t bytes, const Stream& home, bool attach_global);
 
-/// Gives the page-locked and mapped memory that is cached for `device` back to the system.
+/// Frees the page-locked and mapped memory that is cached for `device`.
 void trim_host_memory(const Device& device);
 
 /// Throw MemoryError; LogicError unless `alignment` is a power of two.
@@ -45,9 +45,9 @@ std::size_t allocation_bytes(std::size_t count, std::size_t itemsize);
 }  // namespace detail
 
 /// For standard and xtensor containers in page-locked memory: copies between it and a device run at
-/// the speed of the link and, in a stream, do not hold up the host. A container may be dropped
-/// while copies run: its memory is used again only when they are done. On the CPU device it is
-/// plain memory.
+/// the speed of the link and, in a stream, do not block the host. A container may be dropped
+/// while copies run: its memory is reused only when they are done. On the CPU device it is plain
+/// memory.
 template <class T>
 class PinnedAllocator {
  public:
@@ -61,7 +61,7 @@ class PinnedAllocator {
   using is_always_equal = std::false_type;
   ///@}
 
-  /// Without a device: of the one that is current when memory is asked for.
+  /// Without a device: for the device that is current at allocation.
   PinnedAllocator() noexcept = default;
   /// Memory for copies with `device`.
   explicit PinnedAllocator(const HostMemoryOptions& options,
@@ -77,12 +77,12 @@ class PinnedAllocator {
     return static_cast<T*>(
         detail::allocate_pinned(detail::allocation_bytes(count, sizeof(T)), options_, device_));
   }
-  /// Handed out again when the copies that use it are done.
+  /// Reused when the copies that use it are done.
   void deallocate(T* memory, std::size_t) noexcept { detail::release_pinned(memory); }
 
   /// How the memory is locked.
   const HostMemoryOptions& options() const noexcept { return options_; }
-  /// The device that is current when memory is asked for, if none.
+  /// If empty: the device that is current at allocation.
   const std::optional<Device>& device() const noexcept { return device_; }
 
   /// Whether each can free what the other has allocated.

@@ -5,22 +5,22 @@
 
 #include <optional>
 
-/// Device memory that another process can open. The unit is an allocation of the driver: a pool
-/// makes many arrays of one, and whoever opens it can reach them all. It works for the memory of
-/// device_resource and of pools over it, which is where arrays come from unless somebody says
-/// otherwise; everything else throws LogicError. The process that exports keeps the memory alive
-/// until the others have closed it, and says when its contents are there (see Event::ipc_handle).
+/// Device memory that another process can open. The unit is a driver allocation: a pool puts many
+/// arrays into one, and a process that opens it can access them all. It works for memory of
+/// device_resource and of pools over it, the default for arrays; any other memory throws
+/// LogicError. The exporting process has to keep the memory alive until the others have closed it,
+/// and to signal when its contents are written (see Event::ipc_handle).
 namespace quarry {
 
-/// How another process finds an address: the handle opens the allocation of `bytes` bytes; the
-/// address is `offset` bytes into it.
+/// An address for another process: the handle opens the allocation of `bytes` bytes; the address is
+/// `offset` bytes into it.
 struct IpcMemory {
   IpcBytes handle{};       ///< the CUipcMemHandle of the allocation
   std::size_t offset = 0;  ///< of the address in the allocation
   std::size_t bytes = 0;   ///< of the allocation
   Device device;           ///< that holds the memory
 };
-/// Of any address in memory that can be shared.
+/// For any address in memory that can be exported.
 IpcMemory get_ipc_handle(const DevicePtr& memory);
 
 ///@{
@@ -30,15 +30,15 @@ IpcBytes mem_get_ipc_handle(const DevicePtr& memory);
 IpcBytes mem_get_ipc_handle(const void* memory);
 ///@}
 
-/// An allocation of another process. Opened twice, on one device, it is one mapping at one address.
-/// Moves only; what buffer() returned keeps the memory after close().
+/// An allocation of another process. Opened twice, on one device, it is mapped once, at one
+/// address. Move-only; buffers from buffer() keep the memory mapped after close().
 class IPCMemoryHandle {
  public:
   /// Throws LogicError in the process that exported it, for bytes that are no handle, for memory
-  /// that is not there any more or that `device` cannot reach, and on the CPU device.
+  /// that has been freed or that `device` cannot access, and on the CPU device.
   explicit IPCMemoryHandle(const IpcBytes& handle, const Device& device = {});
   ///@{
-  /// What was moved from is closed.
+  /// A moved-from handle is closed.
   IPCMemoryHandle(IPCMemoryHandle&&) noexcept = default;
   IPCMemoryHandle& operator=(IPCMemoryHandle&&) noexcept = default;
   ///@}

@@ -6,15 +6,15 @@
 
 namespace quarry {
 
-/// Lets no more than `limit` bytes be allocated at a time. Threads that race are refused only when
-/// there is no room for them.
+/// Limits the allocated bytes to `limit`. Concurrent allocations are refused only if they would
+/// exceed it.
 class Limit : public detail::Adaptor<Limit> {
  public:
   static constexpr const char* kind = "limit";  ///< begins name()
   /// `limit` is in bytes.
   Limit(Resource upstream, std::size_t limit);
 
-  /// Throws MemoryError whose report has what is asked for, what is allocated (live) and the limit.
+  /// Throws MemoryError; its report has the bytes requested, allocated (live) and the limit.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;

@@ -5,7 +5,7 @@
 
 #include <span>
 
-/// What the driver can be told of managed memory.
+/// Attachment, prefetch and advice for managed memory.
 namespace quarry {
 
 namespace detail {

@@ -8,14 +8,14 @@
 
 /// Copies of bytes. The host's side is any contiguous range or array: std::span, std::vector,
 /// xtensor containers and dense views; of strided ones LogicError is thrown. The device's side is
-/// an array, an allocation or a DevicePtr. Addresses are checked before the driver sees them: host
-/// memory given as device memory, or the reverse, and ranges that leave their allocation throw
-/// LogicError. So does host memory of which only a part is registered: the driver refuses it.
-/// Ranges that share a part of their bytes throw AliasError.
+/// an array, an allocation or a DevicePtr. Addresses are checked before the driver is called: host
+/// memory given as device memory, or the reverse, and ranges that exceed their allocation throw
+/// LogicError. So does host memory that is only partly registered: the driver refuses it. Ranges
+/// that overlap partly throw AliasError.
 ///
 /// The plain forms run in the default stream and return when the copy is done. The _async forms run
-/// in `stream`; pageable memory may be used again on return, page-locked memory must not be written
-/// to (or read) before the copy is done.
+/// in `stream`; pageable memory may be reused on return, page-locked memory must not be written to
+/// (or read) before the copy is done.
 namespace quarry {
 
 namespace detail {

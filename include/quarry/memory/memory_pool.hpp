@@ -10,42 +10,42 @@
 
 namespace quarry {
 
-/// A pool that keeps whole blocks of its upstream and hands each out again for requests of the same
-/// size class, of which there are 16 in every power of two: at most a sixteenth is lost, and the
-/// same sequence of calls makes the same blocks. (Pool, under all arrays, splits and joins blocks.)
-/// A block goes at once to its own stream again, to another one behind the work of its own. May be
-/// used from any thread. A copy is a handle of the same pool; so is what it has handed out. It is a
-/// MemoryResource: ResourceGuard guard(pool) makes arrays come from it.
+/// A pool that keeps whole blocks of its upstream and reuses each for requests of the same size
+/// class; every power of two has 16 classes, so at most a sixteenth is lost, and the same sequence
+/// of calls makes the same blocks. (Pool, the default of arrays, splits and joins blocks.) A block
+/// is reused at once in its own stream, in another one after its own stream's work. Usable from any
+/// thread. A copy is a handle to the same pool; blocks keep it alive. It is a MemoryResource: with
+/// ResourceGuard guard(pool) arrays allocate from it.
 class MemoryPool {
  public:
   ///@{
-  /// A handle of the same pool; so is what was moved from.
+  /// A handle to the same pool; so is a moved-from one.
   MemoryPool(const MemoryPool&) = default;
   MemoryPool& operator=(const MemoryPool&) = default;
   ///@}
 
   /// The class of a request: 16 * floor(log2(bytes)) plus the four bits after the first; 0 for 0.
   static int bin_number(std::size_t bytes);
-  /// The most bytes that are of class `bin`: the size of its blocks. Throws LogicError for no
+  /// The largest request of class `bin`: the size of its blocks. Throws LogicError for an invalid
   /// class.
   static std::size_t alloc_size(int bin);
 
   std::size_t held_blocks() const;           ///< kept for later
   std::size_t active_blocks() const;         ///< handed out
   std::size_t managed_bytes() const;         ///< of all blocks
-  std::size_t active_bytes() const;          ///< that were asked for, of the blocks handed out
+  std::size_t active_bytes() const;          ///< as requested, of the allocated blocks
   std::size_t peak_managed_bytes() const;    ///< the most it has been
   std::size_t upstream_allocations() const;  ///< since the pool was made
 
-  /// Gives the blocks that are kept back to the upstream.
+  /// Returns the held blocks to the upstream.
   void free_held();
-  /// The same, and from now on blocks are given back as soon as they are freed.
+  /// The same, and from now on blocks are returned as soon as they are freed.
   void stop_holding();
 
-  /// Throws MemoryError, after blocks that are kept have been given back, the largest first, and
-  /// the device's Pool has been trimmed.
+  /// Throws MemoryError, after held blocks have been returned, the largest first, and the device's
+  /// Pool has been trimmed.
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
-  /// Kept for a request of the same size class, or given back after stop_holding().
+  /// Held for a request of the same size class, or returned after stop_holding().
   void deallocate(const Stream& stream, void* memory, std::size_t bytes,
                   std::size_t alignment) noexcept;
   MemorySpace space() const;    ///< of the upstream
@@ -59,7 +59,7 @@ class MemoryPool {
  protected:
   /// A pool over `upstream`, called `name` in messages.
   MemoryPool(Resource upstream, std::string name);
-  /// From `resource`, which stands on this pool. A request of 0 bytes takes a block too, of 1 byte.
+  /// From `resource`, which allocates from this pool. A request of 0 bytes gets a block of 1 byte.
   static std::shared_ptr<Buffer> allocate_block(std::size_t bytes, const Stream& stream,
                                                 const Resource& resource);
 
@@ -68,23 +68,23 @@ class MemoryPool {
   std::shared_ptr<State> state_;
 };
 
-/// A block of a pool: goes back to it at the end of its life, or by free().
+/// A block of a pool: the destructor or free() returns it.
 class PooledAllocation {
  public:
   std::size_t size() const { return bytes_; }  ///< in bytes, as asked for
   /// Throws LogicError after free() and after a move.
   const std::shared_ptr<Buffer>& buffer() const;
-  /// Arrays that stand on buffer() keep the block until they are gone. A second call throws
+  /// Arrays over buffer() keep the block until they are destroyed. A second call throws
   /// LogicError.
   void free();
 
  protected:
-  /// Owns a block, of which `bytes` bytes were asked for.
+  /// Owns a block, of which `bytes` bytes were requested.
   explicit PooledAllocation(std::shared_ptr<Buffer> buffer, std::size_t bytes)
       : buffer_(std::move(buffer)), bytes_(bytes) {}
   ~PooledAllocation() = default;
   ///@{
-  /// Moves only; what was moved from has no block.
+  /// Move-only; a moved-from object has no block.
   PooledAllocation(PooledAllocation&& other) noexcept
       : buffer_(std::move(other.buffer_)), bytes_(std::exchange(other.bytes_, 0)) {}
   PooledAllocation& operator=(PooledAllocation&& other) noexcept {
@@ -99,7 +99,7 @@ class PooledAllocation {
   std::size_t bytes_ = 0;
 };
 
-/// A block of a DeviceMemoryPool, for raw copies or for arrays to stand on.
+/// A block of a DeviceMemoryPool, for raw copies or as the memory of arrays.
 class PooledDeviceAllocation : public PooledAllocation {
  public:
   std::byte* device_pointer() const { return buffer()->data(); }  ///< the first byte
@@ -121,7 +121,7 @@ class PooledDeviceAllocation : public PooledAllocation {
 class PooledHostAllocation : public PooledAllocation {
  public:
   std::byte* data() const { return buffer()->host_data(); }  ///< as the host sees it
-  /// Where kernels see it. Throws LogicError if it is not mapped.
+  /// The address for kernels. Throws LogicError if it is not mapped.
   std::byte* device_pointer() const;
 
  private:
@@ -129,14 +129,14 @@ class PooledHostAllocation : public PooledAllocation {
   using PooledAllocation::PooledAllocation;
 };
 
-/// Of device memory, or of any memory that kernels can use.
+/// A pool of device memory, or of any memory that kernels can access.
 class DeviceMemoryPool : public MemoryPool {
  public:
-  /// Throws LogicError for memory that kernels cannot use.
+  /// Throws LogicError for memory that kernels cannot access.
   explicit DeviceMemoryPool(Resource upstream = device_resource());
 
   using MemoryPool::allocate;
-  /// For work in `stream`; it may be freed while that is under way.
+  /// For work in `stream`; it may be freed before that is done.
   PooledDeviceAllocation allocate(std::size_t bytes, const Stream& stream);
   /// In the default stream of the pool's device.
   PooledDeviceAllocation allocate(std::size_t bytes);
@@ -164,8 +164,8 @@ struct PooledArrayOf {
   }
 };
 
-/// Of page-locked host memory. Freed memory is used again when the copies that run in and out of it
-/// are done; until then its block counts as active.
+/// A pool of page-locked host memory. A freed block is reused when the copies from and to it are
+/// done; until then it counts as active.
 class PageLockedMemoryPool : public MemoryPool {
  public:
   /// Page-locked as `allocator` says.
@@ -196,8 +196,8 @@ class PageLockedMemoryPool : public MemoryPool {
   Stream home_;
 };
 
-/// For standard and xtensor containers whose memory are blocks of a PageLockedMemoryPool. One that
-/// was made without a pool has a pool of its own.
+/// For standard and xtensor containers in blocks of a PageLockedMemoryPool. An allocator made
+/// without a pool has its own.
 template <class T>
 class PooledAllocator {
  public:

@@ -3,10 +3,10 @@
 #include <quarry/memory/device_pointer.hpp>
 
 /// Fills of raw device memory. `count` and `width` are elements of 1, 2 or 4 bytes, `pitch` is the
-/// bytes from one row to the next; what lies between the rows stays. Memory that is not aligned to
-/// an element, a pitch that is smaller than a row or no multiple of an element, and ranges that
-/// leave their allocation throw LogicError. The plain forms run in the default stream of the
-/// device, the _async forms in `stream`; the host waits for neither.
+/// bytes from one row to the next; bytes between the rows are not written. Memory that is not
+/// aligned to an element, a pitch that is smaller than a row or no multiple of an element, and
+/// ranges that exceed their allocation throw LogicError. The plain forms run in the default stream
+/// of the device, the _async forms in `stream`; the host waits for neither.
 namespace quarry {
 
 ///@{

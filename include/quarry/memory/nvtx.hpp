@@ -6,7 +6,7 @@ namespace quarry {
 
 /// Shows each allocation and deallocation in profilers (Nsight Systems) as an NVTX range of the
 /// domain "Quarry", "allocate 1024 bytes from pool of device", with the bytes as payload. Costs
-/// next to nothing where no profiler listens, and in builds without CUDA.
+/// little without a profiler, and in builds without CUDA.
 class Nvtx : public detail::Adaptor<Nvtx> {
  public:
   static constexpr const char* kind = "nvtx";  ///< begins name()
@@ -20,7 +20,7 @@ class Nvtx : public detail::Adaptor<Nvtx> {
   /// Passed on, within a range.
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
-  /// Whether a profiler listens.
+  /// Whether a profiler is attached.
   static bool is_active();
 };
 

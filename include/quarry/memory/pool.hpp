@@ -12,11 +12,11 @@ namespace quarry {
 
 /// What a pool holds, in bytes.
 struct PoolStatistics {
-  std::size_t active_bytes = 0;        ///< handed out (sizes as rounded)
-  std::size_t held_bytes = 0;          ///< cached, free to be used again
+  std::size_t active_bytes = 0;        ///< allocated, in rounded sizes
+  std::size_t held_bytes = 0;          ///< cached, free for reuse
   std::size_t largest_free_bytes = 0;  ///< the largest block that is cached in one piece
-  std::size_t peak_active_bytes = 0;   ///< the most that was handed out
-  std::size_t allocations = 0;         ///< calls that had to ask the upstream
+  std::size_t peak_active_bytes = 0;   ///< the maximum of active_bytes
+  std::size_t allocations = 0;         ///< calls that allocated from the upstream
   /// The most that is taken from the upstream.
   std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
@@ -27,11 +27,11 @@ struct PoolOptions {
   std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
 
-/// A sub-allocator on any resource. An allocation that finds memory of its own stream takes that
-/// stream's lock and calls nobody. Memory of another stream is taken when that stream is idle,
-/// before fresh memory is asked for; from a busy one only when there is no fresh memory, behind its
-/// work. A copy is a handle of the same pool, and so is what was moved from. Memory that is handed
-/// out keeps the pool alive.
+/// A sub-allocator over any resource. An allocation served from its own stream's freed memory takes
+/// only that stream's lock and makes no other call. Memory of an idle stream is taken before new
+/// memory is allocated; that of a busy stream only if there is no new memory, and after its work. A
+/// copy is a handle to the same pool, and so is a moved-from pool. Allocated memory keeps the pool
+/// alive.
 class Pool {
  public:
   /// A pool over any resource, which may be shared with others.
@@ -41,15 +41,15 @@ class Pool {
   Pool(const Pool&) = default;
   Pool& operator=(const Pool&) = default;
   ///@}
-  /// The pool that arrays on `device` come from when nobody says otherwise; lives as long as the
+  /// The pool from which arrays on `device` allocate by default; lives as long as the
   /// process.
   static Pool of(const Device& device);
 
-  /// Throws MemoryError, after everything that is cached has been tried and given back, with the
-  /// figures of PoolStatistics and what the device has.
+  /// Throws MemoryError, after all cached memory has been tried and freed, with the figures of
+  /// PoolStatistics and of the device.
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
   ///@{
-  /// Handed out again in the order of `stream`, after the work that `others` have queued so far.
+  /// Reused in the order of `stream`, after the work that `others` have queued so far.
   void deallocate(const Stream& stream, void* memory, std::size_t bytes,
                   std::size_t alignment) noexcept;
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
@@ -60,16 +60,16 @@ class Pool {
   std::string name() const;   ///< for messages
 
   const Resource& upstream() const;  ///< where its memory comes from
-  /// Waits for the streams whose memory is cached, and gives it back to the upstream.
+  /// Waits for the streams whose memory is cached, and returns it to the upstream.
   void trim();
   PoolStatistics statistics() const;  ///< of this moment
-  /// Throws LogicError, and keeps the old one, if more than `bytes` are handed out.
+  /// Throws LogicError, and keeps the old limit, if more than `bytes` are allocated.
   void set_limit(std::size_t bytes);
 
-  /// Called when an allocation on the pool's device, from this pool or by any other way, finds no
-  /// memory after all that is cached has been given back: `f(bytes, attempt)` frees something and
-  /// returns whether it is worth another attempt, of which there are 8 at most. What `f` itself
-  /// allocates is not helped so, and throws MemoryError at once. Returns what removes it.
+  /// Called when an allocation on the pool's device, from this pool or not, fails after all cached
+  /// memory has been freed: `f(bytes, attempt)` frees something and returns whether to try again,
+  /// at most 8 times. Allocations in `f` do not call it: they throw MemoryError at once. Destroying
+  /// the result removes the callback.
   using PressureCallback = std::function<bool(std::size_t bytes, int attempt)>;
   /// Holds for as long as what it returns.
   [[nodiscard]] std::shared_ptr<void> on_pressure(PressureCallback f);
@@ -83,7 +83,7 @@ class Pool {
 
 /// Of Pool::of(device).
 PoolStatistics pool_statistics(const Device& device);
-/// Waits for the device and gives cached memory back to it.
+/// Waits for the device and frees its cached memory.
 void trim_pool(const Device& device);
 
 }  // namespace quarry

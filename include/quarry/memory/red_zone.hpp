@@ -25,7 +25,7 @@ std::string to_string(MemoryFaultKind kind);
 /// Misuse of a block.
 struct MemoryFault {
   MemoryFaultKind kind;       ///< what was found
-  void* block = nullptr;      ///< what was freed, where no block is known
+  void* block = nullptr;      ///< the freed address, if no block is known
   std::size_t bytes = 0;      ///< of the block, as asked for
   std::uint64_t number = 0;   ///< of the allocation, 1 is the adaptor's first; 0 if not known
   std::ptrdiff_t offset = 0;  ///< from the block's start to the first byte that was written to
@@ -36,17 +36,17 @@ std::string to_string(const MemoryFault& fault);
 /// How blocks are guarded.
 struct RedZoneOptions {
   std::size_t zone = 256;  ///< bytes before and after each block
-  /// Freed blocks, in bytes, that are kept from being handed out again, to find later writes.
+  /// Bytes of freed blocks that are held back from reuse, to find late writes.
   std::size_t quarantine = std::size_t{64} << 20;
-  /// Called at each fault. Without it, faults that deallocate finds are written to std::cerr and
-  /// those that check() finds are thrown. What it throws in deallocate is ignored.
+  /// Called at each fault. Without it, faults found by deallocate are written to std::cerr and
+  /// those found by check() are thrown. Its exceptions in deallocate are ignored.
   std::function<void(const MemoryFault&)> handler = {};
 };
 
-/// A debugging aid that finds writes outside of blocks and after their end, double frees, and
-/// frees of what is no block; those two do not reach the upstream. Blocks are filled with 0xFB
-/// when they are allocated and when they are freed, so that what is read too early or too late is
-/// seen. Deallocation waits for the stream; so does allocation of memory that the host can use.
+/// A debugging aid that finds writes outside of blocks and after their free, double frees, and
+/// frees of addresses that are no block; invalid frees are not passed to the upstream. Blocks are
+/// filled with 0xFB when allocated and when freed, so that early and late reads are visible.
+/// Deallocation waits for the stream; so does allocation of host-accessible memory.
 class RedZone : public detail::Adaptor<RedZone> {
  public:
   static constexpr const char* kind = "red zones";     ///< begins name()
@@ -55,7 +55,7 @@ class RedZone : public detail::Adaptor<RedZone> {
   /// Guards the blocks that come from `upstream`.
   explicit RedZone(Resource upstream, const RedZoneOptions& options = {});
 
-  /// If there is no memory, what is in quarantine is given back before the second attempt.
+  /// If memory runs out, quarantined blocks are freed before a second attempt.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;
@@ -65,8 +65,8 @@ class RedZone : public detail::Adaptor<RedZone> {
   /// Empties the quarantine, whose blocks are checked, and trims the upstream.
   void trim() const;
 
-  /// Waits for the device and looks at all blocks, those in quarantine too. Throws LogicError with
-  /// all faults that are new, unless there is a handler.
+  /// Waits for the device and checks all blocks, those in quarantine too. Throws LogicError with
+  /// all new faults, unless there is a handler.
   void check() const;
   /// All that were found so far, oldest first.
   std::vector<MemoryFault> faults() const;

@@ -17,17 +17,17 @@ struct RegisterOptions {
   bool read_only = false;                       ///< the device does not write to it
 };
 
-/// Memory of the program that is page-locked while this lives: any address, any size. Exactly
-/// these bytes are registered; what several registrations share stays so until the last of them is
-/// gone. A registration that overlaps one on another device that is not portable, or a read-only
-/// one that it wants to write to, throws LogicError. On the CPU device nothing is locked.
+/// Memory of the program that is page-locked while this lives: any address, any size. Exactly these
+/// bytes are registered; bytes shared by several registrations stay locked until the last one ends.
+/// A registration that overlaps a non-portable one on another device, or a writable one that
+/// overlaps a read-only one, throws LogicError. On the CPU device nothing is locked.
 class RegisteredHostMemory {
  public:
-  /// `base`, if given, is kept alive. Throws MemoryError when the system refuses to lock so much.
+  /// `base`, if given, is kept alive. Throws MemoryError if the system refuses to lock the memory.
   RegisteredHostMemory(void* data, std::size_t bytes, const RegisterOptions& options = {},
                        std::shared_ptr<void> base = nullptr);
   ///@{
-  /// Moves only; what was moved from has nothing registered.
+  /// Move-only; a moved-from object has nothing registered.
   RegisteredHostMemory(RegisteredHostMemory&&) noexcept = default;
   RegisteredHostMemory& operator=(RegisteredHostMemory&&) noexcept = default;
   ///@}
@@ -43,8 +43,8 @@ class RegisteredHostMemory {
   /// LogicError.
   void unregister();
 
-  /// Where kernels see the memory. Throws LogicError if it was not registered as mapped, or not any
-  /// more.
+  /// The address for kernels. Throws LogicError if it was not registered as mapped, or no longer
+  /// is.
   std::byte* device_pointer() const;
 
  private:
@@ -64,8 +64,8 @@ struct HostSpan {
 };
 HostSpan span_of(const HostRef& array);
 
-/// Page-locks the memory until the buffer, which kernels can use if the options say `mapped`, is
-/// gone and the streams that have used it are done. `base` is kept as long.
+/// Page-locks the memory until the buffer, which kernels can access with the option `mapped`, is
+/// destroyed and the streams that have used it are done. `base` is kept as long.
 std::shared_ptr<Buffer> registered_buffer(const HostSpan& span, const Stream& home,
                                           const RegisterOptions& options,
                                           std::shared_ptr<void> base);
@@ -83,8 +83,8 @@ class [[nodiscard]] PinnedScope {
 };
 
 /// auto scope = pinned(a, b):  copies of these host arrays run at the speed of the link, and in a
-/// stream without holding up the host, until the scope ends; then it waits for the streams that
-/// have copied them. Nothing is locked if one array cannot be. Scopes may nest, also over the same
+/// stream without blocking the host, until the scope ends; it then waits for the streams that
+/// have copied them. If one array cannot be locked, none is. Scopes may nest, also over the same
 /// array.
 template <HostArray... H>
 PinnedScope pinned(H&... arrays) {

@@ -11,13 +11,13 @@
 
 namespace quarry {
 
-/// Where memory lies, and so who can touch it.
+/// The kind of memory, which decides who can access it.
 enum class MemorySpace { device, pinned, mapped, managed, host };
 /// "device", "pinned", ...
 std::string to_string(MemorySpace space);
 /// Whether the host can read and write it.
 constexpr bool is_host_accessible(MemorySpace space) { return space != MemorySpace::device; }
-/// Whether kernels can use it; plain host memory and pinned memory that is not mapped are for
+/// Whether kernels can access it; plain host memory and unmapped pinned memory are for
 /// copies.
 constexpr bool is_device_accessible(MemorySpace space) {
   return space != MemorySpace::host && space != MemorySpace::pinned;
@@ -35,27 +35,27 @@ concept ResourceOperations = requires(R& r, const R& c, const Stream& stream, vo
 };
 }  // namespace detail
 
-/// What a type must have to be a memory resource. `allocate` returns memory for work queued in
-/// `stream` from now on and throws MemoryError when there is none; `deallocate` takes it back in
-/// the order of `stream`, with the same size and alignment. Both may be called from any thread.
-/// Copies of a resource are handles of the same memory. Alignment is a power of two.
+/// The requirements of a memory resource. `allocate` returns memory for work queued in `stream`
+/// from now on and throws MemoryError if memory runs out; `deallocate` frees it in the order of
+/// `stream`, with the same size and alignment. Both may be called from any thread. Copies of a
+/// resource are handles to the same memory. Alignment is a power of two.
 template <class R>
 concept MemoryResource = std::copy_constructible<R> && detail::ResourceOperations<R>;
 
-/// Any memory resource, as a value: copies are handles of the same one, and so is what was moved
-/// from. What a resource may have besides (name(), trim(), and deallocate with the streams that
-/// used the memory) is found when the value is made.
+/// Any memory resource, by value: copies are handles to the same one, and so is a moved-from one.
+/// Optional members (name(), trim(), and deallocate with the streams that used the memory) are
+/// detected at construction.
 class Resource {
  public:
-  /// Of memory that arrays may have: a multiple of 256 bytes on every device.
+  /// For memory of arrays: a multiple of 256 bytes on every device.
   static constexpr std::size_t default_alignment = 256;
 
-  /// What a Resource calls: a MemoryResource without its type.
+  /// The type-erased interface of a MemoryResource.
   struct Interface {
     virtual ~Interface() = default;
     /// Throws MemoryError.
     virtual void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment) = 0;
-    /// `others` have used the memory too; it may be handed out again only after their work.
+    /// `others` have used the memory too; it may be reused only after their work.
     virtual void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                             std::size_t bytes, std::size_t alignment) noexcept = 0;
     ///@{
@@ -67,14 +67,14 @@ class Resource {
     ///@}
   };
 
-  /// Of any MemoryResource. (Whether R can be copied is not asked before the constructor is chosen:
-  /// adaptors that are made from a Resource would ask it of themselves.)
+  /// Of any MemoryResource. (Whether R can be copied is not part of the constraint: for adaptors
+  /// made from a Resource it would be recursive.)
   template <class R>
   requires(!std::same_as<R, Resource> && detail::ResourceOperations<R>) Resource(R resource)
       : shared_(std::make_shared<Model<R>>(std::move(resource))) {
     static_assert(MemoryResource<R>, "a resource must be copyable");
   }
-  /// The same for one that lives as long as the process: its copies count no references.
+  /// The same for one that lives as long as the process: copies have no reference count.
   template <MemoryResource R>
   static Resource immortal(R resource) {
     return Resource(
@@ -86,7 +86,7 @@ class Resource {
       throw_empty();
   }
   ///@{
-  /// Handles of the same resource; so is what was moved from.
+  /// Handles to the same resource; so is a moved-from one.
   Resource(const Resource&) = default;
   Resource& operator=(const Resource&) = default;
   // A move copies. NOLINTNEXTLINE(performance-move-constructor-init)
@@ -103,8 +103,8 @@ class Resource {
     return shared_->allocate(stream, bytes, alignment);
   }
   ///@{
-  /// Takes the memory back in the order of `stream`, and after the work that `others` have queued.
-  /// Size and alignment are those of allocate().
+  /// Frees the memory in the order of `stream`, and after the work that `others` have queued. Size
+  /// and alignment are those of allocate().
   void deallocate(const Stream& stream, void* memory, std::size_t bytes,
                   std::size_t alignment = default_alignment) const noexcept {
     shared_->deallocate(stream, {}, memory, bytes, alignment);
@@ -117,7 +117,7 @@ class Resource {
   MemorySpace space() const { return shared_->space(); }  ///< where the memory lies
   Device device() const { return shared_->device(); }     ///< that can use it
   std::string name() const { return shared_->name(); }    ///< for messages
-  /// Gives memory that is cached and not in use back to where it came from; may wait.
+  /// Returns cached memory that is not in use to its upstream; may wait.
   void trim() const { shared_->trim(); }
 
   /// Whether both are handles of one resource.
@@ -132,8 +132,8 @@ class Resource {
 };
 
 namespace detail {
-/// Makes `stream` wait, on the device, for what `others` have queued so far; waits on the host
-/// where that cannot be.
+/// Makes `stream` wait, on the device, for the work queued in `others` so far; waits on the host if
+/// that is not possible.
 void join_streams(const Stream& stream, std::span<const Stream> others) noexcept;
 }  // namespace detail
 

@@ -17,7 +17,7 @@ struct Tally {
   bool operator==(const Tally&) const = default;
 };
 
-/// What was allocated: bytes as asked for, and allocations.
+/// What was allocated: bytes as requested, and allocations.
 struct AllocationStatistics {
   Tally bytes;              ///< as asked for
   Tally allocations;        ///< that succeeded
@@ -28,7 +28,7 @@ struct AllocationStatistics {
 /// "bytes: 256 current, 512 peak, 768 total; allocations: 1 current, 2 peak, 3 total; 0 failed"
 std::string to_string(const AllocationStatistics& statistics);
 
-/// Counts what passes through it.
+/// Counts the allocations that pass through it.
 class Statistics : public detail::Adaptor<Statistics> {
  public:
   static constexpr const char* kind = "statistics";  ///< begins name()
@@ -47,7 +47,7 @@ class Statistics : public detail::Adaptor<Statistics> {
   AllocationStatistics statistics() const;
 
   class Scope;
-  /// Counts from now on what passes.
+  /// Counts allocations from now on.
   [[nodiscard]] Scope scope() const;
 
  private:
@@ -55,7 +55,7 @@ class Statistics : public detail::Adaptor<Statistics> {
   std::shared_ptr<State> state_;
 };
 
-/// Counts from 0 what passes from its start on, in any thread. Scopes may nest and overlap.
+/// Counts allocations from its start on, in any thread. Scopes may nest and overlap.
 class Statistics::Scope {
  public:
   ~Scope();

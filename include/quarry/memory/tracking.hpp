@@ -11,7 +11,7 @@
 
 namespace quarry {
 
-/// The calls that led to a place, the innermost first; without entries where none were recorded.
+/// A call stack, the innermost call first; empty if none was recorded.
 struct CallStack {
   std::vector<void*> addresses;  ///< return addresses
 
@@ -34,26 +34,26 @@ struct TrackedAllocation {
 /// "#3: 1024 bytes at 0x7f00 of stream 0x0", and its stack.
 std::string to_string(const TrackedAllocation& allocation);
 
-/// A deallocation that fits no allocation, or another size or alignment.
+/// A deallocation that matches no allocation, or has a wrong size or alignment.
 struct TrackingError {
   std::string message;     ///< what is wrong, with the values
   void* memory = nullptr;  ///< that was freed
   CallStack stack;         ///< of the deallocation
 };
 
-/// Remembers every allocation until it is freed. A free of memory that it does not know is not
-/// passed on; one with a wrong size is, with the right one.
+/// Records every allocation until it is freed. A free of unknown memory is not passed on; one with
+/// a wrong size is passed on with the right size.
 class Tracking : public detail::Adaptor<Tracking> {
  public:
   static constexpr const char* kind = "tracking";  ///< begins name()
   /// With stacks each call costs some microseconds.
   explicit Tracking(Resource upstream, bool with_stacks = false);
 
-  /// Throws LogicError if the upstream hands out what it has handed out already.
+  /// Throws LogicError if the upstream returns memory that is still allocated.
   void* allocate(const Stream& stream, std::size_t bytes,
                  std::size_t alignment = Resource::default_alignment) const;
   using Adaptor::deallocate;
-  /// Passed on if the block is known; else an error is noted.
+  /// Passed on if the block is known; else an error is recorded.
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) const noexcept;
 

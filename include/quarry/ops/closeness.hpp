@@ -6,7 +6,7 @@
 /// NumPy's isclose, allclose and array_equal.
 namespace quarry {
 
-/// How close is close, as NumPy's arguments say it.
+/// The tolerances, as NumPy's arguments.
 struct ClosenessOptions {
   double rtol = 1e-5;      ///< of |b|
   double atol = 1e-8;      ///< absolute
@@ -68,7 +68,7 @@ auto isclose(const A& a, const B& b, const ClosenessOptions& options = {}) {
   }
 }
 
-/// Whether all elements are close; waits for the answer. Throws ShapeError where shapes do not
+/// Whether all elements are close; waits for the result. Throws ShapeError where shapes do not
 /// broadcast.
 template <class A, class B>
 requires expr::Pair<A, B>
@@ -76,7 +76,7 @@ bool allclose(const A& a, const B& b, const ClosenessOptions& options = {}) {
   return all_of(isclose(a, b, options)).item();
 }
 
-/// Whether shapes and elements are the same; waits for the answer.
+/// Whether shapes and elements are equal; waits for the result.
 template <expr::Operand A, expr::Operand B>
 bool array_equal(const A& a, const B& b, const EqualityOptions& options = {}) {
   if (!(a.shape() == b.shape())) return false;

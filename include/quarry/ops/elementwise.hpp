@@ -11,13 +11,13 @@ namespace quarry {
 namespace expr {
 template <class X>
 concept Value = Operand<X> || Scalar<X> || HostArray<X>;  // the last ones to be told of to_device
-/// Operands of a binary function: at least one array or expression, which is asked first, since the
-/// concept Scalar itself compares values of an enumeration.
+/// Operands of a binary function: at least one array or expression, which is checked first, since
+/// the concept Scalar itself compares values of an enumeration.
 template <class A, class B>
 concept Pair = (Operand<A> || Operand<B>)&&Value<A>&& Value<B>;
 
 enum class End { lowest, highest };
-/// `x` as a bound of the elements of A at one end: an integer beyond what they can be is no bound.
+/// `x` as a lower or upper bound of the elements of A: an integer outside their range is no bound.
 template <class A, End end, class X>
 const X& clip_bound(const X& x) {
   return x;
@@ -55,8 +55,8 @@ template <expr::Operand C, expr::Value X, expr::Value Y>
 auto where(const C& condition, const X& x, const Y& y) {
   return expr::apply_selected<kernels::where_op>(condition, x, y);
 }
-/// `a` cut off at both ends; NaN stays. An integer below what the elements of `a` can be is no
-/// lower bound, one above no upper bound.
+/// `a` clipped to [low, high]; NaN stays NaN. An integer below the range of the elements of `a` is
+/// no lower bound, one above it no upper bound.
 template <expr::Operand A, expr::Value L, expr::Value H>
 auto clip(const A& a, const L& low, const H& high) {
   return expr::apply<kernels::clip_op>(a, expr::clip_bound<A, expr::End::lowest>(low),
@@ -64,8 +64,8 @@ auto clip(const A& a, const L& low, const H& high) {
 }
 
 /// To `decimals` places, halves to even, computed as NumPy does: x * 10^decimals is rounded and
-/// divided again. Negative places are to the left of the point, where integers have some, too;
-/// their type stays. Bools become float16.
+/// divided again. Negative decimals round left of the point, also for integers, which keep their
+/// type. Bools become float16.
 template <expr::Operand A>
 auto round(const A& a, int decimals = 0) {
   if constexpr (!expr::is_numeric<A>()) {
@@ -201,12 +201,12 @@ auto call_function(const X&... x) {
 ///     QUARRY_FUNCTION(saxpy, (auto a, auto x, auto y), a * x + y);
 ///     QUARRY_FUNCTION(smooth, (auto x), auto t = clip(x, 0.f, 1.f); return t * t * (3 - 2 * t););
 ///     y = saxpy(2.f, x, smooth(y));
-/// The body is an expression, or statements that return. It knows its parameters, its own
-/// variables, the elementwise functions of this file on numbers (round aside), and other functions
-/// made with QUARRY_FUNCTION before it in its namespace or in one round it. It has C++'s types: an
-/// int stays an int. What a GPU's source cannot know (macros, names of std and other scopes,
-/// globals) does not compile; a call of an ordinary function throws CompileError at the first use,
-/// on every device. At namespace scope only.
+/// The body is an expression, or statements that return. It may use its parameters, its own
+/// variables, the elementwise functions of this file on numbers (except round), and functions made
+/// with QUARRY_FUNCTION before it in its own or an enclosing namespace. It has C++'s types: an int
+/// stays an int. Names that GPU source does not have (macros, names of std and other scopes,
+/// globals) do not compile; a call of an ordinary function throws CompileError at the first use, on
+/// every device. At namespace scope only.
 #define QUARRY_FUNCTION(name, parameters, ...)                                                 \
   struct name##_function : ::quarry::kernels::functions {                                      \
     static constexpr const char *quarry_parameters = #parameters, *quarry_body = #__VA_ARGS__; \

@@ -3,7 +3,7 @@
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/reduce.hpp>
 
-/// What array/methods.hpp declares.
+/// Definitions for array/methods.hpp.
 namespace quarry {
 
 #define QUARRY_REDUCTION(name, function, ...)                                              \

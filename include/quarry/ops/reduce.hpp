@@ -4,18 +4,18 @@
 #include <quarry/kernels/reduce.hpp>
 
 /// Reductions over all axes or any of them, of an array or of a whole expression, which is then
-/// computed in the same kernel and never stored. They run at once, in the stream of their input,
-/// and give an array.
+/// computed in the same kernel and never stored. They are queued at once, in the stream of their
+/// input, and return an array.
 namespace quarry {
 
 namespace expr {
 
-/// Which axes go, and the shapes of the result without and with them.
+/// The reduced axes, and the shapes of the result without and with them.
 struct ReducedShape {
   ReducedShape(const Shape& shape, const ReduceAxes& axes, const ReduceOptions& options);
   Shape input, kept, result;
   bool reduced[max_rank];
-  std::int64_t count = 1;  ///< elements that go into one output
+  std::int64_t count = 1;  ///< elements reduced to one output
 };
 
 /// Runs the reduction; `out` is dense with shape shape.kept and has elements.
@@ -33,7 +33,7 @@ struct ReduceProgram<E, R, Acc, Out, S, List<In...>> {
   }
 };
 
-/// What becomes of the result of a reduction: nothing.
+/// The result of a reduction is stored unchanged.
 struct AsItIs {
   template <class R, class T, int S>
   using reducer = R;
@@ -93,7 +93,7 @@ consteval TypeId sum_type(TypeId t) {
       return t;
   }
 }
-/// Half precision adds up in float32.
+/// Half precision accumulates in float32.
 constexpr TypeId accumulator_type(TypeId t) {
   return t == TypeId::float16 || t == TypeId::bfloat16 ? TypeId::float32 : t;
 }
@@ -188,7 +188,7 @@ auto variance(const X& x, const ReduceAxes& axes, const VarianceOptions& options
 
 /// The mean of |x - mean|^2, which is real: the sum over the number of elements less ddof, or over
 /// 0 where that is negative. NaN without elements. Integers give float64. Launches two kernels, for
-/// the mean and for the rest; an expression is computed twice, and never stored.
+/// the mean and for the squares; an expression is computed twice, and never stored.
 template <expr::Operand X, AxesArgument I = ReduceAxes>
 auto var(const X& x, const I& axes = {}, const VarianceOptions& options = {}) {
   return expr::variance<false, expr::mean_type(dtype_of<expr::element_t<X>>.id())>(x, axes,
@@ -199,7 +199,7 @@ template <expr::Operand X>
 auto var(const X& x, const VarianceOptions& options) {
   return var(x, ReduceAxes(), options);
 }
-/// The root of var. The name std alone means C++'s namespace, too, after `using namespace quarry`.
+/// The root of var. After `using namespace quarry` the name std is ambiguous with C++'s namespace.
 template <expr::Operand X, AxesArgument I = ReduceAxes>
 auto std(const X& x, const I& axes = {}, const VarianceOptions& options = {}) {
   return expr::variance<true, expr::mean_type(dtype_of<expr::element_t<X>>.id())>(x, axes, options);

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-/// Kernels are compiled when an expression of a new type first meets a GPU, and kept in memory and
-/// on disk ($QUARRY_CACHE_DIR, else $XDG_CACHE_HOME/quarry, else ~/.cache/quarry;
-/// QUARRY_DISABLE_CACHE=1 turns the disk off).
+/// Kernels are compiled when an expression of a new type first runs on a GPU, and cached in memory
+/// and on disk ($QUARRY_CACHE_DIR, else $XDG_CACHE_HOME/quarry, else ~/.cache/quarry;
+/// QUARRY_DISABLE_CACHE=1 disables the disk cache).
 namespace quarry {
 
-/// Of this process.
+/// For this process.
 KernelCacheStatistics kernel_cache_statistics();
 
 /// Reads the directory of the kernels.

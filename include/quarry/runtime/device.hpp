@@ -21,22 +21,22 @@ template <class T>
 struct GuardEntry;  // runtime/guard_stack.hpp
 }
 
-/// A GPU or the CPU: a small value, equal when it names the same device.
+/// A GPU or the CPU: a small value; equal if both are the same device.
 class Device {
  public:
   /// The calling thread's current device (see get_current_device).
   Device();
-  /// The CPU as a device; always there.
+  /// The CPU as a device; always available.
   static Device cpu();
-  /// The `id`-th GPU. Throws BackendUnavailable, with the reason, where CUDA cannot be used,
-  /// IndexError where there are fewer GPUs.
+  /// The `id`-th GPU. Throws BackendUnavailable, with the reason, if CUDA cannot be used,
+  /// IndexError if there are fewer GPUs.
   static Device cuda(int id = 0);
   /// "cpu", "cuda" or "cuda:1"; throws LogicError for anything else.
   static Device parse(const std::string& text);
 
   bool is_cpu() const;                             ///< whether it is Device::cpu()
   int id() const;                                  ///< ordinal among the GPUs; 0 for the CPU
-  std::string name() const;                        ///< as the driver says it; for people
+  std::string name() const;                        ///< the driver's name of the device
   std::string uuid() const;                        ///< "GPU-..." ; empty for the CPU
   std::pair<int, int> compute_capability() const;  ///< {0, 0} for the CPU
   /// By the names of CUdevice_attribute without prefix: MULTIPROCESSOR_COUNT, WARP_SIZE, ...
@@ -48,10 +48,10 @@ class Device {
   bool can_access_peer(const Device& other) const;
   /// Waits for all work of the process on the device.
   void synchronize() const;
-  /// Waits, gives back what the library itself keeps, and destroys the process's context on a GPU,
-  /// with what other libraries have in it. Throws LogicError while anything of this library is
-  /// alive on the device (arrays, memory of every kind, CUDA arrays, streams, events), with a list
-  /// of it. After a reset by somebody else every call on the device throws DeviceLost.
+  /// Waits, frees the library's caches, and destroys the process's context on a GPU, with the
+  /// objects of other libraries in it. Throws LogicError while objects of this library are alive on
+  /// the device (arrays, memory of every kind, CUDA arrays, streams, events), with a list of them.
+  /// After a reset by other code every call on the device throws DeviceLost.
   void reset() const;
 
   ///@{
@@ -74,15 +74,15 @@ std::ostream& operator<<(std::ostream& out, const Device& device);
 
 /// Whether a GPU can be used in this process: there is a driver, a GPU, and NVRTC. Never throws.
 bool is_available();
-/// Empty when the driver initialised (or is absent), else its error, as "CUDA_ERROR_UNKNOWN (999)".
+/// Empty if the driver initialised (or is absent), else its error, as "CUDA_ERROR_UNKNOWN (999)".
 std::string cuda_error();
-/// One sentence that says why no GPU can be used; empty when one can.
+/// One sentence with the reason why no GPU can be used; empty if one can.
 std::string why_unavailable();
 /// Prints each GPU and what it can do, and returns whether any can be used.
 bool detect(std::ostream& out);
 bool detect();  ///< to std::cout
 ///@{
-/// CUDA versions {major, minor}; {0, 0} where there is none.
+/// CUDA versions {major, minor}; {0, 0} if not found.
 std::pair<int, int> driver_version();
 std::pair<int, int> nvrtc_version();
 ///@}
@@ -97,7 +97,7 @@ class DeviceList {
   /// The current device; throws LogicError if it is not a GPU.
   Device current() const;
 
-  /// Goes over the GPUs in the order of their ids.
+  /// Iterates over the GPUs in the order of their ids.
   class iterator {
    public:
     ///@{
@@ -108,14 +108,14 @@ class DeviceList {
     iterator() = default;
     /// At GPU `id`.
     explicit iterator(int id) : id_(id) {}
-    /// The GPU that it stands at.
+    /// The current GPU.
     Device operator*() const { return Device::cuda(id_); }
     ///@{
     /// On to the next GPU.
     iterator& operator++() { return ++id_, *this; }
     iterator operator++(int) { return iterator(id_++); }
     ///@}
-    /// Whether both stand at the same GPU.
+    /// Whether both are at the same GPU.
     friend bool operator==(const iterator&, const iterator&) = default;
 
    private:
@@ -183,7 +183,7 @@ class Context {
 
 /// The context of the current device.
 Context current_context();
-/// The same, made now if it was not there yet, so that its cost and its errors come here.
+/// The same, created now if necessary, so that its cost and its errors occur here.
 Context require_context();
 /// Waits for all work on the current device.
 void synchronize();
@@ -193,12 +193,12 @@ void synchronize();
 void close();
 
 namespace detail {
-/// Called by close() and by reset(): the memory layer returns what it caches on the device and says
+/// Called by close() and by reset(): the memory layer frees its caches of the device and returns
 /// how many bytes are still held by arrays.
 using TrimHook = std::size_t (*)(backend::Device& device);
 void set_trim_hook(TrimHook hook);
-/// What an external memory manager takes over: memory_info(), where `info` returns true, and what
-/// comes before the context goes.
+/// Hooks of an external memory manager: for memory_info(), if `info` returns true, and before the
+/// context is destroyed.
 struct ManagerHooks {
   bool (*info)(backend::Device& device, MemoryInfo& info) = nullptr;
   void (*reset)(backend::Device& device) = nullptr;

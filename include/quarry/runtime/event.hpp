@@ -7,33 +7,33 @@ namespace quarry {
 
 /// How an event is made.
 struct EventOptions {
-  bool timing = true;         ///< elapsed_time() can be asked
+  bool timing = true;         ///< elapsed_time() can be used
   bool blocking = false;      ///< synchronize() sleeps instead of spinning
   bool interprocess = false;  ///< can be shared between processes; needs timing = false
   std::optional<Device> device = std::nullopt;  ///< the current device if none
 };
 
-/// A moment in a stream. Copies are handles of the same event. Of an event that was moved from
-/// every member throws LogicError.
+/// A CUDA event: a point in a stream. Copies are handles to the same event. Every member of a
+/// moved-from event throws LogicError.
 class Event {
  public:
-  /// Throws LogicError for options that do not go together.
+  /// Throws LogicError for options that exclude each other.
   explicit Event(const EventOptions& options = {});
 
   Device device() const;  ///< whose streams record it
   /// Happens when the work queued in `stream` so far is done; recording again moves it.
   const Event& record(const Stream& stream) const;
   const Event& record() const;  ///< in the current stream
-  /// Whether it has happened; true also when never recorded.
+  /// Whether it has completed; true also if never recorded.
   bool query() const;
-  /// Waits until it has happened. Throws errors of the work before it, once.
+  /// Waits until it has completed. Throws errors of the work before it, once.
   void synchronize() const;
   /// Work queued in `stream` from now on starts after the event. Does not wait on the host.
   void wait(const Stream& stream) const;
   /// The same for the current stream.
   void wait() const;
   /// Milliseconds from this event to `end`. Throws LogicError if one was not recorded, has not
-  /// happened yet, or was made without timing.
+  /// completed yet, or was made without timing.
   float elapsed_time(const Event& end) const;
   ///@{
   /// PyCUDA's names: milliseconds since or until another event, as elapsed_time().

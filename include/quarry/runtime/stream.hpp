@@ -23,39 +23,39 @@ struct StreamOptions {
   std::optional<Device> device = std::nullopt;  ///< the current device if none
 };
 
-/// An ordered queue of work on one device. Copies are handles of the same queue. Destroying the
+/// An ordered queue of work on one device. Copies are handles to the same queue. Destroying the
 /// last handle lets pending work complete; arrays made in the stream or bound to it keep it alive,
-/// arrays that it has used do not. Of a stream that was moved from every member throws LogicError.
+/// arrays only used in it do not. Every member of a moved-from stream throws LogicError.
 class Stream {
  public:
   /// The current device's default stream.
   Stream();
 
-  Device device() const;     ///< whose work it holds
+  Device device() const;     ///< on which it runs
   bool is_default() const;   ///< whether every device has it
   bool is_external() const;  ///< whether another library made it
   /// CUstream as an integer; 0 for a default stream.
   std::uintptr_t handle() const;
   int priority() const;  ///< lower is more urgent
 
-  /// Waits for the work queued so far. Throws errors of the work itself, once, and what a callback
-  /// threw. On the CPU work that is queued behind work that failed is left out until the error has
-  /// been thrown: here, by a copy to the host, by an event's synchronize() or the device's, or in a
+  /// Waits for the work queued so far. Throws errors of the work itself, once, and exceptions of
+  /// callbacks. On the CPU work queued after work that failed is skipped until the error has been
+  /// thrown: here, by a copy to the host, by an event's synchronize() or the device's, or in a
   /// default stream, which waits for this one.
   void synchronize() const;
   /// Whether the work queued so far is done; does not wait.
   bool is_done() const;
-  /// Work queued from now on starts after `event` has happened. Does not wait on the host.
+  /// Work queued from now on starts after `event` has completed. Does not wait on the host.
   void wait_event(const Event& event) const;
-  /// A new event that happens when the work queued so far is done.
+  /// A new event that completes when the work queued so far is done.
   Event record() const;
   /// Calls `f` on a thread of the library or of the driver after the work queued so far; the stream
-  /// goes on when it returns. `f` may not use the device: what does throws LogicError. What `f`
-  /// throws comes out of the next synchronize(). Where the work before it has failed `f` is not
-  /// called, and destroyed by a later call of the library.
+  /// continues when it returns. `f` may not use the device: such calls throw LogicError. The next
+  /// synchronize() rethrows an exception of `f`. If the work before it has failed `f` is not
+  /// called, and is destroyed by a later call of the library.
   void add_callback(std::function<void(const Stream&)> f) const;
-  /// Becomes ready, with this stream, when the work queued so far is done; with its error, where
-  /// that failed.
+  /// Becomes ready, with this stream, when the work queued so far is done; with its error if it
+  /// failed.
   std::future<Stream> async_done() const;
   class AutoSynchronize;
   /// Synchronises when the scope ends, unless an exception leaves it:
@@ -111,12 +111,12 @@ Stream external_stream(std::uintptr_t handle);
 /// The default stream of `device`.
 Stream default_stream(const Device& device);
 
-/// Makes `stream` the current one of the thread for the scope: operations that are given no stream
-/// go to it if they run on its device. Guards may end in any order; the innermost of those that are
-/// left counts. One that is destroyed on another thread says so on stderr.
+/// Makes `stream` the current one of the thread for the scope: operations without a stream argument
+/// are queued in it if they run on its device. Guards may end in any order; the innermost remaining
+/// one is in effect. One that is destroyed on another thread prints a message to stderr.
 class StreamGuard {
  public:
-  /// Begins the scope. Throws LogicError for a stream that was moved from.
+  /// Begins the scope. Throws LogicError for a moved-from stream.
   explicit StreamGuard(Stream stream);
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
