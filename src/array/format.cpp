@@ -16,7 +16,7 @@ namespace {
 
 std::int64_t shown(const Corner& corner) { return corner.leading + corner.trailing; }
 
-/// Puts the words, which come in C order, into brackets and lines: NumPy's _formatArray.
+/// Arranges the words, given in C order, in brackets and lines: NumPy's _formatArray.
 class Brackets {
  public:
   Brackets(std::vector<std::string> words, const Shape& full, std::vector<Corner> corners)

@@ -33,7 +33,7 @@ std::string pad_left(std::string text, std::size_t width) {
 
 // --- floating point ---
 
-/// What NumPy does in the element's own type, so that its roundings decide alike.
+/// Rounds to the element's type, in which NumPy computes, so that both decide alike.
 double rounded_to(double value, TypeId type) {
   switch (type) {
     case TypeId::float16:
@@ -47,8 +47,8 @@ double rounded_to(double value, TypeId type) {
   }
 }
 
-/// 10 to the number of decimal digits that the type always keeps, 1e8 at most. bfloat16, of which
-/// NumPy knows nothing, is treated as float16.
+/// 10 to the number of decimal digits that the type always keeps, 1e8 at most. bfloat16, unknown to
+/// NumPy, is treated as float16.
 double exponent_from(TypeId type) {
   return type == TypeId::float64 ? 1e8 : type == TypeId::float32 ? 1e6 : 1e3;
 }
@@ -170,7 +170,7 @@ std::string complex_scalar(double re, double im, TypeId part) {
 
 // --- by kind of element ---
 
-/// What the functions below need to know of a kernel type.
+/// Properties of a kernel type for the functions below.
 template <class T>
 struct Part {
   using type = T;

@@ -16,7 +16,7 @@
 namespace quarry {
 namespace {
 
-/// Told apart from any process that had the same number before or has it elsewhere.
+/// Distinguishes this process from others with the same id, earlier or on other machines.
 std::uint64_t mark_of_this_process() {
   static const std::uint64_t mark = [] {
     std::random_device random;
@@ -28,7 +28,7 @@ std::uint64_t mark_of_this_process() {
 constexpr std::string_view magic = "QRYIPC01";
 constexpr std::size_t longest_text = 4096;
 
-/// Numbers go as 8 bytes, little-endian; texts behind their length.
+/// Numbers are written as 8 bytes, little-endian; text after its length.
 class Writer {
  public:
   void add(std::uint64_t value) {
@@ -133,7 +133,7 @@ Layout read_layout(Reader& in) {
   return {std::move(shape), in.dims(rank)};
 }
 
-/// Every element lies in the allocation, at an address that its type allows.
+/// Throws unless every element lies in the allocation and is aligned.
 void require_sound(const Layout& layout, const DType& dtype, std::size_t offset,
                    std::size_t bytes) {
   try {

@@ -30,7 +30,7 @@ DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const Arra
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream,
                                      Order order)
     : data_(nullptr), dtype_(dtype) {
-  const std::int64_t bytes = byte_count(shape, dtype.itemsize());  // checks before memory is taken
+  const std::int64_t bytes = byte_count(shape, dtype.itemsize());  // checks before it allocates
   layout_ = {shape, dense_strides(shape, dtype.itemsize(), order)};
   buffer_ = Buffer::allocate(static_cast<std::size_t>(bytes), stream);
   data_ = buffer_->data();

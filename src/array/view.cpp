@@ -46,7 +46,7 @@ std::size_t count_axes(std::span<const Index> entries) {
   }));
 }
 
-/// Where there are no elements an offset is not used, and may not fit.
+/// Without elements the offset is unused and may overflow.
 std::int64_t offset(std::int64_t index, std::int64_t stride) {
   std::int64_t bytes = 0;
   return __builtin_mul_overflow(index, stride, &bytes) ? 0 : bytes;

@@ -7,7 +7,7 @@
 /// in builds without CUDA, nothing happens.
 namespace quarry::backend {
 
-/// Whether a profiler listens; the same from the first call on.
+/// Whether a profiler is attached; does not change after the first call.
 bool has_annotations();
 /// A range of the calling thread, with a number to show beside it. Ranges nest.
 void begin_annotation(const std::string& text, std::uint64_t number);

@@ -7,14 +7,14 @@
 
 #include "base/forked.hpp"
 
-/// What is made and destroyed on a device passes here, whichever the backend, and is counted.
+/// Creation and destruction on a device, for every backend: keeps the ledger.
 namespace quarry::backend {
 
 constinit thread_local std::uint64_t used_devices = 0;
 
 namespace {
 
-/// Counts what goes, before it does. The child of a fork leaves all of it to its parent.
+/// Removes an object from the ledger, then destroys it. A forked child leaves both to its parent.
 template <class Destroy>
 void unlisted(Ledger& ledger, Owned kind, void* handle, Destroy destroy) noexcept {
   if (is_forked()) return;
@@ -33,7 +33,7 @@ Workspace& no_workspace() {
   return none;
 }
 
-/// Counts what has been made; where there is no memory to remember it, it is undone.
+/// Adds a new object to the ledger; if that runs out of memory, the object is destroyed.
 template <class Undo>
 void* Device::listed(Owned kind, void* handle, std::size_t bytes, Undo undo) {
   if (!handle) return nullptr;

@@ -23,10 +23,10 @@
 #include "backend/kernel_call.hpp"
 #include "backend/ledger.hpp"
 
-/// What a device must be able to do. Everything above talks to this interface; below it are the CPU
-/// and CUDA. Pointers are plain addresses, streams and events opaque handles of the device that
-/// made them. Every call may come from any thread and binds its own context. Errors are Quarry's
-/// exceptions (see error.hpp).
+/// The interface of a device. All layers above use it; the CPU and CUDA implement it. Pointers
+/// are plain addresses, streams and events opaque handles of the device that made them. Every
+/// call may come from any thread and binds its own context. Errors are Quarry's exceptions (see
+/// error.hpp).
 namespace quarry::backend {
 
 using Stream = void*;  ///< nullptr is the device's default stream
@@ -39,18 +39,18 @@ struct DeviceInfo {
   std::pair<int, int> compute_capability{0, 0};
 };
 
-/// How a stream stands to others.
+/// The order of a stream relative to others.
 enum class StreamOrder {
-  with_default,  ///< waits for the legacy default stream, and that one for it
+  with_default,  ///< waits for the legacy default stream, and vice versa
   independent,   ///< neither
-  behind_events  ///< neither; uses nothing but behind events of the streams that have made it
+  behind_events  ///< neither; uses memory only after events of the streams that allocated it
 };
 
-/// Only timed events know their time.
+/// Only timed events have a time.
 enum class EventKind {
   timed,
   untimed,
-  order_only,   ///< for the order of memory's uses: takes no errors from queue to queue
+  order_only,   ///< for the order of memory uses: does not propagate errors
   interprocess  ///< can be opened by other processes; not on the CPU
 };
 
@@ -103,13 +103,13 @@ struct PointerInfo : AddressInfo {
   int device = -1;  ///< ordinal; -1 for host memory
 };
 
-/// Bytes of the driver's stream-ordered pool: kept from the system, and handed out.
+/// Bytes of the driver's stream-ordered pool: reserved from the system, and allocated.
 struct DriverPoolInfo {
   std::size_t reserved = 0, reserved_high = 0, used = 0, used_high = 0;
 };
 
 using HostFunction = void (*)(void* state);
-/// What is called instead where the work before it has failed.
+/// Called instead if the work before it has failed.
 using HostFailure = void (*)(void* state, const std::exception_ptr& error);
 
 class Device {
@@ -122,19 +122,19 @@ class Device {
   virtual MemoryInfo memory_info() = 0;
   virtual bool can_access_peer(const Device& other) const = 0;
   virtual void synchronize() = 0;
-  /// Waits as synchronize() does; errors of the work are left to those who synchronise.
+  /// Waits as synchronize() does; errors of the work are left for the next synchronize().
   virtual void drain() noexcept = 0;
-  /// Destroys all that the process holds on this device. Throws LogicError, with what there is,
-  /// unless the ledger is empty.
+  /// Destroys all of the process's objects on this device. Throws LogicError, with a list, unless
+  /// the ledger is empty.
   void reset();
-  /// What has been made on this device and not been destroyed.
+  /// The live objects on this device.
   const Ledger& ledger() const { return ledger_; }
 
   /// Device memory aligned to at least 256 bytes, or nullptr when there is none.
   void* allocate(std::size_t bytes);
   void free(void* memory, std::size_t bytes) noexcept;
 
-  // Memory of other kinds. What allocates returns nullptr when there is none. On the CPU device all
+  // Memory of other kinds. Allocations return nullptr when memory runs out. On the CPU device all
   // of them are aligned memory of the program.
 
   /// Rows of `width` bytes, `height` of them; `access` is the largest word that will be read: 4, 8
@@ -146,7 +146,7 @@ class Device {
   Pitched allocate_pitched(std::size_t width, std::size_t height, unsigned access);
   /// From the device's own stream-ordered pool (made on the first call; the current pool of the
   /// device is never altered): usable in `stream` order, freed in `stream` order. Kernels of peers
-  /// cannot reach it. Throws LogicError where the driver or the device has no such pools.
+  /// cannot access it. Throws LogicError if the driver or the device has no such pools.
   void* allocate_pooled(std::size_t bytes, Stream stream);
   void free_pooled(void* memory, std::size_t bytes, Stream stream) noexcept;
   virtual DriverPoolInfo driver_pool() = 0;
@@ -155,13 +155,13 @@ class Device {
   /// Page-locked host memory.
   void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags);
   void free_host(void* memory) noexcept;
-  /// CU_MEMHOSTALLOC_* bits in force.
+  /// The CU_MEMHOSTALLOC_* flags.
   virtual unsigned host_flags(void* memory) = 0;
   /// Page-locks memory of the program, any address and size. Throws LogicError when it is
   /// registered already or cannot be, MemoryError when the system refuses.
   void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags);
-  void unregister_host(void* memory);  ///< throws LogicError for what is not registered
-  /// Where the device sees page-locked, mapped or registered memory.
+  void unregister_host(void* memory);  ///< throws LogicError if it is not registered
+  /// The device address of page-locked, mapped or registered memory.
   virtual void* device_pointer(void* host) = 0;
 
   /// `attach` is global or host; LogicError is thrown for single. Freed by free().
@@ -176,7 +176,7 @@ class Device {
   /// when there is no memory for it. Throws LogicError, with the descriptor, where the driver
   /// refuses it.
   void* create_array(const ArrayDescriptor& descriptor);
-  void destroy_array(void* array) noexcept;  ///< no work may use it any more
+  void destroy_array(void* array) noexcept;  ///< no pending work may use it
 
   virtual PointerInfo pointer_info(const void* address) = 0;
   virtual void enable_peer_access(Device& other) = 0;   ///< no error when it is enabled
@@ -191,10 +191,10 @@ class Device {
 
   /// `priority`: lower is more urgent, clamped to the range.
   Stream create_stream(StreamOrder order, int priority = 0);
-  /// A stream that does not wait for the legacy default stream is going to use memory of this
-  /// device: an independent one, one of another library or of another GPU. Uploads that have
-  /// returned are done when this returns, and from now on each is done when it returns; before,
-  /// what came after it in any stream waited for it anyway.
+  /// Called before a stream that does not wait for the legacy default stream uses memory of this
+  /// device: an independent one, one of another library or of another GPU. Completes the uploads
+  /// that have returned; from now on every upload is done on return. Before, later work in any
+  /// stream waited for them anyway.
   void note_unordered_stream();
   void destroy_stream(Stream stream) noexcept;  ///< pending work still completes
   /// {least urgent, most urgent}.
@@ -205,13 +205,13 @@ class Device {
   virtual Stream per_thread_stream() const = 0;
   virtual void synchronize(Stream stream) = 0;
   virtual bool is_done(Stream stream) = 0;
-  /// Runs `f(state)` on a thread of the backend after all work queued so far; where that has failed
-  /// `instead(state, error)`, if there is one. Neither may throw; what uses the device in `f`
-  /// throws LogicError.
+  /// Runs `f(state)` on a thread of the backend after all work queued so far; if that failed
+  /// `instead(state, error)`, if given. Neither may throw; device calls in `f` throw
+  /// LogicError.
   virtual void host_call(Stream stream, HostFunction f, void* state,
                          HostFailure instead = nullptr) = 0;
 
-  /// `blocking`: who waits for it sleeps instead of spinning.
+  /// `blocking`: waiting threads sleep instead of spinning.
   Event create_event(EventKind kind, bool blocking = false);
   void destroy_event(Event event) noexcept;
   virtual void record(Event event, Stream stream) = 0;
@@ -220,14 +220,14 @@ class Device {
   virtual void wait(Stream stream, Event event) = 0;
   virtual float elapsed_ms(Event start, Event end) = 0;
 
-  /// Ordered in `stream`; with `blocking` returns when done, but for one row of pageable host
-  /// memory in the legacy stream: that is safe to reuse, and streams that wait for the legacy
-  /// stream see it. Without `blocking` pageable host memory is safe to reuse on return all the
-  /// same, pinned memory is not.
+  /// Ordered in `stream`; with `blocking` returns when done, except for one row of pageable host
+  /// memory in the legacy stream: that may be reused, and streams that wait for the legacy stream
+  /// see the copy. Without `blocking` pageable host memory may be reused on return, pinned memory
+  /// not.
   virtual void copy(const Copy& copy, Stream stream, bool blocking) = 0;
-  /// Many copies in no order among each other, in one call where the driver has one (it has not in
-  /// the legacy stream), else one by one. Host memory must stay as it is until they are done,
-  /// pageable memory too.
+  /// Many copies without order among them, in one call if the driver supports it (not in the legacy
+  /// stream), else one by one. Host memory must stay unchanged until they are done, pageable memory
+  /// too.
   virtual void copy_batch(Direction direction, std::span<const Piece> pieces, Stream stream) = 0;
   virtual bool has_batched_copies(Stream stream) const = 0;
   /// As the driver's structured copies; returns when done if `blocking`, as an unaligned copy does
@@ -244,15 +244,15 @@ class Device {
                          std::size_t width, std::size_t height, Stream stream) = 0;
 
   /// Queued in `stream`. Throws LogicError for a call that is larger than the device's grids or
-  /// parameter blocks; memory that the call wants comes from `workspace`.
+  /// parameter blocks; memory for the call is taken from `workspace`.
   virtual void launch(const KernelCall& call, Workspace& workspace, Stream stream) = 0;
 
  protected:
-  /// The bytes of an upload were taken; they arrive in the order of the legacy default stream.
+  /// An upload has read its host memory; it completes in the order of the legacy default stream.
   void note_upload();
 
  private:
-  // What makes and destroys: the public functions of these names keep the ledger.
+  // Creation and destruction: the public functions of these names keep the ledger.
   virtual void do_reset() = 0;
   virtual void* do_allocate(std::size_t bytes) = 0;
   virtual void do_free(void* memory, std::size_t bytes) noexcept = 0;
@@ -283,17 +283,17 @@ class Device {
   std::atomic<bool> has_unordered_streams_ = false, has_pending_uploads_ = false;
 };
 
-/// The CPU; always there.
+/// The CPU; always available.
 Device& cpu();
 
-/// Of the devices that the calling thread has used: bit 0 for the CPU, bit 1 + id for a GPU; those
+/// The devices that the calling thread has used: bit 0 for the CPU, bit 1 + id for a GPU; those
 /// from 62 on share one.
 extern constinit thread_local std::uint64_t used_devices;
 constexpr std::uint64_t cpu_bit = 1;
 constexpr std::uint64_t gpu_bit(int id) { return std::uint64_t{2} << (id < 62 ? id : 62); }
 
-/// What is known of CUDA in this process. Nothing throws: without CUDA the list is empty and `why`
-/// says why.
+/// The state of CUDA in this process. Nothing throws: without CUDA the list is empty and `why` has
+/// the reason.
 struct CudaStatus {
   bool available = false;
   std::string why;    ///< one sentence, empty when available
@@ -310,7 +310,7 @@ const std::vector<std::unique_ptr<Device>>& cuda_devices();
 /// Since the program started.
 KernelCacheStatistics kernel_cache_statistics();
 KernelCacheInfo kernel_cache_info();
-/// The expression types for which a kernel has been asked, in that order.
+/// The expression types for which a kernel was requested, in that order.
 std::vector<std::string> kernel_names();
 
 }  // namespace quarry::backend

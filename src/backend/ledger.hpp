@@ -10,7 +10,7 @@
 
 namespace quarry::backend {
 
-/// What can be owned on a device. Of the kinds up to `array` the ledger knows each address.
+/// The kinds of objects on a device. For those up to `array` the ledger has each address.
 enum class Owned : std::uint8_t {
   device_memory,
   managed_memory,
@@ -29,7 +29,7 @@ struct OwnedCount {
   bool operator==(const OwnedCount&) const = default;
 };
 
-/// All that is owned on a device at one time.
+/// The live objects on a device at one time.
 struct Inventory {
   std::array<OwnedCount, owned_kinds> all{};
 
@@ -41,12 +41,12 @@ struct Inventory {
 /// "2 blocks of device memory (512 bytes), 1 stream"; "nothing" of an empty one.
 std::string to_string(const Inventory& inventory);
 
-/// What has been made on one device and not yet destroyed, whoever owns it. Safe from any thread.
+/// The live objects on one device, whoever owns them. Thread-safe.
 class Ledger {
  public:
   /// Throws std::bad_alloc, and then nothing has changed.
   void add(Owned kind, const void* handle, std::size_t bytes);
-  /// What is not in it is left alone: the driver will say so.
+  /// Ignores unknown handles: the driver reports them.
   void remove(Owned kind, const void* handle) noexcept;
   Inventory inventory() const;
 

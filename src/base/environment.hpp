@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// Environment variables. One that is empty is not set; a set-user-id program has none. What cannot
-/// be understood is a LogicError with the variable's name, its value and what it may be.
+/// Environment variables. An empty one counts as not set; in a set-user-id program all do. An
+/// invalid value throws LogicError with the variable's name, its value and the valid values.
 namespace quarry::environment {
 
 /// Nothing where the variable is not set.
@@ -18,11 +18,11 @@ std::optional<std::int64_t> number(const char* name, std::int64_t least);
 std::optional<std::string> choice(const char* name,
                                   std::initializer_list<std::string_view> choices);
 
-/// Throws for the first of the library's variables that cannot be understood; to be called where
-/// the library is used first, so that nonsense never passes because nobody asks.
+/// Throws for the first of the library's variables with an invalid value; called at the first use
+/// of the library, so that invalid values of unused variables are reported too.
 void require_sound();
 
-// What each variable says.
+// The values of the variables.
 std::optional<int> threads();               ///< QUARRY_NUM_THREADS
 std::string memory();                       ///< QUARRY_MEMORY: pool, driver_pool, device
 bool logs_transfers();                      ///< QUARRY_LOG

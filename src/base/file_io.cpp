@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t largest_transfer = std::size_t{1} << 30;
 
-/// Keeps SIGXFSZ from the calling thread, to which write() sends it, and takes back the one that a
-/// write has raised.
+/// Blocks SIGXFSZ in the calling thread, to which write() sends it, and removes a pending one that
+/// a write has raised.
 class NoSizeSignal {
  public:
   NoSizeSignal() {

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 
-/// Whole reads and writes of files. A call of the system may move fewer bytes than were asked for
-/// (Linux moves at most 2 GiB less a page), or be interrupted by a signal.
+/// Whole reads and writes of files. A system call may transfer fewer bytes than requested (Linux
+/// moves at most 2 GiB less a page), or be interrupted by a signal.
 namespace quarry::detail {
 
 struct Moved {
@@ -15,7 +15,7 @@ struct Moved {
 /// Fills `out` unless the file ends before.
 Moved read_fully(int descriptor, std::span<std::byte> out);
 /// Writes all of `bytes`. A file larger than RLIMIT_FSIZE allows is the error EFBIG, whatever the
-/// program does about the signal SIGXFSZ, which would end it.
+/// program's handler of the signal SIGXFSZ, which by default ends it.
 Moved write_fully(int descriptor, std::span<const std::byte> bytes);
 
 }  // namespace quarry::detail

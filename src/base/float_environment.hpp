@@ -4,10 +4,10 @@
 
 namespace quarry {
 
-/// While one lives, its thread computes as IEEE 754 says: to nearest even, with subnormals, without
-/// traps. What the program has set (fesetround, flush-to-zero, and -ffast-math at its start) comes
-/// back with the destructor. Takes a few nanoseconds. What shall see it has to be called, not
-/// inlined: a compiler may move arithmetic past the change.
+/// While one lives, its thread computes by IEEE 754: to nearest even, with subnormals, without
+/// traps. The destructor restores the program's settings (fesetround, flush-to-zero, and
+/// -ffast-math at its start). Takes a few nanoseconds. Code that depends on it has to be called,
+/// not inlined: a compiler may move arithmetic past the change.
 class FloatEnvironment {
  public:
   FloatEnvironment() : before_(_mm_getcsr()) {

@@ -2,9 +2,9 @@
 #pragma once
 #include <atomic>
 
-/// A process that was forked after the library was used has its objects without the threads and the
-/// driver behind them, and maybe with locks that nobody will ever open. There nothing works but the
-/// end of objects, which does nothing.
+/// A process that was forked after the first use of the library has copies of its objects, but no
+/// threads and no usable driver, and possibly locks that are never released. In it only destructors
+/// work; they do nothing.
 namespace quarry {
 
 namespace detail {
@@ -12,7 +12,7 @@ inline constinit std::atomic<bool> forked = false;
 [[noreturn]] void refuse_forked();
 }  // namespace detail
 
-/// To be called where a device is used first: from then on forked processes know that they are.
+/// Called at the first use of a device: from then on forked processes are detected.
 void watch_forks();
 
 inline bool is_forked() noexcept { return detail::forked.load(std::memory_order_relaxed); }

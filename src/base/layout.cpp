@@ -42,7 +42,7 @@ bool has_no_elements(const Shape& shape) {
   return std::find(shape.begin(), shape.end(), 0) != shape.end();
 }
 
-/// False if `shape` does not broadcast with `result`, which then is worthless.
+/// False if `shape` does not broadcast with `result`, which is then invalid.
 bool broadcast_into(Shape& result, const Shape& shape) {
   while (result.size() < shape.size()) result.insert(0, 1);
   const std::size_t lead = result.size() - shape.size();
@@ -70,7 +70,7 @@ bool merges(std::span<Strides* const> strides, std::size_t outer, std::size_t in
   });
 }
 
-/// Cuts the axes of `blocks`, which do not merge, into `shape` from the last axis on. An axis of
+/// Splits the axes of `blocks`, which do not merge, into `shape` from the last axis on. An axis of
 /// `shape` must lie within one block.
 std::optional<Strides> cut(const Layout& blocks, std::size_t itemsize, const Shape& shape) {
   Strides strides = Strides::filled(shape.size(), 0);
@@ -86,7 +86,7 @@ std::optional<Strides> cut(const Layout& blocks, std::size_t itemsize, const Sha
     if (left % shape[axis] != 0) return std::nullopt;
     strides[axis] = stride;
     left /= shape[axis];
-    // Past the last element the product may fail to fit; only a unit axis can still use it.
+    // Past the last element the product may overflow; only a unit axis can still use it.
     if (__builtin_mul_overflow(stride, shape[axis], &stride)) stride = 0;
   }
   return strides;
@@ -102,7 +102,7 @@ Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order) {
     const std::size_t axis = axis_at(step, shape.size(), order);
     strides[axis] = stride;
     const std::int64_t extent = std::max<std::int64_t>(shape[axis], 1);
-    // Only without elements can the product fail to fit; then any stride will do.
+    // The product overflows only without elements; then any stride is valid.
     if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0;
   }
   return strides;

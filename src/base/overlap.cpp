@@ -135,8 +135,8 @@ bool overlaps_itself(const Layout& layout, std::size_t itemsize) {
   collapse(shape, std::array{&strides});
   sort_axes(shape, std::array{&strides});
 
-  // Two elements meet if the difference of their indices, with `lead` its first axis that is not 0
-  // (and positive, or swap them), gives less than an element's size.
+  // Two elements overlap if the difference of their indices, with `lead` its first axis that is not
+  // 0 (and positive, or swap them), gives less than an element's size.
   constexpr std::int64_t max_work = 10000;
   Wide reach = Wide(itemsize) - 1;
   for (std::size_t lead = shape.size(); lead-- > 0;) {

@@ -29,7 +29,7 @@ namespace {
   throw IoError(fmt::format("{}: {}: {}", path, doing, std::generic_category().message(error)));
 }
 
-/// The system would take the path to end there.
+/// For the system the path would end there.
 void require_no_nul(const std::string& path) {
   require<IoError>(path.find('\0') == path.npos, [&] {
     return fmt::format("{}: the path has a byte of zero after its {} first", path.c_str(),
@@ -85,10 +85,10 @@ std::optional<std::string> target_of(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1).append(text);
 }
 
-/// The file that `path` is, links followed, also to a file that is none yet.
+/// The target of `path`, with links followed, also to a file that does not exist yet.
 std::string final_path(std::string path) {
   require_no_nul(path);
-  constexpr int most_links = 40;  // as the system
+  constexpr int most_links = 40;  // as in Linux
   for (int i = 0; i < most_links; ++i) {
     std::optional<std::string> target = target_of(path);
     if (!target) return path;
@@ -133,7 +133,7 @@ int create(const std::string& path, int directory, const std::string& temporary)
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   const int descriptor = ::openat(directory, temporary.c_str(), flags, mode.value_or(0666));
   if (descriptor < 0) fail(path, "cannot be written", errno);
-  if (mode) ::fchmod(descriptor, *mode);  // what the umask took; not every file system can
+  if (mode) ::fchmod(descriptor, *mode);  // undoes the umask; may be unsupported
   return descriptor;
 }
 

@@ -44,10 +44,10 @@ class Reader {
   Header header_;
 };
 
-/// A file written beside its final place and renamed there by commit(): nobody sees half a file,
-/// and without a commit (disk full, an exception) the old file stays and the new one goes. A
-/// symbolic link is followed, also where there is no file yet; the mode of a file that is replaced
-/// is kept. Throws IoError.
+/// A file written beside its final place and renamed there by commit(): no reader sees a partial
+/// file, and without a commit (disk full, an exception) the old file stays and the new one is
+/// removed. A symbolic link is followed, also where there is no file yet; the mode of a file that
+/// is replaced is kept. Throws IoError.
 class Writer {
  public:
   explicit Writer(std::string path);
@@ -57,7 +57,7 @@ class Writer {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
-  /// With `sync` the contents are on the disk before the old file goes.
+  /// With `sync` the contents are on the disk before the old file is replaced.
   void commit(bool sync);
 
  private:

@@ -169,7 +169,7 @@ std::optional<DType> with_code(std::string_view code) {
   return std::nullopt;
 }
 
-/// bfloat16 is two raw bytes to everybody but ml_dtypes: loading it would be a guess.
+/// In files bfloat16 is two raw bytes, except for ml_dtypes: loading it would be a guess.
 void require_own_code(DType type) {
   require<DTypeError>(type.id() != TypeId::bfloat16 && !type.is_record(), [&] {
     return "npy: the format has no code for " + to_string(type) +

@@ -31,8 +31,8 @@ std::string_view outer(std::string_view inner) {
   return scope_of(inner.substr(0, inner.size() - scope.size()));
 }
 
-/// The function of this type that was there before `caller`; of several (of unnamed namespaces) the
-/// one in the same file.
+/// The function of this type that was defined before `caller`; of several (in unnamed namespaces)
+/// the one in the same file.
 const registered_function* find(const std::string& type_name, const registered_function& caller) {
   const registered_function* found = nullptr;
   for (const registered_function* candidate : registry().functions) {
@@ -43,7 +43,8 @@ const registered_function* find(const std::string& type_name, const registered_f
   return found;
 }
 
-/// What `name` means in the body of `caller`: the function of the innermost namespace that has one.
+/// The function that `name` refers to in the body of `caller`: that of the innermost namespace that
+/// has one.
 const registered_function* resolve(const registered_function& caller, std::string_view name) {
   for (std::string_view at = scope_of(caller.function.type_name);; at = outer(at)) {
     if (const auto* found = find(fmt::format("{}{}{}", at, name, suffix), caller)) return found;

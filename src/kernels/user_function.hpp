@@ -7,13 +7,13 @@
 
 namespace quarry::kernels {
 
-/// A name in the body of a user function, and the function that it means there.
+/// A name in the body of a user function, and the function that it refers to.
 struct user_call {
   std::string name;
   user_function function;
 };
-/// What `function` calls, each once; throws as require_known_calls does. Nothing for a function
-/// that no QUARRY_FUNCTION made.
+/// What `function` calls, each once; throws as require_known_calls does. Empty for a function not
+/// made by QUARRY_FUNCTION.
 std::vector<user_call> calls_of(const user_function& function);
 
 }  // namespace quarry::kernels

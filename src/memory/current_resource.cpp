@@ -16,7 +16,7 @@
 namespace quarry {
 namespace {
 
-/// What QUARRY_MEMORY asks for.
+/// The resource selected by QUARRY_MEMORY.
 Resource make_default(const Device& device) {
   const std::string choice = environment::memory();
   if (choice == "device") return device_resource(device);
@@ -105,7 +105,7 @@ Resource set_current_resource(const Resource& resource) {
 
 void reset_current_resource(const Device& device) {
   DeviceChoice& choice = choice_of(device.backend());
-  std::optional<Resource> before;  // ends after the lock
+  std::optional<Resource> before;  // destroyed after the unlock
   const std::lock_guard lock(choice.mutex);
   std::swap(choice.chosen, before);
   choice.is_chosen.store(false, std::memory_order_release);

@@ -8,11 +8,11 @@
 
 namespace quarry {
 
-/// The calling thread's current resource on a device, without a copy where nobody has chosen one.
+/// The calling thread's current resource on a device, without a copy if none was chosen.
 struct CurrentResource {
   explicit CurrentResource(backend::Device& device);
   const Resource& operator*() const { return *resource_; }
-  /// Whether nobody has chosen another one.
+  /// Whether it is the default.
   bool is_standard() const { return is_standard_; }
 
  private:

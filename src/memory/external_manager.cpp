@@ -131,7 +131,7 @@ class ManagedResource final : public Resource::Interface {
     manager->initialize();
     is_prepared_ = true;
   }
-  /// Gives back what is too small.
+  /// Frees memory that is too small.
   static void require_size(const MemoryPointer& memory, std::size_t bytes) {
     if (memory.bytes >= bytes) return;
     if (memory.finalizer) memory.finalizer();
@@ -181,7 +181,8 @@ std::shared_ptr<ManagedResource> find_installed(const Device& device) {
   return at == installed().all.end() ? nullptr : at->second;
 }
 
-/// A manager may ask the device for what the device asks of it: the inner question is the device's.
+/// A manager may query the device while the device queries it: the device answers the inner query
+/// itself.
 thread_local bool is_asking = false;
 struct Asking {
   Asking() { is_asking = true; }

@@ -10,7 +10,7 @@
 namespace quarry::memory {
 namespace {
 
-/// By address. One resource may hand out parts of what another one has.
+/// By address. One resource may allocate parts of another one's memory.
 struct Granted {
   std::mutex mutex;
   std::multimap<void*, Resource> live;

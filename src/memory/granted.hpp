@@ -6,8 +6,8 @@
 
 namespace quarry::memory {
 
-/// Notes that `resource`, one of the program's choice, has handed out `memory`, until the result is
-/// gone. Throws LogicError if it has handed it out already: then two arrays would be one.
+/// Records that `resource`, chosen by the program, has allocated `memory`, until the result is
+/// destroyed. Throws LogicError if it is already allocated: then two arrays would share memory.
 std::shared_ptr<void> note_granted(void* memory, const Resource& resource);
 
 }  // namespace quarry::memory

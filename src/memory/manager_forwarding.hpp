@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
-/// What a device asks of its external memory manager, if it has one.
+/// Calls of a device's external memory manager, if it has one.
 namespace quarry::memory {
 
-/// What its defer_cleanup() returns; nullptr without a manager.
+/// The result of its defer_cleanup(); nullptr without a manager.
 std::shared_ptr<void> defer_cleanup_of_manager(const Device& device);
-/// Of the block of an array that begins at `address`; nothing for other memory.
+/// For the block of an array that begins at `address`; empty for other memory.
 std::optional<IpcBytes> ipc_handle_of_manager(const Device& device, const void* address);
 
 }  // namespace quarry::memory

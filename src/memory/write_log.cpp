@@ -23,7 +23,7 @@ struct Log {
   std::deque<Elements> latest;
 };
 Log& log() {
-  static auto* const log = new Log;  // streams write until the very end of the process
+  static auto* const log = new Log;  // streams may write until the process ends
   return *log;
 }
 
@@ -35,7 +35,7 @@ bool checked_mode() {
 }
 
 void log_write(Elements written) {
-  require_not_forked();  // a thread that the child has not may hold the lock
+  require_not_forked();  // a thread missing in the child may hold the lock
   const std::lock_guard lock(log().mutex);
   if (log().latest.size() == Log::capacity) log().latest.pop_front();
   log().latest.push_back(std::move(written));

@@ -32,7 +32,7 @@ ReducedShape::ReducedShape(const Shape& shape, const ReduceAxes& axes, const Red
 
 namespace {
 
-/// Memory of the stream's pool, which frees it behind the call.
+/// Memory of the stream's pool, freed in stream order after the call.
 class BufferWorkspace : public backend::Workspace {
  public:
   explicit BufferWorkspace(const Stream& stream) : stream_(stream) {}

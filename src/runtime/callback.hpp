@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-/// The functions that streams call on the host. There the driver refuses every call, and nothing
-/// may wait for a stream: what ends there and would do so is put off.
+/// Host functions of streams. In them the driver refuses every call, and nothing may wait for a
+/// stream: destructors that would do so are deferred.
 namespace quarry::detail {
 
 inline constinit std::atomic<int> running_callbacks = 0;
@@ -16,19 +16,19 @@ inline bool is_in_callback() noexcept {
   return running_callbacks.load(std::memory_order_relaxed) != 0 && runs_on_this_thread();
 }
 
-/// Its destructor is called by the next caller of the library who waits for something, queues a
-/// callback or resets a device.
+/// Its destructor is deferred to the next call that waits, queues a callback or resets a
+/// device.
 struct PutOff {
   PutOff() = default;
   PutOff(const PutOff&) = delete;
   PutOff& operator=(const PutOff&) = delete;
   virtual ~PutOff() = default;
-  std::unique_ptr<PutOff> next = nullptr;  ///< of those that are put off
+  std::unique_ptr<PutOff> next = nullptr;  ///< of the deferred ones
 };
 void put_off(std::unique_ptr<PutOff> end) noexcept;
 
-/// Puts off the call of what `make()` returns. Nothing is called where there is no memory for that:
-/// a leak is better than a wait without end.
+/// Defers the destruction of the result of `make()`. If that runs out of memory, it is leaked: a
+/// leak is better than a deadlock.
 template <class Make>
 void call_later(const Make& make) noexcept {
   using F = decltype(make());

@@ -65,7 +65,7 @@ std::optional<int> parse_device_variable(const std::string& text) {
   }
 }
 
-/// A GPU that `source` asks for: there is no other choice when it cannot be used.
+/// A GPU that `source` names: an error if it cannot be used.
 Device asked_for(const std::string& source, const std::string& text, std::optional<int> id) {
   const auto describe = [&](const std::string& why) {
     return fmt::format("{} asks for \"{}\": {}", source, text, why);
@@ -73,7 +73,7 @@ Device asked_for(const std::string& source, const std::string& text, std::option
   require<LogicError>(id.has_value(), [&] { return describe("that is not the number of a GPU"); });
   try {
     const Device device = Device::cuda(*id);
-    device.backend().memory_info();  // a GPU that is busy gives no context
+    device.backend().memory_info();  // a busy GPU cannot create a context
     return device;
   } catch (const IndexError& e) {
     if (*id < 0) throw LogicError(describe(e.what()));
@@ -83,8 +83,7 @@ Device asked_for(const std::string& source, const std::string& text, std::option
   }
 }
 
-/// The first GPU that gives a context, else the CPU. A GPU for which nothing can be compiled is not
-/// chosen.
+/// The first GPU whose context can be created, else the CPU. Without NVRTC no GPU is chosen.
 Device first_usable() {
   if (!is_available()) return Device::cpu();
   for (const auto& gpu : backend::cuda_devices()) {
@@ -183,7 +182,7 @@ void Device::synchronize() const {
 
 namespace {
 
-/// Waits, and gives back all that the library keeps on the device for later.
+/// Waits, and frees all of the library's caches of the device.
 std::size_t settle(backend::Device& device) {
   device.synchronize();
   detail::drop_finished_callbacks();  // and with them their streams
@@ -299,7 +298,7 @@ bool has_used(const backend::Device& device) {
   return &device == current() || (backend::used_devices & bit) != 0;
 }
 
-/// Without asking for GPUs where none has been used.
+/// Does not initialise CUDA if no GPU has been used.
 std::vector<backend::Device*> used_devices() {
   std::vector<backend::Device*> used;
   if (has_used(backend::cpu())) used.push_back(&backend::cpu());

@@ -80,7 +80,7 @@ void Event::wait(const Stream& stream) const {
   if (stream.device() == device()) {
     state().device->wait(stream.state().native, state().native);
   } else if (stream.device().is_cpu() || device().is_cpu()) {
-    synchronize();  // no queue reaches across: the host waits for it
+    synchronize();  // streams of different backends: the host waits for it
   } else {
     stream.state().device->wait(stream.state().native, state().native);
   }

@@ -5,8 +5,8 @@
 #include <utility>
 
 /// The values that guards have set in one thread, the innermost on top. Guards may end in any
-/// order. One that ends on another thread marks its entry, which this thread drops when it looks
-/// next: no lock is taken, and no entry is freed under a thread that reads it.
+/// order. One that ends on another thread marks its entry, which this thread removes at its next
+/// access: no lock is taken, and no entry is freed while a thread reads it.
 namespace quarry::detail {
 
 template <class T>

@@ -6,12 +6,12 @@
 
 namespace quarry::runtime {
 
-/// What is alive on `device`, whoever owns it, with what the library itself keeps there: memory of
-/// pools, staging and its events. Waits for nothing.
+/// The live objects on `device`, whoever owns them, with the library's own: memory of pools,
+/// staging and its events. Does not wait.
 backend::Inventory inventory(const Device& device);
 
-/// What programs own on `device`: waits for all its work, gives back what the library keeps there,
-/// and counts what is left. Of a pool's arrays those are the pool's blocks that they lie in.
+/// The objects of programs on `device`: waits for all its work, frees the library's caches, and
+/// counts the rest. For a pool's arrays it counts the pool's segments that contain them.
 backend::Inventory owned_inventory(const Device& device);
 
 }  // namespace quarry::runtime

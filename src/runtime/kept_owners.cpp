@@ -50,7 +50,7 @@ void keep_until_done(std::shared_ptr<void> owner, const Stream& home,
 void end_kept_owners(std::size_t patience) noexcept {
   KeptOwners& owners = KeptOwners::instance();
   if (owners.count.load(std::memory_order_relaxed) == 0) return;
-  std::list<Kept> done;  // goes after the lock: owners may be anything
+  std::list<Kept> done;  // destroyed after the unlock: an owner's destructor may do anything
   const std::lock_guard lock(owners.mutex);
   for (std::size_t left = owners.all.size(), at_work = 0; left > 0 && at_work < patience; --left) {
     const bool is_done = owners.all.front().unfinished.is_done();

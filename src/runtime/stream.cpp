@@ -89,9 +89,9 @@ class CallbackScope {
   CallbackScope& operator=(const CallbackScope&) = delete;
 };
 
-/// A callback on its way, or a future, where there is no function. It holds a stream, whose last
-/// handle must not be dropped on the driver's thread: finished ones are collected here and
-/// destroyed by the next caller of the library.
+/// A pending callback, or a future if it has no function. It holds a stream, whose last handle must
+/// not be destroyed on the driver's thread: finished ones are collected here and destroyed by the
+/// next call of the library.
 struct Callback : PutOff {
   explicit Callback(Stream s, std::function<void(const Stream&)> g = {})
       : stream(std::move(s)), f(std::move(g)) {}
@@ -150,7 +150,7 @@ void queue_callback(std::unique_ptr<Callback>& callback) {
   static_cast<void>(callback.release());  // now of one of the two functions
 }
 
-/// The streams that a device has without anybody making them: one state each, never destroyed.
+/// The default streams of a device: one state each, never destroyed.
 Stream fixed_stream(backend::Device& device, backend::Stream native) {
   require_not_forked();
   static std::mutex mutex;
@@ -238,7 +238,7 @@ void Stream::add_callback(std::function<void(const Stream&)> f) const {
 
 std::future<Stream> Stream::async_done() const {
   auto callback = std::make_unique<detail::Callback>(*this);
-  auto future = callback->done.get_future();  // ends first: nobody is told of a broken promise
+  auto future = callback->done.get_future();  // destroyed first: no broken promise is reported
   detail::queue_callback(callback);
   return future;
 }
@@ -283,7 +283,7 @@ Stream external_stream(std::uintptr_t handle) {
 }
 
 StreamGuard::StreamGuard(Stream stream) {
-  stream.state();  // refuses one that was moved from
+  stream.state();  // throws for a moved-from stream
   entry_ = detail::guards.push(std::move(stream));
 }
 StreamGuard::~StreamGuard() { detail::guards.end(entry_, "StreamGuard"); }

@@ -16,7 +16,7 @@ namespace {
 using StatePtr = std::shared_ptr<StreamState>;
 
 /// Never destroyed: streams may end after main. `mutex` guards the number of users of every state,
-/// and what a state without users has: nobody else touches its native stream.
+/// and the members of states without users, with their native streams.
 struct Streams {
   std::mutex mutex;
   std::vector<StatePtr> retired;
@@ -30,7 +30,7 @@ struct Streams {
   }
 };
 
-/// A lost device does no work any more.
+/// A lost device has no work left.
 bool is_done(const StreamState& state) noexcept {
   try {
     return state.device->is_done(state.native);
@@ -39,7 +39,7 @@ bool is_done(const StreamState& state) noexcept {
   }
 }
 
-/// The end of the work of a stream that the library did not make, as a stream of the library's.
+/// A stream of the library that ends after the work of one that it did not make.
 backend::Stream stream_behind(const StreamState& state) {
   backend::Device& device = *state.device;
   const ScopedEvent end(device);
@@ -61,8 +61,8 @@ void forget_external(Streams& all, const StreamState& state) {
   if (!known || known.get() == &state) all.external.erase(at);
 }
 
-/// The stream ends when its work is done. What the library did not make may be destroyed by others
-/// from now on, and a thread's own stream cannot be asked by other threads.
+/// The stream ends when its work is done. A stream that the library did not make may be destroyed
+/// by others from now on, and other threads cannot query a per-thread stream.
 void keep_until_done(Streams& all, const StatePtr& state) noexcept {
   try {
     all.retired.reserve(all.retired.size() + 1);
@@ -79,7 +79,7 @@ void keep_until_done(Streams& all, const StatePtr& state) noexcept {
   }
 }
 
-/// The last user of a state has gone.
+/// Called after the last user of a state.
 void retire(const StatePtr& state) noexcept {
   if (is_forked()) return;
   Streams& all = Streams::instance();
@@ -97,7 +97,7 @@ void retire(const StatePtr& state) noexcept {
   keep_until_done(all, state);
 }
 
-/// What the handles of a stream share.
+/// Shared by the handles of a stream.
 struct User {
   StatePtr state;
   ~User() {
@@ -115,7 +115,7 @@ struct User {
 Stream make_stream(StatePtr state) {
   const auto user = std::make_shared<User>();
   StreamState* const bare = state.get();
-  state->users = 1;  // nobody else knows it yet
+  state->users = 1;  // not shared with other threads yet
   user->state = std::move(state);
   return Stream(StatePtr(user, bare));
 }

@@ -5,10 +5,10 @@
 
 #include "runtime/stream_state.hpp"
 
-/// When streams end. A Stream counts as a user of its state; who only remembers that a stream has
-/// used something (a buffer) holds the state alone. Once the last user has gone the stream is
-/// retired: it takes no more work, and it ends when its work is done, or at once if nobody
-/// remembers it.
+/// The lifetime of streams. A Stream counts as a user of its state; a record that a stream has
+/// used something (of a buffer) holds only the state. After its last user the stream is retired:
+/// it takes no more work, and is destroyed when its work is done, or at once if no record holds
+/// it.
 namespace quarry::detail {
 
 /// A stream of a new state, whose `native` is set.
@@ -24,7 +24,7 @@ std::optional<Stream> handle_of(const std::shared_ptr<StreamState>& state);
 /// The one state of a stream that another library made, while it has users.
 Stream external_stream_of(backend::Device& device, backend::Stream native);
 
-/// Ends retired streams whose work is done. Looks at a bounded number of those that are at work.
+/// Destroys retired streams whose work is done. Checks a bounded number of busy ones.
 void end_retired_streams() noexcept;
 
 }  // namespace quarry::detail

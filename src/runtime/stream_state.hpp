@@ -12,13 +12,13 @@
 
 namespace quarry::detail {
 
-/// `per_thread` is fixed too, but its handle means another queue in each thread: there is one state
-/// for each thread and only that thread can queue in it.
+/// `per_thread` is fixed too, but its handle is a different stream in each thread: there is one
+/// state per thread, and only that thread can queue in it.
 enum class StreamKind : char { fixed, per_thread, created, external };
 
 struct StreamState;
 
-/// What another layer keeps for a stream.
+/// Data of another layer, attached to a stream.
 struct Attachment {
   std::atomic<const void*> owner = nullptr;
   std::atomic<void*> data = nullptr;
@@ -45,7 +45,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   void end() noexcept;  ///< with what is attached; destroys a stream that the library made
   void end_attachments() noexcept;
 
-  /// Whether what the calling thread queues goes into this queue.
+  /// Whether work of the calling thread goes into this stream.
   bool is_of_this_thread() const {
     return kind != StreamKind::per_thread || thread == std::this_thread::get_id();
   }
@@ -55,7 +55,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
     return is_of_this_thread() ? native : device->legacy_stream();
   }
 
-  /// What `owner` keeps here, or nullptr. Takes no lock.
+  /// The data that `owner` has attached, or nullptr. Takes no lock.
   void* find(const void* owner) const noexcept {
     for (auto* a = attachments_.load(std::memory_order_acquire); a; a = a->next) {
       if (a->owner.load(std::memory_order_acquire) == owner) {
@@ -66,7 +66,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   }
   /// Held while anything is attached, detached, or ends with its stream.
   static std::mutex& attachments_mutex();
-  /// Both want that mutex held, and `end` is called with it.
+  /// Both need that mutex held, and `end` is called with it.
   void attach(const void* owner, void* data, void (*end)(void*, StreamState&) noexcept);
   void detach(const void* owner) noexcept;
 
@@ -80,8 +80,8 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::atomic<bool> ended_ = false;
 };
 
-/// Drops what finished callbacks hold, their streams among it, and ends streams that are done. Does
-/// nothing in a callback.
+/// Destroys finished callbacks, with their streams, and retired streams that are done. Does nothing
+/// in a callback.
 void drop_finished_callbacks() noexcept;
 /// Does that at the end of the scope, also when a wait ends with an error.
 struct DropFinishedCallbacks {
@@ -92,7 +92,7 @@ struct DropFinishedCallbacks {
 };
 
 /// The calling thread's state of the device's per-thread default stream. It ends with the thread,
-/// or with the last array that lives on it; on the CPU it is the default stream.
+/// or with the last array bound to it; on the CPU it is the default stream.
 Stream per_thread_stream(backend::Device& device);
 
 }  // namespace quarry::detail

@@ -8,8 +8,8 @@
 namespace quarry::detail {
 namespace {
 
-/// What goes to a default stream of the CPU is done when the call that queues it returns. An event
-/// there would wait for other streams.
+/// Work in a default stream of the CPU is done when the call that queues it returns. An event there
+/// would wait for other streams.
 bool runs_at_once(const Stream& stream) {
   return stream.is_default() && stream.state().device->info().is_cpu;
 }

@@ -8,10 +8,10 @@
 
 #include "backend/backend.hpp"
 
-/// What streams have not done yet, to be looked at and waited for later.
+/// The unfinished work of streams, to be queried or waited for later.
 namespace quarry::detail {
 
-/// The owner of an event of the backend. The event takes no errors from queue to queue.
+/// The owner of an event of the backend. The event does not propagate errors.
 class ScopedEvent {
  public:
   explicit ScopedEvent(backend::Device& device)
@@ -38,19 +38,19 @@ class ScopedEvent {
   backend::Event event_;
 };
 
-/// What some streams, which may be of several devices, held when this was made. Not to be used in a
-/// callback.
+/// The work queued in some streams, possibly of several devices, at construction. Not to be used in
+/// a callback.
 class UnfinishedWork {
  public:
   UnfinishedWork() = default;
-  /// Does not wait, but for the per-thread stream of another thread, and for the whole device where
-  /// it gives no event or there is no memory to remember it.
+  /// Does not wait, except for the per-thread stream of another thread, and for the whole device if
+  /// no event can be created or stored.
   UnfinishedWork(const Stream& stream, std::span<const Stream> others) noexcept;
 
-  bool is_empty() const noexcept { return ends_.empty(); }  ///< nothing is left to look at
-  /// Whether all of it is done. Does not wait. A lost device does nothing more.
+  bool is_empty() const noexcept { return ends_.empty(); }  ///< no work is left
+  /// Whether all of it is done. Does not wait. A lost device has no work left.
   bool is_done() noexcept;
-  /// Waits on the host. Errors of the work are left to those who synchronise with the streams.
+  /// Waits on the host. Errors of the work are left for the next synchronisation of the streams.
   void wait() noexcept;
 
  private:

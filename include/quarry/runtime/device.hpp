@@ -131,9 +131,9 @@ inline constexpr DeviceList gpus{};  ///< the GPUs of the process
 /// Numba's name of `gpus`.
 inline DeviceList list_devices() { return gpus; }
 
-/// The thread's current device. First what QUARRY_DEVICE, CUDA_DEVICE or ~/.cuda-device names, else
-/// the first GPU that gives a context, else the CPU. Throws BackendUnavailable for one that is not
-/// there, is busy or cannot be used, LogicError where the words name no device at all.
+/// The thread's current device. Initially that of QUARRY_DEVICE, CUDA_DEVICE or ~/.cuda-device,
+/// else the first usable GPU, else the CPU. Throws BackendUnavailable if the named device is
+/// missing, busy or unusable, LogicError for text that names no device.
 Device get_current_device();
 /// Makes GPU `id` current for the thread and returns it.
 Device select_device(int id);

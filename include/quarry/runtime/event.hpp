@@ -21,7 +21,7 @@ class Event {
   explicit Event(const EventOptions& options = {});
 
   Device device() const;  ///< whose streams record it
-  /// Happens when the work queued in `stream` so far is done; recording again moves it.
+  /// Completes when the work queued in `stream` so far is done; can be repeated.
   const Event& record(const Stream& stream) const;
   const Event& record() const;  ///< in the current stream
   /// Whether it has completed; true also if never recorded.
@@ -41,7 +41,7 @@ class Event {
   float time_till(const Event& later) const { return elapsed_time(later); }
   ///@}
 
-  /// With which another process opens this event, while this one keeps it. Throws LogicError unless
+  /// The handle by which another process opens this event, while it lives. Throws LogicError unless
   /// it was made with interprocess = true and timing = false, and on the CPU device.
   IpcBytes ipc_handle() const;
   /// Another process's event; both see each other's record(). Throws LogicError for bytes that are

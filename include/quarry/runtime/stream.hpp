@@ -100,7 +100,7 @@ class Stream::AutoSynchronize {
 /// A new stream.
 Stream stream(const StreamOptions& options = {});
 ///@{
-/// Streams that every device has. On the CPU the three are one and run their work at once.
+/// The default streams of a device. The CPU's are one stream that runs its work at once.
 Stream default_stream();
 Stream legacy_default_stream();
 Stream per_thread_default_stream();

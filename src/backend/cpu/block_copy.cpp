@@ -33,7 +33,7 @@ bool is_on_device(const BlockSide& side) {
   return side.kind == SideKind::device || side.kind == SideKind::array;
 }
 
-/// Only a side that is host memory makes a copy wait; unified memory may be that.
+/// Only a copy with a host side waits; unified memory may be host memory.
 Direction direction(const BlockCopy& copy) {
   if (!is_on_device(copy.to)) return Direction::device_to_host;
   return is_on_device(copy.from) ? Direction::device_to_device : Direction::host_to_device;

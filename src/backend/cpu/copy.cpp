@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::int64_t shared_bytes = std::int64_t{4} << 20;  // below this one thread is as fast
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
-constexpr std::size_t staged_bytes = std::size_t{64}
-                                     << 10;  // host sources up to this travel in the task
+constexpr std::size_t staged_bytes = std::size_t{64} << 10;  // host bytes copied into a task
 
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
   const auto part = [=](std::int64_t begin, std::int64_t end) {

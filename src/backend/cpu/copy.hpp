@@ -9,7 +9,7 @@
 
 namespace quarry::backend::cpu_backend {
 
-/// Copies on the calling thread and the pool. Large copies are shared out among the threads.
+/// Copies on the calling thread and the pool. Large copies are split among the threads.
 void copy_now(const Copy& copy);
 
 /// A copy in stream order. Every host pointer counts as pageable: in a created stream the bytes of

@@ -8,7 +8,7 @@
 #include "backend/kernel_call.hpp"
 #include "base/small_array.hpp"
 
-/// Positions in strided operands that are walked together.
+/// Positions in strided operands that are iterated together.
 namespace quarry::backend::cpu_backend {
 
 using kernels::i64;
@@ -72,7 +72,7 @@ class Cursor {
   Cursor& operator=(const Cursor&) = delete;
 
   const Pointers& pointers() const { return pointers_; }
-  /// After the last position comes the first.
+  /// Moves to the next position; after the last one to the first.
   void next() {
     for (std::size_t d = axes_.rank(); d-- > 0;) {
       if (++index_[d] < axes_.extent(d)) return move(d, 1);

@@ -14,21 +14,21 @@ namespace quarry::backend::cpu_backend {
 
 class Queue;
 
-/// One recording of an event. Waits hold the recording they were given, so recording the event anew
-/// in another stream does not let them go early.
+/// One recording of an event. A wait keeps its recording, so recording the event again in another
+/// stream does not end the wait early.
 class Mark {
  public:
   using Clock = std::chrono::steady_clock;
 
   Mark() = default;
-  /// Carries the errors of `queue`, unless that is nullptr.
+  /// Propagates the errors of `queue`, unless that is nullptr.
   explicit Mark(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
 
   /// `failure` is the number of the failure that the queue has not reported, 0 for none.
   void complete(std::uint64_t failure = 0);
   bool is_done();
   void wait();
-  /// The error that it carries while its queue has not reported it, else nullptr; it must be done.
+  /// The error of its queue if not reported yet, else nullptr; the mark must be done.
   std::exception_ptr error();
   /// Reports that error: throws it, once.
   void report();
@@ -46,7 +46,7 @@ class Mark {
 
 class EventState {
  public:
-  /// Throws LogicError for an event that other processes shall see.
+  /// Throws LogicError for an interprocess event.
   explicit EventState(EventKind kind);
 
   bool timing() const { return timing_; }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-/// The beginning of a small file, in memory of its own: what is asked here may be all that is left.
+/// The beginning of a small file, in a fixed buffer: memory may be exhausted here.
 class Text {
  public:
   /// Of the file whose path has these parts.
@@ -86,8 +86,8 @@ void add_group(MemoryInfo& least, const char* root, const Group& group, const ch
   least.total = std::min(least.total, limit);
 }
 
-/// The group, and those above it. Within a container the path may be one of the host's: then the
-/// group is what is mounted.
+/// The group and its parents. In a container the path may be the host's: then the mounted group
+/// counts.
 void add_groups(MemoryInfo& least, const char* root, const Group& group, std::string_view path) {
   std::array<char, PATH_MAX> name{};
   if (path.size() >= name.size()) path = {};

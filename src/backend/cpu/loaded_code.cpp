@@ -9,7 +9,7 @@
 namespace quarry::backend::cpu_backend {
 namespace {
 
-/// What is in it stays where it is, so its address tells it from all others.
+/// Elements do not move, so an address identifies one.
 struct Kept {
   std::mutex mutex;
   std::unordered_set<const kernels::program*> programs;
@@ -26,7 +26,7 @@ void keep_loaded(const kernels::program& program) {
   if (!kept().programs.insert(&program).second) return;
   Dl_info object{};
   if (dladdr(&program, &object) == 0 || !object.dli_fname) return;
-  // of the program itself this finds nothing: that is not unloaded anyway
+  // finds nothing for the program itself, which is never unloaded
   dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

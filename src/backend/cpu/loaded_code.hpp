@@ -4,8 +4,8 @@
 
 namespace quarry::backend::cpu_backend {
 
-/// The shared object that the program and its loops are in stays loaded to the end of the process,
-/// also when it is closed: work that is queued runs them later.
+/// Keeps the shared object of the program and its loops loaded until the process ends, also after
+/// dlclose: queued work runs them later.
 void keep_loaded(const kernels::program& program);
 
 }  // namespace quarry::backend::cpu_backend

@@ -2,7 +2,7 @@
 #pragma once
 #include "backend/backend.hpp"
 
-/// What Linux tells of this machine.
+/// Properties of this machine, from Linux.
 namespace quarry::backend::cpu_backend {
 
 DeviceInfo machine_info();

@@ -33,13 +33,13 @@ std::atomic<std::size_t> granted = 0;    ///< bytes that are allocated, touched 
 std::atomic<std::size_t> unchecked = 0;  ///< of these, since the limits were last read
 constexpr std::size_t most_unchecked = std::size_t{16} << 20;
 
-/// Linux grants more than it has, and ends the process when that is used. To read the limits takes
-/// long: small requests are let through until they are together as large as a large one.
+/// Linux overcommits, and kills the process when the memory is used. Reading the limits is slow:
+/// small requests pass unchecked until their sum is as large as a large request.
 bool is_available(std::size_t bytes) {
   if (bytes < most_unchecked && unchecked.fetch_add(bytes) + bytes < most_unchecked) return true;
   unchecked = 0;
   const MemoryInfo system = memory_limits();
-  if (system.total == 0) return true;  // it does not tell
+  if (system.total == 0) return true;  // unknown
   const std::size_t given = granted, used = resident_bytes();
   const std::size_t untouched = given - std::min(given, used);
   return bytes <= system.free - std::min(system.free, untouched);

@@ -9,10 +9,10 @@
 
 namespace quarry::backend::cpu_backend {
 
-/// Aligned memory, or nullptr. Linux would promise more than it has left, and end the process when
-/// that is used: that much is refused.
+/// Aligned memory, or nullptr. Requests above the available memory are refused, because Linux would
+/// overcommit and kill the process later.
 void* aligned_memory(std::size_t bytes);
-/// What aligned_memory() has given, or nullptr.
+/// Frees memory of aligned_memory(), or nullptr.
 void release_memory(void* memory) noexcept;
 
 /// Rows at a pitch of 256 bytes or a multiple.
@@ -24,12 +24,12 @@ class KnownMemory {
   void* allocate_host(std::size_t bytes, const HostMemoryFlags& flags);
   void free_host(void* memory) noexcept;
   void* allocate_managed(std::size_t bytes);
-  /// Of memory of any kind but page-locked.
+  /// For memory of any kind except page-locked.
   void free(void* memory) noexcept;
 
-  /// Throws LogicError where any of it is known already.
+  /// Throws LogicError if any of it is registered already.
   void register_host(void* memory, std::size_t bytes, const HostMemoryFlags& flags);
-  void unregister_host(void* memory);  ///< throws LogicError for what is not registered
+  void unregister_host(void* memory);  ///< throws LogicError if it is not registered
 
   /// These two throw LogicError for an address that is not page-locked.
   unsigned flags(const void* memory) const;
@@ -56,7 +56,7 @@ class KnownMemory {
   std::atomic<std::size_t> managed_ = 0;  // blocks: free() looks nothing up while there are none
 };
 
-/// What is out of the stream-ordered pool, which keeps nothing.
+/// The bytes allocated from the stream-ordered pool, which caches nothing.
 class PooledBytes {
  public:
   void add(std::size_t bytes);

@@ -83,8 +83,8 @@ void Queue::work() noexcept {
   working_ = false;
 }
 
-// The task and all that it holds are gone before anybody learns that it is done. Its event and the
-// count of tasks say so at the same time.
+// The task and all that it holds are destroyed before anybody learns that it is done. Its event
+// completes together with the count of tasks.
 void Queue::run_next(Lock& lock) noexcept {
   std::unique_ptr<Task> task = std::move(tasks_.front());
   tasks_.pop_front();
@@ -203,8 +203,8 @@ void Streams::destroy(Stream stream) noexcept {
   open_.erase(at);
 }
 
-/// Of those that nobody can synchronise with any more, the first one that has failed stays: the
-/// next who waits for all of them reports its error.
+/// Of the streams without handles the first failed one is kept: the next wait for all streams
+/// reports its error.
 void Streams::drop_closed() {
   bool has_failed = false;
   std::erase_if(closing_, [&](const auto& queue) {
@@ -229,7 +229,7 @@ std::shared_ptr<Queue> Streams::queue_after(std::uint64_t number) {
   return first;
 }
 
-/// Of the streams that are there now.
+/// For all current streams.
 template <class F>
 void Streams::for_each_queue(F f) {
   const std::uint64_t last = created();

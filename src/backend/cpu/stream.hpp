@@ -19,13 +19,13 @@ namespace quarry::backend::cpu_backend {
 class Task {
  public:
   virtual ~Task() = default;
-  /// `failed` is the error that the queue has not reported yet, nullptr when there is none.
+  /// `failed` is the error that the queue has not reported yet, or nullptr.
   virtual void run(const std::exception_ptr& failed) = 0;
-  /// What is complete as soon as the task is counted; it outlives the task.
+  /// The mark that completes when the task is counted; it outlives the task.
   virtual std::shared_ptr<Mark> mark() const { return nullptr; }
 };
 
-/// Work, which is left out behind work that has failed; an `F` that takes the error runs always.
+/// Work that is skipped after work that has failed; an `F` that takes the error always runs.
 template <class F>
 class TaskOf : public Task {
  public:
@@ -51,10 +51,10 @@ class MarkTask : public Task {
   std::shared_ptr<Mark> mark_;
 };
 
-/// A created stream: tasks run in order on a thread of its own, which starts with the first task
-/// and ends when there was none for a while. Where no thread can be started they run on the
-/// submitting thread. The first error of its tasks is kept until somebody reports it; what is
-/// behind it is left out until then.
+/// A created stream: tasks run in order on its own thread, which starts with the first task and
+/// ends after a while without tasks. If no thread can be started they run on the submitting
+/// thread. The first error of its tasks is kept until it is reported; later tasks are skipped
+/// until then.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
   Queue(bool blocking, std::uint64_t number) : blocking_(blocking), number_(number) {}
@@ -64,12 +64,12 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   /// The task's number; numbers count from 1.
   std::uint64_t submit(std::unique_ptr<Task> task);
-  /// These wait and leave errors alone.
+  /// These wait without reporting errors.
   void wait(std::uint64_t number);
   void wait();
   /// Waits, then reports.
   void synchronize();
-  /// Throws the error that was not reported yet, if there is one; with a number, that one alone.
+  /// Throws the error that was not reported yet, if any; with a number, only that one.
   void report();
   void report(std::uint64_t failure);
   /// That error, or nullptr.
@@ -82,7 +82,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   /// Does the default stream wait for this one?
   bool blocking() const { return blocking_; }
   std::uint64_t number() const { return number_; }  ///< later streams have larger ones
-  /// Tasks that are pending and errors that are not reported in all blocking streams.
+  /// The number of pending tasks and unreported errors in all blocking streams.
   static std::int64_t unsettled() { return unsettled_.load(std::memory_order_acquire); }
 
  private:
@@ -110,8 +110,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
 void require_usable();
 
 /// All streams of the device. Work of the default streams (nullptr, 1 and 2 are one) runs at once
-/// on the calling thread, after what the blocking streams hold; calls from several threads run side
-/// by side.
+/// on the calling thread, after the work of the blocking streams; calls from several threads run
+/// concurrently.
 class Streams {
  public:
   Stream create(StreamOrder order);
@@ -124,8 +124,8 @@ class Streams {
     return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? nullptr : static_cast<Queue*>(stream);
   }
 
-  /// Runs `f` in the order of `stream`. In a default stream it is done on return; what the blocking
-  /// streams have not reported is thrown instead.
+  /// Runs `f` in the order of `stream`. In a default stream it is done on return; an unreported
+  /// error of a blocking stream is thrown instead.
   template <class F>
   void run(Stream stream, F&& f) {
     require_usable();
@@ -154,10 +154,10 @@ class Streams {
       }
     })));
     q->report();
-    if (why) std::rethrow_exception(why);  // somebody else has reported it
+    if (why) std::rethrow_exception(why);  // already reported elsewhere
   }
-  /// Runs `f(error)` in the order of `stream` for those who release memory: it runs whatever has
-  /// failed, and nothing is reported.
+  /// Runs `f(error)` in the order of `stream`, to release memory: it runs also after failures, and
+  /// nothing is reported.
   template <class F>
   void run_always(Stream stream, F&& f) {
     if (Queue* q = queue(stream)) {
@@ -167,15 +167,15 @@ class Streams {
       f(nullptr);
     }
   }
-  /// `mark` is complete when what was queued so far is done.
+  /// The event completes when the work queued so far is done.
   void mark(Stream stream, EventState& event);
-  /// What is queued from now on comes after the event, and takes over the error that it carries.
+  /// Work queued from now on comes after the event; the stream takes over its error.
   void wait(Stream stream, EventState& event);
 
   void host_call(Stream stream, HostFunction f, void* state, HostFailure instead);
   void synchronize(Stream stream);
   bool is_done(Stream stream);
-  /// Waits for every stream, destroyed ones too, then reports what one of them kept.
+  /// Waits for every stream, destroyed ones too, then reports an error of one of them.
   void synchronize();
   void drain() noexcept;
 
@@ -188,14 +188,14 @@ class Streams {
     if (Queue::unsettled() != 0) [[unlikely]]
       wait_for_each_blocking();
   }
-  /// Waits for the blocking streams and reports what one of them kept.
+  /// Waits for the blocking streams and reports an error of one of them.
   void settle_blocking() {
     if (Queue::unsettled() != 0) [[unlikely]]
       settle_each_blocking();
   }
   void wait_for_each_blocking();
   void settle_each_blocking();
-  // Waiting takes no memory: those who free some have to wait, and cannot fail.
+  // Waiting does not allocate: code that frees memory waits, and cannot fail.
   template <class F>
   void for_each_queue(F f);
   std::uint64_t created();

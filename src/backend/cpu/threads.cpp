@@ -37,9 +37,8 @@ int usable_threads() {
   return count > 1 && can_start_threads() ? count : 1;
 }
 
-// An arena of our own: a thread that waits in it picks up only loops, never a task of the program
-// that might call the device again. It is never destroyed, since streams may still work while the
-// program ends.
+// A separate arena: a thread that waits in it executes only loops, never a task of the program that
+// might call the device again. Never destroyed, since streams may still run while the program ends.
 oneapi::tbb::task_arena& arena() {
   static auto& instance = *new oneapi::tbb::task_arena(thread_count());
   return instance;
@@ -57,8 +56,8 @@ constexpr bool is_watched = false;
 constexpr bool is_watched = false;
 #endif
 
-/// Tells ThreadSanitizer, which does not see into TBB, that the parts of a loop come after what was
-/// before it, and before what follows. Between the parts it says nothing.
+/// Tells ThreadSanitizer, which cannot see TBB's synchronisation, that the parts of a loop happen
+/// after the code before it, and before the code after it; not an order of the parts.
 class Order {
  public:
   void begin() { mark(begun_); }
@@ -94,7 +93,7 @@ struct Loop {
 
   void part(std::int64_t begin, std::int64_t end) {
     if (!has_begun.load(std::memory_order_relaxed)) has_begun = true;
-    const FloatEnvironment environment;  // that of the worker is any thread's of the program
+    const FloatEnvironment environment;  // a worker's own could be that of any thread
     order.begin_part();
     try {
       f(state, begin, end);

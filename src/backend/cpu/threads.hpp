@@ -13,8 +13,8 @@ using RangeFunction = void (*)(const void* state, std::int64_t begin, std::int64
 void run_ranges(std::int64_t n, std::int64_t grain, RangeFunction f, const void* state);
 
 /// Calls f(begin, end) on disjoint ranges that make up [0, n), on several threads when n > grain.
-/// Returns when all are done, and throws what one of them threw. Where threads cannot be started it
-/// runs on the calling thread, or throws RuntimeError when a part has run already.
+/// Returns when all are done, and throws what one of them threw. If threads cannot be started it
+/// runs on the calling thread, or throws RuntimeError if a part has run already.
 template <class F>
 void parallel(std::int64_t n, std::int64_t grain, const F& f) {
   if (n <= grain || thread_count() == 1) return f(std::int64_t{0}, n);

@@ -73,7 +73,7 @@ void set_space(auto& c, const BlockCopy& copy) {
   c.Depth = copy.depth;
 }
 
-/// Arrays may have planes of which the 2-D structure says nothing.
+/// Arrays may have planes, which the 2-D structure cannot describe.
 bool is_plane(const BlockCopy& c) {
   const bool has_array = c.to.kind == SideKind::array || c.from.kind == SideKind::array;
   if (has_array && !c.unaligned) return false;
@@ -112,7 +112,7 @@ void CudaDevice::copy_block(const BlockCopy& copy, Stream stream, bool blocking)
   require<LogicError>(!copy.unaligned || (is_plane(copy) && !crosses),
                       "only a 2-D copy on one device may be unaligned");
   const auto current = context_.bind();
-  // the forms that wait run in the legacy stream
+  // synchronous copies run in the legacy stream
   if (copy.unaligned && !is_legacy(native(stream)))
     check(driver().StreamSynchronize(native(stream)));
   const bool at_once = copy.unaligned || (blocking && is_legacy(native(stream)));
@@ -123,7 +123,7 @@ void CudaDevice::copy_block(const BlockCopy& copy, Stream stream, bool blocking)
   } else {
     copy_space(copy, native(stream), at_once);
   }
-  // of the forms that wait only those to host memory are sure to be done
+  // of synchronous copies only those to host memory are guaranteed to be done
   const bool has_waited = at_once && copy.to.kind == SideKind::host;
   if ((blocking || copy.unaligned) && !has_waited) {
     check(driver().StreamSynchronize(at_once ? nullptr : native(stream)));

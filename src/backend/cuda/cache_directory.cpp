@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view temporary_prefix = ".tmp-";
 constexpr int stale_seconds = 3600;
 
-/// A file descriptor; `close` reports what the destructor would swallow.
+/// A file descriptor; `close` reports errors, the destructor ignores them.
 class Descriptor {
  public:
   explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
@@ -58,7 +58,7 @@ std::string reason_against(int descriptor, const std::string& path) {
   return {};
 }
 
-/// Random, so that no other process on any host that shares the directory has it.
+/// Random, so that it is unique among processes on all hosts that share the directory.
 std::string temporary_name() {
   std::random_device random;
   return fmt::format("{}{:08x}{:08x}", temporary_prefix, random(), random());

@@ -15,8 +15,8 @@ namespace quarry::backend::cuda {
 /// effect but their return value.
 class CacheDirectory {
  public:
-  /// Creates the directory (0700) and its parents. When it cannot be used `why` says so and every
-  /// operation fails: it is not a directory, a link, another user's, or writable for others.
+  /// Creates the directory (0700) and its parents. If it cannot be used `why` has the reason and
+  /// every operation fails: it is not a directory, a link, another user's, or writable for others.
   explicit CacheDirectory(const std::string& path);
   CacheDirectory(const CacheDirectory&) = delete;
   CacheDirectory& operator=(const CacheDirectory&) = delete;
@@ -25,7 +25,7 @@ class CacheDirectory {
   const std::string& why() const { return why_; }
 
   /// The whole file, or nothing when there is none, it is longer than `limit` or not ours. Reading
-  /// makes it the youngest.
+  /// updates its time.
   std::optional<std::string> read(const std::string& name, std::size_t limit) const;
   /// Writes a temporary file, forces it to the disk and renames it. Returns an errno, 0 for
   /// success.

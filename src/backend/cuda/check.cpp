@@ -30,7 +30,7 @@ std::string place(const Where& where) {
   return fmt::format("{}:{}", file.substr(slash == file.npos ? 0 : slash + 1), where.line);
 }
 
-/// Why the device is lost, CUDA_SUCCESS if it is not. In a context that somebody else has destroyed
+/// Why the device is lost, CUDA_SUCCESS if it is not. In a context that other code has destroyed
 /// calls fail with any code.
 CUresult cause_of_loss(CUresult result) noexcept {
   if (is_fatal(result) || result == CUDA_SUCCESS) return result;

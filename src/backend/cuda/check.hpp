@@ -4,11 +4,11 @@
 
 #include <string>
 
-/// What becomes of the driver's result codes. The device that a code speaks of is the one this
-/// thread has bound last (context.hpp).
+/// Handling of the driver's result codes. A code belongs to the device that this thread has bound
+/// last (context.hpp).
 namespace quarry::backend::cuda {
 
-/// A place in our source. clang 14 has no std::source_location.
+/// A source location. clang 14 has no std::source_location.
 struct Where {
   const char* file;
   int line;
@@ -37,7 +37,7 @@ inline void check_launch(CUresult result, const Where& where = Where::current())
     detail::raise_launch(result, where);
 }
 
-/// Remembers a fatal code and drops any other: for functions that must not throw.
+/// Records a fatal code and ignores any other: for functions that must not throw.
 void note(CUresult result) noexcept;
 
 /// Whether the code says that the device's context is lost for good.
@@ -48,7 +48,7 @@ void set_checked_device(int device) noexcept;
 /// Throws DeviceLost, with the first cause, if a fatal code has been seen on the device.
 void require_alive(int device);
 bool is_lost(int device) noexcept;
-/// Every device is lost from now on: the driver ends with the process.
+/// Marks every device as lost: the driver ends with the process.
 void lose_all_devices() noexcept;
 
 }  // namespace quarry::backend::cuda

@@ -10,9 +10,9 @@
 /// library on it.
 namespace quarry::backend::cuda {
 
-/// As long as this lives the calling thread has the context of a device as its current one, and
-/// afterwards the one that it had. A thread that had none keeps the device's, as it does under the
-/// CUDA runtime: to take it away would cost two calls of the driver at every launch.
+/// Makes the context of a device current for the calling thread and its scope, and then restores
+/// the previous one. A thread without one keeps the device's, as under the CUDA runtime: removing
+/// it would cost two driver calls at every launch.
 class [[nodiscard]] CurrentContext {
  public:
   CurrentContext() = default;  ///< of no device
@@ -33,24 +33,24 @@ class [[nodiscard]] CurrentContext {
 
 class Context {
  public:
-  /// Takes no context yet: the first `bind` does.
+  /// Creates no context yet: the first `bind` does.
   Context(CUdevice device, int id);
 
   /// Makes the context current on this thread for a scope. Throws DeviceLost after a fatal error
   /// and at the end of the process, where the driver may be gone and nothing is left to release;
-  /// BackendUnavailable when the device gives no context.
+  /// BackendUnavailable if no context can be created.
   CurrentContext bind();
   /// The same for functions that must not throw: false when the device is lost or has no context.
   CurrentContext try_bind() noexcept;
 
-  /// The context, made if need be. It becomes current on no thread.
+  /// The context, created if necessary, without making it current.
   CUcontext handle();
 
-  /// Destroys all that the process holds on the device; the next `bind` starts anew.
+  /// Destroys the process's objects on the device; the next `bind` creates a new context.
   void reset();
-  /// Counts resets: what was made in an earlier generation is gone.
+  /// Counts resets: objects of an earlier generation no longer exist.
   std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
-  /// Whether somebody else has reset the device since the context was made.
+  /// Whether other code has reset the device since the context was made.
   bool is_destroyed() const noexcept;
 
  private:
@@ -64,7 +64,7 @@ class Context {
   std::mutex mutex_;  // of the first use and of reset
 };
 
-/// Whether somebody else has reset the device behind this library's back.
+/// Whether other code than this library has reset the device.
 bool is_reset_from_outside(int device) noexcept;
 
 }  // namespace quarry::backend::cuda

@@ -52,14 +52,14 @@ CUDA_MEMCPY3D box_of(const Copy& c) {
   return d;
 }
 
-/// The driver's rectangles have pitches of 31 bits, not smaller than a row.
+/// The driver's 2-D copies need pitches of 31 bits, not smaller than a row.
 bool is_rectangle(const Copy& c) {
   constexpr std::size_t limit = 2147483647;
   const auto fits = [&](std::size_t pitch) { return pitch >= c.bytes && pitch <= limit; };
   return fits(c.to_pitch) && fits(c.from_pitch);
 }
 
-/// Its boxes have slices of whole rows, and no fewer of them than are copied.
+/// Its 3-D copies need slices of whole rows, at least as many as are copied.
 bool is_box(const Copy& c) {
   constexpr std::size_t limit = 2147483647;
   const auto fits = [&](std::size_t slice, std::size_t pitch) {
@@ -99,8 +99,8 @@ void enqueue(const Copy& c, CUstream stream) {
   c.rows > 1 ? copy_rectangle(c, stream) : copy_row(c, stream);
 }
 
-/// One call that is ordered in the legacy stream and returns when the host memory may be reused: of
-/// pageable memory the driver may have taken the bytes alone by then.
+/// One call that is ordered in the legacy stream and returns when the host memory may be reused:
+/// from pageable memory the driver may only have read the bytes by then.
 bool copy_synchronously(const Copy& c) {
   if (c.direction == Direction::device_to_device || c.rows > 1 || c.slices > 1) return false;
   if (c.direction == Direction::host_to_device) {

@@ -144,7 +144,7 @@ void CudaDevice::host_call(Stream stream, HostFunction f, void* state, HostFailu
   if (result != CUDA_SUCCESS && call.withdraw()) check(result);
 }
 
-// An event, since only work that is under way makes the driver look for what has failed elsewhere.
+// Uses an event, since the driver checks for failures of other work only while work is running.
 void CudaDevice::probe() {
   const auto current = context_.bind();
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;

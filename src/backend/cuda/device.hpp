@@ -67,8 +67,8 @@ class CudaDevice final : public Device {
   void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
                  std::size_t width, std::size_t height, Stream stream) override;
 
-  /// Asks the driver whether the work on the device goes well. Throws what has gone wrong; neither
-  /// waits nor disturbs a capture.
+  /// Asks the driver whether work on the device has failed, and throws its error. Neither waits nor
+  /// disturbs a capture.
   void probe();
 
   void launch(const KernelCall& call, Workspace& workspace, Stream stream) override;
@@ -108,7 +108,7 @@ class CudaDevice final : public Device {
   CUdevice device_ = 0;
   DeviceInfo info_;
   int multiprocessors_ = 1;
-  std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs backwards
+  std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs in reverse order
   mutable Context context_;
   DriverPool pool_;
 };

@@ -10,8 +10,8 @@
 
 namespace quarry::backend::cuda {
 
-/// A stream-ordered pool of the driver that is Quarry's own and gives nothing back by itself. The
-/// device's context is current in every call.
+/// A stream-ordered pool of the driver that only Quarry uses and that releases nothing by itself.
+/// The device's context is current in every call.
 class DriverPool {
  public:
   DriverPool(CUdevice device, int id) : device_(device), id_(id) {}
@@ -21,7 +21,7 @@ class DriverPool {
   bool is_made() const { return pool_.load(std::memory_order_acquire) != nullptr; }
   DriverPoolInfo info();  ///< zeros before the first `get`
   void trim(std::size_t bytes_to_keep);
-  /// Blocks that are still out stay good until they are freed; the next `get` makes a new pool.
+  /// Allocated blocks stay valid until they are freed; the next `get` makes a new pool.
   void destroy() noexcept;
 
  private:

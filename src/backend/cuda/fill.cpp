@@ -18,7 +18,7 @@ namespace {
 
 using Lanes = std::array<unsigned, 4>;
 
-/// Below it the driver's slow strided memset is done before a kernel would be compiled.
+/// Below it the driver's slow strided memset is faster than compiling a kernel.
 constexpr std::int64_t shortest_map = 2048;
 
 /// The shortest period of the pattern: 1, 2, 4 bytes or its size.
@@ -107,7 +107,7 @@ void CudaDevice::fill_rows(void* to, std::size_t pitch, const void* pattern, std
   const auto current = context_.bind();
   unsigned value = 0;
   std::memcpy(&value, pattern, size);
-  if (height == 1) pitch = width * size;  // of one row the driver looks at it all the same
+  if (height == 1) pitch = width * size;  // the driver checks it even for one row
   set_rows(address(to), pitch, value, size, width, height, native(stream));
 }
 

@@ -32,7 +32,7 @@ unsigned grid(std::int64_t n, std::int64_t block) {
   return static_cast<unsigned>(blocks);
 }
 
-/// Loop variables of a kernel run past the size by a step of the grid, less than 2^28.
+/// Loop variables of a kernel exceed the size by up to one grid stride, less than 2^28.
 bool needs_wide_index(std::int64_t span, std::int64_t size) {
   constexpr std::int64_t limit = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
   return span >= limit || size >= limit;
@@ -51,8 +51,8 @@ std::int64_t column_block(std::int64_t columns) {
   return best;
 }
 
-/// The largest number of elements, a power of two up to `width`, to whose bytes all places of the
-/// operand are aligned.
+/// The largest number of elements, a power of two up to `width`, to whose bytes all addresses of
+/// the operand are aligned.
 int aligned_width(const CallOperands& operands, std::size_t k, int width) {
   std::uint64_t places = operands.address(k);
   for (std::size_t d = 0; d + 1 < operands.rank(); ++d) {
@@ -99,8 +99,8 @@ std::int64_t row_blocks(std::int64_t rows, std::int64_t by, std::int64_t each) {
 
 constexpr std::int64_t unrolled = 4;  // loads in flight of a thread of reduce
 
-/// How the reduced elements are cut so that the device is busy although there are few outputs: into
-/// not more than two waves of blocks.
+/// Splits the reduced elements so that the device is busy with few outputs: into at most two waves
+/// of blocks.
 void split(ReduceGeometry& g, const ReduceShape& shape, int multiprocessors) {
   const std::int64_t wave = std::int64_t{8} * multiprocessors;
   const std::int64_t wanted = g.grid_x >= wave ? 1 : 2 * wave / g.grid_x;

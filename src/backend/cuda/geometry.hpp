@@ -55,7 +55,7 @@ struct StridedShape {
   int operands = 1;       ///< read or written besides the first output
   int vector_width = 1;
 };
-/// How many columns left of the first one map_strided starts.
+/// How many columns before the first one map_strided starts.
 std::int64_t lead_of(const CallOperands& operands, std::int64_t columns);
 
 /// A block covers block_x vectors and rows_a_thread * block_y rows. The last rows, too few for

@@ -20,14 +20,14 @@ namespace quarry::backend::cuda {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto patience = milliseconds(50);  ///< between two looks at a device
+constexpr auto patience = milliseconds(50);  ///< between two checks of a device
 
-/// Looks at devices with pending calls, on a thread that never ends.
+/// Checks devices with pending calls, on a thread that never ends.
 class Watcher {
  public:
   /// With the lock of the calls: one was added.
   void wake() noexcept;
-  /// The driver is about to end: no look at a device is under way any more.
+  /// Before the driver ends: on return no check of a device is running.
   void stop() noexcept;
 
  private:
@@ -58,7 +58,7 @@ struct Calls {
     pending.erase(found);
     return call;
   }
-  /// One whose device is lost.
+  /// A call whose device is lost.
   std::optional<HostCall> take_lost() noexcept {
     const std::lock_guard lock(mutex);
     for (auto at = pending.begin(); at != pending.end(); ++at) {
@@ -69,7 +69,7 @@ struct Calls {
     }
     return std::nullopt;
   }
-  /// Devices on which there is something older than `number`.
+  /// Devices with calls older than `number`.
   std::set<CudaDevice*> devices(std::uintptr_t number) const {
     std::set<CudaDevice*> all;
     for (const auto& [added, call] : pending) {
@@ -126,7 +126,7 @@ void Watcher::look(CudaDevice& device) noexcept {
   try {
     if (is_lost(device.info().id)) return fail_host_calls_of_lost_devices();
     device.probe();
-  } catch (const std::exception&) {  // of a fatal error all that is pending knows now
+  } catch (const std::exception&) {  // a fatal error has now ended all pending calls
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include "backend/backend.hpp"
 
-/// Functions that streams call on the host. Once a context has failed the driver calls none of them
-/// any more: those that are pending then end here, with the error.
+/// Host functions of streams. After a context has failed the driver calls none of them any more:
+/// pending ones then end here, with the error.
 namespace quarry::backend::cuda {
 
 class CudaDevice;
@@ -17,23 +17,23 @@ struct HostCall {
   HostFailure instead;
 };
 
-/// Keeps a call until it has run or failed. While calls are pending for long a thread looks whether
-/// their devices are well, since somebody may wait who does not call the driver.
+/// Keeps a call until it has run or failed. If calls are pending for long, a thread checks their
+/// devices for errors, since a program may wait for them without calling the driver.
 class PendingHostCall {
  public:
   explicit PendingHostCall(const HostCall& call);
 
-  /// What the driver is given: run(key()).
+  /// The argument passed to the driver: run(key()).
   void* key() const { return reinterpret_cast<void*>(number_); }
   static void CUDA_CB run(void* key);
-  /// Forgets the call, which the driver has refused; false when it has ended with an error.
+  /// Removes a call that the driver has refused; false if it has ended with an error.
   bool withdraw() noexcept;
 
  private:
   std::uintptr_t number_;
 };
 
-/// Ends what is pending on devices that are lost. Runs no code of the program.
+/// Ends the calls pending on lost devices. Runs no code of the program.
 void fail_host_calls_of_lost_devices() noexcept;
 
 }  // namespace quarry::backend::cuda

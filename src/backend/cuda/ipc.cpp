@@ -12,8 +12,8 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// Of a handle of another process: what cannot be mapped are bytes that are none, or of none that
-/// is left.
+/// For a handle of another process: mapping fails for bytes that are no handle, or if the memory or
+/// event no longer exists.
 void check_opened(CUresult result) {
   require<LogicError>(result != CUDA_ERROR_MAP_FAILED, [&] { return error_text(result); });
   check(result);

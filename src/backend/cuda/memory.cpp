@@ -15,7 +15,7 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// False says that there is no memory left; any other failure throws.
+/// False if memory has run out; any other failure throws.
 bool is_made(CUresult result, const Where& where = Where::current()) {
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
   check(result, where);
@@ -224,7 +224,7 @@ void* CudaDevice::device_pointer(void* host) {
   return pointer(memory);
 }
 
-/// The driver would grant more than the device has and move pages to and fro when it is used.
+/// The driver would grant more than the device has and migrate pages back and forth during use.
 bool CudaDevice::holds_managed(std::size_t bytes) {
   const MemoryInfo info = memory_info();
   const std::size_t managed = ledger().inventory()[Owned::managed_memory].bytes;

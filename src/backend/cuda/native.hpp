@@ -4,7 +4,7 @@
 
 #include "backend/backend.hpp"
 
-/// The driver's names for what backend.hpp calls by plain pointers.
+/// The driver's types for the plain pointers of backend.hpp.
 namespace quarry::backend::cuda {
 
 inline CUstream native(Stream stream) { return static_cast<CUstream>(stream); }

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-/// What cuda.h of CUDA 12 says otherwise than that of CUDA 13, or not at all.
+/// Declarations that differ or are missing in cuda.h of CUDA 12, compared with CUDA 13.
 
 #if CUDA_VERSION < 12020
 constexpr auto CU_MEM_LOCATION_TYPE_HOST = static_cast<CUmemLocationType>(2);

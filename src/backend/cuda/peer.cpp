@@ -8,13 +8,13 @@
 #include "backend/cuda/driver.hpp"
 #include "backend/cuda/native.hpp"
 
-/// What two GPUs do together.
+/// Peer access and copies between two GPUs.
 namespace quarry::backend::cuda {
 
 CudaDevice& CudaDevice::of(const Device& device) {
   const auto* cuda = dynamic_cast<const CudaDevice*>(&device);
   require<LogicError>(cuda, "the CPU is no peer of a GPU: peers are two GPUs");
-  return const_cast<CudaDevice&>(*cuda);  // devices live for ever and nobody makes a const one
+  return const_cast<CudaDevice&>(*cuda);  // devices are never destroyed, and none is const
 }
 
 bool CudaDevice::can_access_peer(const Device& other) const {

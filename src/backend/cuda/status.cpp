@@ -106,7 +106,7 @@ std::vector<std::unique_ptr<Device>> make_devices() {
     try {
       devices.push_back(std::make_unique<cuda::CudaDevice>(id));
     } catch (const Error&) {
-      break;  // the ordinals after a GPU that cannot be asked would no longer be positions
+      break;  // after a failed query later ordinals would no longer be positions in the list
     }
   }
   return devices;

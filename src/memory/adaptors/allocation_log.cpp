@@ -44,7 +44,7 @@ struct AllocationLog::State {
   State& operator=(const State&) = delete;
 
   void write_titles() { out << "Thread,Time,Action,Pointer,Size,Stream,Device,Resource\n"; }
-  /// A line that cannot be written is told by flush(): the memory is there all the same.
+  /// A failed write is reported by flush(): the allocation itself is valid.
   void write(std::string_view action, const void* memory, std::size_t bytes,
              const Stream& stream) noexcept {
     const std::lock_guard lock(mutex);

@@ -8,7 +8,7 @@
 namespace quarry {
 namespace {
 
-/// In [0, 1), from the n-th attempt alone: the order in which threads come does not matter.
+/// In [0, 1), depends only on n: the order of threads does not matter.
 double draw(std::uint64_t seed, std::uint64_t n) {
   std::uint64_t x = seed + n * 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;

@@ -10,7 +10,7 @@
 namespace quarry::memory {
 namespace {
 
-/// Bytes that are brought to the host at a time.
+/// Bytes that are copied to the host at a time.
 constexpr std::size_t chunk = std::size_t{1} << 20;
 
 void fill(const GuardedBlock& block, std::byte* to, unsigned char value, std::size_t bytes,
@@ -24,7 +24,7 @@ void fill(const GuardedBlock& block, std::byte* to, unsigned char value, std::si
   }
 }
 
-/// Where the first byte of [from, from + bytes) that is not `value` lies.
+/// The offset of the first byte of [from, from + bytes) that is not `value`.
 std::optional<std::size_t> find_other(const std::byte* from, unsigned char value,
                                       std::size_t bytes) {
   const auto* const end = from + bytes;

@@ -7,11 +7,11 @@
 
 namespace quarry::memory {
 
-/// A block between two zones. The functions that read or write wait for what its streams have
-/// queued where the host touches the memory.
+/// A block between two zones. Where the host accesses the memory, the functions that read or write
+/// wait for the work of its streams.
 struct GuardedBlock {
-  void* base;          ///< what the upstream gave
-  std::byte* body;     ///< what the user has
+  void* base;          ///< memory of the upstream
+  std::byte* body;     ///< memory of the user
   std::size_t before;  ///< bytes in front of the body: the zone, rounded up to the alignment
   std::size_t bytes;
   std::size_t zone;
@@ -23,8 +23,8 @@ struct GuardedBlock {
   std::size_t whole() const { return before + bytes + zone; }
 };
 
-/// Whether the host reads and writes it directly; not so managed memory of a GPU, which a kernel
-/// may be using.
+/// Whether the host accesses it directly; not managed memory of a GPU, which a kernel may be
+/// using.
 bool is_touched_by_host(const Resource& resource);
 
 /// Zones get their pattern and the body its poison, in the order of the block's stream.

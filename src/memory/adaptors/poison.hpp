@@ -14,8 +14,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/// In builds with AddressSanitizer: memory that nobody may touch, so that a pool does not hide
-/// what the sanitizer would see without one. Nothing in other builds.
+/// In builds with AddressSanitizer: marks memory as inaccessible, so that a pool does not hide
+/// errors that the sanitizer finds without one. Nothing in other builds.
 namespace quarry::memory {
 
 #ifdef QUARRY_HAS_ASAN

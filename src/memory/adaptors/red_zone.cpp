@@ -153,7 +153,7 @@ void* RedZone::allocate(const Stream& stream, std::size_t bytes, std::size_t ali
 
 // --- deallocation --------------------------------------------------------------------------------
 
-/// The block that begins at `memory`; tells what is wrong with freeing it.
+/// The block that begins at `memory`; reports an invalid free.
 std::optional<GuardedBlock> RedZone::State::take(void* memory, std::size_t bytes,
                                                  std::size_t alignment) noexcept {
   std::unique_lock lock(mutex);
@@ -183,7 +183,7 @@ void RedZone::State::inspect(GuardedBlock& block, std::span<const Stream> others
   if (fault && !block.is_reported) tell(*fault);
   memory::poison_body(block, by_host);
 } catch (const std::exception&) {
-  block.is_reported = true;  // the device is lost: nothing more can be seen
+  block.is_reported = true;  // the device is lost: nothing more can be checked
 }
 
 void RedZone::State::put_away(const GuardedBlock& block) noexcept {

@@ -60,7 +60,7 @@ std::string to_string(const TrackedAllocation& a) {
 // --- the adaptor ---------------------------------------------------------------------------------
 
 struct Tracking::State {
-  /// Returns whether it was not there.
+  /// Returns false if it is already recorded.
   bool add(TrackedAllocation allocation) {
     const std::lock_guard lock(mutex);
     allocation.number = ++count;

@@ -35,7 +35,7 @@ struct HostPools {
 Resource make_host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options) {
   const bool is_mapped = space == MemorySpace::mapped;
   const Pool pool(is_mapped ? mapped_resource(device, options) : pinned_resource(device, options));
-  // page-locked memory that kernels do not see belongs to the host
+  // page-locked memory that kernels cannot access belongs to the host
   return memory::EventDeferredFree::make(Resource(pool), is_mapped ? device : Device::cpu());
 }
 
@@ -74,8 +74,8 @@ void release_pinned(void* memory) noexcept {
 
 namespace {
 
-/// The same memory at the address that kernels see, where that is another one. The block gets to
-/// know the streams that have used it there.
+/// The same memory at the address for kernels, if that differs. The block also records the streams
+/// that use it by that address.
 std::shared_ptr<Buffer> seen_by_kernels(std::shared_ptr<Buffer> block) {
   void* const seen = block->device().backend().device_pointer(block->data());
   if (seen == block->data()) return block;
@@ -97,7 +97,7 @@ HostVisibleMemory mapped_memory(std::size_t bytes, const Stream& home,
   const Resource pool = host_pool(home.device(), MemorySpace::mapped, options);
   auto buffer = Buffer::allocate(bytes, home, pool);
   std::byte* const data = buffer->data();
-  // with unified addressing kernels see all page-locked memory where the host does but for this
+  // with unified addressing only this kind of page-locked memory has another address for kernels
   if (options.write_combined && bytes > 0) buffer = seen_by_kernels(std::move(buffer));
   return {memory::listed(data, std::move(buffer)), data};
 }

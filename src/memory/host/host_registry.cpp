@@ -78,7 +78,7 @@ std::shared_ptr<Buffer> HostRegistry::find_block(const void* data, std::size_t b
 
 namespace {
 
-/// Takes the buffer out of the registry before its memory can be handed out again.
+/// Removes the buffer from the registry before its memory can be reused.
 struct Listed {
   Listed(const void* at, std::shared_ptr<Buffer> shared) : data(at), buffer(std::move(shared)) {}
   ~Listed() { HostRegistry::instance().remove_block(data); }

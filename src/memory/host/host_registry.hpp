@@ -10,18 +10,18 @@
 
 namespace quarry::memory {
 
-/// The host memory that the library knows, by address. A lookup where there is none costs one
-/// atomic load.
+/// The host memory known to the library, by address. If it is empty a lookup costs one atomic
+/// load.
 class HostRegistry {
  public:
   static HostRegistry& instance();
 
-  /// A block of the library, which the host sees at `data`; blocks do not overlap. With `keep` the
+  /// A block of the library with host address `data`; blocks do not overlap. With `keep` the
   /// registry shares the ownership.
   void add_block(const void* data, const std::shared_ptr<Buffer>& buffer, bool keep);
   /// Memory of the program that is page-locked; such ranges may overlap.
   void add_range(const void* data, std::size_t bytes, const std::shared_ptr<Buffer>& buffer);
-  /// What was kept, for the caller to drop.
+  /// Returns the owner that was kept, for the caller to release.
   std::shared_ptr<Buffer> remove_block(const void* data) noexcept;
   void remove_range(const void* data, const Buffer* buffer) noexcept;
 
@@ -48,7 +48,7 @@ class HostRegistry {
   std::vector<Entry> ranges_;
 };
 
-/// The buffer, which the host sees at `data`, in the registry for as long as it lives.
+/// The buffer, with host address `data`, registered for as long as it lives.
 std::shared_ptr<Buffer> listed(const void* data, std::shared_ptr<Buffer> buffer);
 
 }  // namespace quarry::memory

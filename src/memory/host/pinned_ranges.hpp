@@ -12,10 +12,10 @@
 
 namespace quarry::memory {
 
-/// The program's memory that is page-locked. The driver takes no byte twice: it is told of the
-/// bytes that it does not have yet, and counts keep what registrations share. It is never told of
-/// more, since a copy of memory of which it knows a part alone fails: neighbours are none of its
-/// business.
+/// The program's memory that is page-locked. The driver registers no byte twice: only bytes that
+/// are not registered yet are passed to it, and shared bytes have a reference count.
+/// Neighbouring bytes are never registered, since the driver's copies of partly registered
+/// memory fail.
 class PinnedRanges {
  public:
   /// The CPU device's, which locks nothing, or that of all GPUs.
@@ -23,11 +23,11 @@ class PinnedRanges {
 
   /// One registration of the driver, by its first address.
   using Segments = std::vector<std::uintptr_t>;
-  /// Locks [data, data + bytes). Throws LogicError if a part of it is locked in a way that does not
-  /// do, and what the driver throws; then nothing has changed.
+  /// Locks [data, data + bytes). Throws LogicError if a part of it is locked with incompatible
+  /// options, and the driver's errors; then nothing has changed.
   Segments lock(const void* data, std::size_t bytes, backend::Device& device,
                 const backend::HostMemoryFlags& flags);
-  /// Unlocks what nobody else has locked. Throws what the driver throws, after it has tried all.
+  /// Unlocks bytes without other registrations. Throws driver errors, after it has tried all.
   void unlock(const Segments& segments);
 
   /// As memory::is_split.
@@ -52,7 +52,7 @@ class PinnedRanges {
   void drop(const Segments& segments);
 
   std::mutex changing_;  ///< held while the driver locks and unlocks, which may take long
-  mutable std::shared_mutex mutex_;  ///< of the map for those who do not hold the other
+  mutable std::shared_mutex mutex_;  ///< of the map, for readers without the other one
   std::map<std::uintptr_t, Segment> segments_;
   std::atomic<std::size_t> count_ = 0;
 };

@@ -24,10 +24,10 @@ class Registration {
   Registration(const detail::HostSpan& span, const Device& device, const RegisterOptions& options,
                std::shared_ptr<void> base)
       : data_(span.data), base_(std::move(base)), device_(device.backend()) {
-    // what the library has page-locked itself, the driver does not take again
+    // the driver does not register again memory that the library has allocated page-locked
     inside_ = HostRegistry::instance().find_block(span.data, span.bytes);
     if (inside_ || span.bytes == 0) return;
-    // mapping costs nothing, and lets a later registration of the same bytes want it
+    // mapping costs nothing, and a later registration of the same bytes may need it
     const backend::HostMemoryFlags flags{
         .portable = options.portable, .mapped = true, .read_only = options.read_only};
     memory::with_relief(device_, span.bytes, [&] {
@@ -39,13 +39,13 @@ class Registration {
     if (is_forked()) return;
     try {
       PinnedRanges::of(device_).unlock(segments_);
-    } catch (...) {  // the context is gone, and all that it had locked is unlocked
+    } catch (...) {  // the context is destroyed, and with it all its registrations
     }
   }
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
 
-  /// Where kernels see the memory. Throws LogicError if they do not see it in one piece.
+  /// The address for kernels. Throws LogicError if it is not contiguous for them.
   void* device_address() const {
     if (inside_) return device_.device_pointer(data_);
     if (segments_.empty()) return data_;
@@ -64,7 +64,7 @@ class Registration {
   bool is_one_piece() const { return segments_.size() <= 1; }
 
  private:
-  /// From where the host sees a segment to where kernels do.
+  /// The offset from a segment's host address to its address for kernels.
   std::uintptr_t shift_of(std::uintptr_t segment) const {
     void* const seen = device_.device_pointer(reinterpret_cast<void*>(segment));
     return reinterpret_cast<std::uintptr_t>(seen) - segment;

@@ -8,7 +8,7 @@
 
 namespace quarry::memory {
 
-/// Blocks by address: open addressing, and no mark is left where one has been erased.
+/// Blocks by address: a hash table with open addressing, and without tombstones.
 class BlockTable {
  public:
   Block* find(const void* address) const noexcept {
@@ -18,7 +18,7 @@ class BlockTable {
       if (!slots_[i].address) return nullptr;
     }
   }
-  /// So that the next insert cannot fail. Throws std::bad_alloc.
+  /// After it the next insert cannot fail. Throws std::bad_alloc.
   void reserve_one() {
     if (2 * (count_ + 1) > slots_.size()) [[unlikely]]
       grow();
@@ -34,7 +34,7 @@ class BlockTable {
     std::size_t hole = home(block->address);
     while (slots_[hole].block != block) hole = (hole + 1) & mask();
     for (std::size_t i = (hole + 1) & mask(); slots_[i].address; i = (i + 1) & mask()) {
-      // what would no longer be found from its home moves into the hole
+      // entries that could not be found any more move into the hole
       const std::size_t distance = (i - home(slots_[i].address)) & mask();
       if (distance >= ((i - hole) & mask())) {
         slots_[hole] = slots_[i];

@@ -72,7 +72,7 @@ void* Pool::State::allocate(const Stream& stream, std::size_t bytes, std::size_t
   const Request request = memory::request_of(bytes, alignment);
   if (bytes == 0) return nullptr;
   detail::StreamState& state = stream.state();
-  if (!state.is_of_this_thread()) {  // what this thread queues there goes into its own stream
+  if (!state.is_of_this_thread()) {  // work of this thread would go into its own per-thread stream
     return allocate(detail::per_thread_stream(*state.device), bytes, alignment);
   }
   Heap& arena = heap_of(state);
@@ -125,7 +125,7 @@ void Pool::State::set_limit(std::size_t bytes) {
 std::shared_ptr<void> Pool::State::on_pressure(PressureCallback f) {
   require<LogicError>(static_cast<bool>(f), "on_pressure: an empty function");
   auto callback = std::make_shared<PressureCallback>(std::move(f));
-  // before the lock is taken: it is removed again, with the lock, when anything of this fails
+  // before the lock is taken: on failure its deleter takes the lock
   std::shared_ptr<void> handle(callback.get(), [pool = shared_from_this(), callback](void*) {
     const std::lock_guard lock(pool->callbacks_mutex_);
     std::erase(pool->callbacks_, callback);

@@ -7,7 +7,7 @@
 #include "memory/adaptors/poison.hpp"
 #include "memory/pool/pool_state.hpp"
 
-/// Where freed memory goes: back to its arena, and with whole segments back to the upstream.
+/// Frees: blocks return to their arena, whole segments to the upstream.
 namespace quarry {
 
 using memory::Block;
@@ -80,7 +80,7 @@ bool Pool::State::free_own(detail::StreamState& stream, std::span<const Stream> 
   return true;
 }
 
-/// A block that the stream has taken out of another one's arena goes back there, behind the stream.
+/// A block that the stream has taken from another arena returns there, after the stream's work.
 void Pool::State::free_elsewhere(const Stream& stream, std::span<const Stream> others, void* memory,
                                  const Request& request) {
   Block* block = nullptr;
@@ -99,7 +99,7 @@ void Pool::State::free_elsewhere(const Stream& stream, std::span<const Stream> o
   free_after(block, others, is_in_order ? std::span<const Stream>() : std::span(&stream, 1));
 }
 
-/// A block whose free has begun is put back once the streams are done with it.
+/// A block whose free has begun becomes free once the streams are done with it.
 void Pool::State::free_after(Block* block, std::span<const Stream> users,
                              std::span<const Stream> more) noexcept {
   std::vector<Mark> after;
@@ -215,7 +215,7 @@ void Pool::State::trim() {
   upstream.trim();
 }
 
-/// Segments with blocks that are still handed out are left to whoever has them.
+/// Segments with allocated blocks are left to their users.
 Pool::State::~State() {
   if (is_forked()) return;
   {
@@ -231,7 +231,7 @@ Pool::State::~State() {
   for (const auto& arena : arenas_) give_back_all(*arena);
 }
 
-/// Takes no memory, and wants nobody else to use the arena.
+/// Does not allocate; nothing else may use the arena.
 void Pool::State::give_back_all(Heap& arena) noexcept {
   const auto wait = [this](std::vector<Mark>& all) {
     for (const Mark& mark : all) mark.wait();

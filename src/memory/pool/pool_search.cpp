@@ -10,7 +10,7 @@
 #include "memory/resource/relief.hpp"
 #include "memory/resource/report.hpp"
 
-/// Where a pool finds memory that the stream's arena has not at hand.
+/// Search for memory that the stream's arena does not have.
 namespace quarry {
 
 using memory::Block;
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t page = std::size_t{2} << 20;
 constexpr std::size_t large_segment = std::size_t{32} << 20;
 
-/// What is asked of the upstream when there is plenty.
+/// The size of a segment while memory is plentiful.
 std::size_t roomy_segment(std::size_t bytes) {
   if (bytes <= memory::small_bytes) return page;
   if (bytes <= large_segment / 2) return large_segment;
@@ -140,7 +140,7 @@ bool Pool::State::reserve(std::size_t bytes) {
   return true;
 }
 
-/// A sound segment, or nullptr when the limit or the upstream refuses.
+/// A valid segment, or nullptr if the limit or the upstream refuses.
 void* Pool::State::fetch(const Stream& stream, std::size_t bytes) {
   if (!reserve(bytes)) return nullptr;
   void* segment = nullptr;
@@ -197,7 +197,7 @@ Block* Pool::State::grow(Heap& own, const Stream& stream, const Request& request
   if (!memory) return nullptr;
   try {
     add_segment(own, memory, bytes);
-  } catch (const LogicError&) {  // not ours to give back: somebody has it
+  } catch (const LogicError&) {  // not to be freed: it is still in use
     reserved_.fetch_sub(bytes);
     throw;
   } catch (...) {
@@ -210,7 +210,7 @@ Block* Pool::State::grow(Heap& own, const Stream& stream, const Request& request
 
 // --- when there is none --------------------------------------------------------------------------
 
-/// However long it takes to find, and whatever work it must come after.
+/// Any fitting memory, with an exhaustive search, after any streams' work.
 Block* Pool::State::take_anything(Heap& own, const Stream& stream, const Request& request) {
   Block* block = search(own, stream, request, true);
   if (!block) block = take_pending(own, request);

@@ -36,7 +36,7 @@ struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::Sta
 
   const Resource upstream;
   backend::Device& device;
-  const Stream home;      ///< the device's default stream, made here: to give back must not fail
+  const Stream home;      ///< the device's default stream, made here because frees must not fail
   const bool is_visible;  ///< to the host's sanitizers
   memory::ActiveBytes active;
   memory::EventPool marks;
@@ -49,7 +49,7 @@ struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::Sta
   Heap& open_heap(detail::StreamState& stream);
   static void stream_ends(void* data, detail::StreamState& stream) noexcept;
 
-  // pool_search.cpp: where memory comes from. Each returns nullptr when there is none.
+  // pool_search.cpp: sources of memory. Each returns nullptr if it has none.
   memory::Block* find(Heap& own, const Stream& stream, const Request& request);
   memory::Block* take_own(Heap& own, const Request& request, bool thorough);
   memory::Block* take_from_others(Heap& own, const Request& request, bool behind_their_work);
@@ -64,7 +64,7 @@ struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::Sta
   void* fetch(const Stream& stream, std::size_t bytes);
   void add_segment(Heap& own, void* memory, std::size_t bytes);
 
-  // pool_release.cpp: where it goes.
+  // pool_release.cpp: frees.
   bool free_own(detail::StreamState& stream, std::span<const Stream> others, void* memory,
                 const Request& request);
   void free_elsewhere(const Stream& stream, std::span<const Stream> others, void* memory,

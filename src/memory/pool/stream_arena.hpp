@@ -26,15 +26,15 @@ struct Request {
   std::size_t bytes;
   std::size_t alignment;
   std::int16_t size_class;  ///< of small ones, else -1
-  std::uint32_t surplus;    ///< of `bytes`, those that nobody asked for
+  std::uint32_t surplus;    ///< of `bytes`, those beyond the request
 };
 /// Throws SizeOverflow above 2^62 bytes, LogicError for an alignment that is not a power of two up
 /// to 2 MiB.
 Request request_of(std::size_t bytes, std::size_t alignment);
 constexpr int size_classes = 81;
 
-/// A moment in a stream, after what was queued there so far. Without an event, because the device
-/// would give none, it is reached only when the host has waited for the whole device.
+/// A point in a stream, after the work queued so far. Without an event (if none could be created)
+/// it counts as reached only after the host has waited for the whole device.
 struct Mark {
   backend::Device* device;
   backend::Event event;
@@ -42,7 +42,7 @@ struct Mark {
   bool is_reached() const { return event && device->query(event); }
   void wait() const noexcept;
 };
-/// Whether all that has been queued is done, as far as can be told.
+/// Whether all queued work is known to be done.
 bool is_idle(const detail::StreamState& stream) noexcept;
 bool all_reached(const std::vector<Mark>& marks);
 /// Work queued in `stream` from now on comes after the marks.
@@ -57,7 +57,7 @@ class EventPool {
   Mark record(const detail::StreamState& stream) {
     return record(stream, stream.native_for_marks());
   }
-  /// The same where the device refuses: then the mark has no event.
+  /// The same without errors: on failure the mark has no event.
   Mark try_record(const detail::StreamState& stream, backend::Stream native) noexcept;
   void give(const Mark& mark) noexcept;
   void give(std::vector<Mark>& all) noexcept;  ///< and clears them
@@ -74,7 +74,7 @@ class EventPool {
 
 struct StreamArena;
 
-/// What came from the upstream in one piece.
+/// One allocation of the upstream.
 struct Segment {
   std::byte* address;
   std::size_t bytes;
@@ -93,20 +93,20 @@ struct ActiveBytes {
   std::atomic<std::size_t> published = 0, peak = 0;
 };
 
-/// The memory of a pool that is used in the order of one stream. Everything wants `mutex` held.
+/// The memory of a pool that is used in the order of one stream. All members need `mutex` held.
 struct StreamArena {
   explicit StreamArena(Pool::State& of);
 
   Pool::State& pool;
   EventPool& marks;
   std::mutex mutex;
-  /// The stream, or nullptr when it is gone (and `done` says when its last work is); `is_open` is
-  /// false while the arena belongs to nobody. All three change under the pool's mutex.
+  /// The stream, or nullptr after its end (`done` marks its last work); `is_open` is false while
+  /// the arena has no owner. All three change under the pool's mutex.
   detail::StreamState* stream = nullptr;
   std::vector<Mark> done;
   bool is_open = false;
 
-  /// A block out of the cache or the free ones, or nullptr. Throws std::bad_alloc, with nothing
+  /// A block from the cache or the free lists, or nullptr. Throws std::bad_alloc, with nothing
   /// lost.
   Block* take(const Request& request) {
     if (request.size_class >= 0 && request.alignment <= Tlsf::unit) {
@@ -173,9 +173,9 @@ struct StreamArena {
   std::size_t active = 0;
   int borrowed = 0;
 
-  /// Whether a piece of another arena's segment is welcome while there is fresh memory: it goes
-  /// back there at every free, so a stream that wants small blocks, or many, gets a segment of its
-  /// own.
+  /// Whether to take a part of another arena's segment while new memory is available: it
+  /// returns there at every free, so a stream that needs small blocks, or many, gets its own
+  /// segment.
   bool may_borrow(const Request& request) const { return request.size_class < 0 && borrowed < 4; }
 
  private:

@@ -24,7 +24,7 @@ struct Block {
   Segment* segment = nullptr;
   BlockState state = BlockState::free;
   std::int16_t size_class = -1;  ///< of one that has been handed out (see Request)
-  std::uint32_t surplus = 0;     ///< of one that is live: bytes that nobody asked for
+  std::uint32_t surplus = 0;     ///< of a live block: bytes beyond the request
 
   bool is_whole_segment() const { return !before && !after; }
 };
@@ -38,8 +38,8 @@ class BlockRecords {
     record->next = free_;
     free_ = record;
   }
-  /// A record has come from `other`, which gets one back, so that neither runs out of them while
-  /// the other hoards.
+  /// A record has come from `other`, which gets one in return, so that records do not accumulate on
+  /// one side.
   void repay(BlockRecords& other) noexcept {
     if (!free_) return;
     Block* const record = free_;
@@ -55,7 +55,7 @@ class BlockRecords {
 class Tlsf {
  public:
   static constexpr std::size_t unit = 256;  ///< sizes and addresses are multiples of it
-  /// From here on the fit is the best there is; below, the first of a bin of equal sizes to 3 %.
+  /// From here on best fit; below, the first block of a bin, whose sizes differ by up to 3 %.
   static constexpr std::size_t exact_from = std::size_t{64} << 20;
 
   /// The free block of a new segment. Throws std::bad_alloc.
@@ -76,7 +76,7 @@ class Tlsf {
   void insert(Block* block) noexcept;
   /// For each block that has come from `other`, free or live.
   void repay(Tlsf& other) noexcept { records_.repay(other.records_); }
-  /// Of a segment that goes: its one free block.
+  /// Drops the one free block of a segment that is freed.
   void drop(Block* block) noexcept;
 
   std::size_t largest() const;

@@ -56,7 +56,7 @@ void require_in_array(const BoxSide& side, const char* what, std::size_t first, 
   });
 }
 
-/// An array has rows and planes of its own.
+/// A CUDA array defines its own rows and planes.
 void complete_array(BoxSide& side, const Box& box) {
   Place& p = side.place;
   const ArrayDescriptor& d = side.array->descriptor;
@@ -179,8 +179,8 @@ void require_same_elements(const BoxSide& to, const BoxSide& from) {
   });
 }
 
-/// Where the rows of a box lie: elements of `width` bytes. Of one row or plane the distance to the
-/// next is 0, whatever the block has.
+/// Where the rows of a box lie: elements of `width` bytes. For one row or plane the stride is 0,
+/// whatever that of the block.
 struct Rows {
   const std::byte* first;
   Layout layout;

@@ -30,7 +30,7 @@ bool is_element_type(const DType& type) {
   }
 }
 
-/// Why no device has such an array; nullptr if nothing speaks against it.
+/// Why the descriptor is invalid; nullptr if it is valid.
 const char* fault_of(const ArrayDescriptor& d) {
   if (!is_element_type(d.dtype))
     return "elements of integers of 8, 16 or 32 bits, float16 or float32";

@@ -23,7 +23,7 @@ void require_gpu(const Device& device) {
                       "GPU whose driver could open it there");
 }
 
-/// One opening of another process's allocation, closed when the last holder lets go.
+/// A mapping of another process's allocation, closed with its last owner.
 class Mapping;
 using Key = std::pair<const backend::Device*, IpcBytes>;
 
@@ -95,7 +95,7 @@ std::shared_ptr<Buffer> open_memory(const IpcBytes& handle, const Device& device
   return Buffer::adopt(memory, bytes, default_stream(device), std::move(mapping));
 }
 
-/// A GPU that can tell what the address is.
+/// A GPU whose driver can be queried for the address.
 Device device_to_ask(const DevicePtr& memory) {
   const auto buffer = memory.buffer();
   if (buffer) return buffer->device();

@@ -123,7 +123,7 @@ void MemoryPool::State::expect_block(int bin, std::size_t bytes) {
   managed_bytes += alloc_size(bin);
 }
 
-/// The block of `bytes` active ones is gone, or was not made.
+/// A block with `bytes` active bytes was freed, or not made.
 void MemoryPool::State::forget_block(int bin, std::size_t bytes) noexcept {
   --by_bin.find(bin)->second.blocks;
   --active;
@@ -131,7 +131,7 @@ void MemoryPool::State::forget_block(int bin, std::size_t bytes) noexcept {
   managed_bytes -= alloc_size(bin);
 }
 
-/// Throws LogicError for memory that the upstream had handed out already: that is not given back.
+/// Throws LogicError, without freeing it, for memory that the upstream had already allocated.
 void MemoryPool::State::add_known(void* memory, int bin, std::size_t bytes, const Stream& stream) {
   bool is_new = false;
   try {
@@ -348,7 +348,7 @@ Resource PageLockedAllocator::resource() const {
 
 namespace {
 
-/// Memory that kernels do not see belongs to the host.
+/// Memory that kernels cannot access belongs to the host.
 Device device_of_memory(const MemoryPool& pool) {
   return pool.space() == MemorySpace::mapped ? pool.device() : Device::cpu();
 }

@@ -6,15 +6,15 @@
 #include <optional>
 #include <span>
 
-/// What the raw calls share.
+/// Functions shared by the raw calls.
 namespace quarry::memory {
 
 /// Of the first pointer that knows, else the current one.
 Device device_of(std::initializer_list<const DevicePtr*> pointers);
 
-/// To be called before work on the memory is queued in `stream`: it may be dropped then, and
-/// uploads that have returned are there even if the memory is another GPU's than the stream. `home`
-/// is the device of an address without a buffer, if it is not the stream's.
+/// Called before work on the memory is queued in `stream`: then it may be dropped, and uploads
+/// that have returned are visible to the work, even if memory and stream are of different GPUs.
+/// `home` is the device of an address without a buffer, if it is not the stream's.
 void used_on(const DevicePtr& p, const Stream& stream,
              const std::optional<Device>& home = std::nullopt);
 void used_on(std::span<const std::byte> host, const Stream& stream);

@@ -23,7 +23,7 @@ struct Caches {
 
 std::size_t give_back_to(backend::Device& device) {
   give_back_all(device);
-  free_deferred(device);  // also within scopes of defer_cleanup(): the context may go
+  free_deferred(device);  // also within scopes of defer_cleanup(): the context may be destroyed
   std::size_t used = 0;
   for (const auto& cache : caches_of(device)) used += cache->bytes_in_use();
   return used;

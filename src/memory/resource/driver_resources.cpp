@@ -16,7 +16,7 @@
 namespace quarry {
 namespace {
 
-/// What the drivers give at least; more is asked of a pool.
+/// The minimum alignment of the drivers; larger ones need a pool.
 constexpr std::size_t given_alignment = 256;
 
 void require_alignment(const std::string& name, std::size_t alignment, std::size_t most) {
@@ -31,7 +31,7 @@ void require_alignment(const std::string& name, std::size_t alignment, std::size
                     memory::with_device({.requested = bytes}, device));
 }
 
-/// A resource that asks the backend. `Kind` says how.
+/// A resource that calls the backend, as `Kind` defines.
 template <class Kind>
 class Upstream final : public Resource::Interface {
  public:
@@ -109,7 +109,7 @@ struct OfDriverPool {
   void trim() const { device.trim_driver_pool(0); }
 };
 
-/// The driver's frees of host memory do not promise to wait for the streams.
+/// The driver's frees of host memory do not guarantee to wait for streams.
 template <MemorySpace where>
 struct OfHost {
   static constexpr const char* name = where == MemorySpace::mapped ? "mapped" : "pinned";
@@ -147,7 +147,7 @@ struct OfManaged {
   }
 };
 
-/// Any stream may stand beside it: the memory is nobody's but the program's.
+/// Accepts any stream: the memory belongs to no device.
 struct OfProgram {
   static constexpr const char* name = "host";
   static constexpr MemorySpace space = MemorySpace::host;

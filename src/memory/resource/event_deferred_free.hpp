@@ -10,12 +10,12 @@
 
 namespace quarry::memory {
 
-/// Memory that the host writes to without asking any stream: freed memory goes back to `upstream`
-/// only when the work of all streams that have used it is done, the home stream's too. Nothing
-/// waits but what gives back the memory of caches.
+/// For memory that the host writes to without stream order: freed memory returns to `upstream` only
+/// when the work of all streams that have used it is done, the home stream's too. Only freeing the
+/// caches waits.
 class EventDeferredFree final : public Resource::Interface, public Cache {
  public:
-  /// `device` is what the resource says it belongs to.
+  /// `device` is the result of the resource's device().
   static Resource make(Resource upstream, const Device& device);
   EventDeferredFree(Resource upstream, const Device& device);
   ~EventDeferredFree() override;
@@ -42,12 +42,12 @@ class EventDeferredFree final : public Resource::Interface, public Cache {
   void release(const Pending& block) const noexcept;
   /// The blocks that are done with, or all of them.
   std::list<Pending> take(bool all);
-  /// Gives back what is done with, or with `wait` everything. Returns whether there was anything.
+  /// Frees the blocks that are done, or with `wait` all. Returns whether there were any.
   bool collect(bool wait);
 
   Resource upstream_;
   Device device_;
-  Stream stream_;  // all that upstream sees
+  Stream stream_;  // the only stream passed to upstream
   std::mutex mutex_;
   std::list<Pending> pending_;
 };

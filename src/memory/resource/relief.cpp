@@ -18,7 +18,7 @@ thread_local int depth = 0;
 bool give_back(backend::Device& device) noexcept {
   try {
     give_back_all(device);
-  } catch (const std::exception&) {  // as much as could be; the next attempt meets the error
+  } catch (const std::exception&) {  // frees what it can; the next attempt reports the error
   }
   free_deferred(device);
   return true;
@@ -28,13 +28,12 @@ bool give_back(backend::Device& device) noexcept {
 bool wait_and_give_back(backend::Device& device) noexcept {
   try {
     if (!device.info().is_cpu) device.synchronize();
-  } catch (const std::exception&) {  // the next attempt meets it
+  } catch (const std::exception&) {  // the next attempt reports it
   }
   return give_back(device);
 }
 
-/// What is done before callbacks are asked, in this order. Each returns whether it is worth another
-/// attempt.
+/// The steps before callbacks are called, in this order. Each returns whether to try again.
 constexpr bool (*steps[])(backend::Device&) noexcept = {free_deferred, give_back,
                                                         wait_and_give_back};
 

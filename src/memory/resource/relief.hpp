@@ -7,11 +7,11 @@
 
 #include "backend/backend.hpp"
 
-/// What is done when there is no memory: the same for every way to get some.
+/// What is done when memory runs out: the same for every kind of allocation.
 namespace quarry::memory {
 
-/// One allocation that may have to be helped. Of nested ones, the pool's over its upstream's and
-/// those in a callback, only the outermost of the thread is helped; the others fail at once.
+/// The steps for one allocation. Of nested ones, the pool's over its upstream's and those in a
+/// callback, only the thread's outermost takes the steps; the others fail at once.
 class Relief {
  public:
   Relief(backend::Device& device, std::size_t bytes) noexcept;
@@ -19,10 +19,10 @@ class Relief {
   Relief(const Relief&) = delete;
   Relief& operator=(const Relief&) = delete;
 
-  /// Does the next of these, and returns whether another attempt is worth it: frees what scopes of
-  /// defer_cleanup() have put off; gives back what is cached on the device; waits for the device
-  /// and does so again; calls what on_pressure() has registered, up to 8 times, as long as one of
-  /// the callbacks says so. Throws what a callback throws.
+  /// Does the next of these steps, and returns whether to try again: does the frees deferred by
+  /// scopes of defer_cleanup(); frees the device's caches; waits for the device and frees them
+  /// again; calls the callbacks of on_pressure(), up to 8 times, as long as one of them returns
+  /// true. Propagates exceptions of callbacks.
   bool next();
 
  private:
@@ -35,8 +35,8 @@ class Relief {
   int callbacks_ = 0;
 };
 
-/// The result of `attempt()`, which is tested as a pointer is; when that is null, or MemoryError is
-/// thrown, of the attempts after each step of relief. The last one's failure is the caller's.
+/// Calls `attempt()`, which returns a pointer; while it returns null or throws MemoryError, tries
+/// again after each step of relief. The last failure is passed to the caller.
 template <class Attempt>
 auto with_relief(backend::Device& device, std::size_t bytes, Attempt attempt) {
   Relief relief(device, bytes);

@@ -31,8 +31,8 @@ constexpr std::size_t full_pieces = 64;  // of a copy: a driver's queue takes so
 
 /// Page-locked buffers and the streams that fill them. They belong to the stream that used them
 /// last until that copy is done, so that a download of another stream never waits for it. A
-/// StagingPool would not do: it has so many buffers and no more, its users wait for them, and one
-/// that is still being filled is of no use to anybody; here the stream itself queues behind it.
+/// StagingPool is not suitable: its number of buffers is fixed, its users wait for them, and a
+/// buffer that is still being filled cannot be used; here the stream itself waits for it.
 class DownloadStaging {
  public:
   DownloadStaging(backend::Device& device, std::size_t buffer_bytes)
@@ -40,7 +40,7 @@ class DownloadStaging {
     buffers_.reserve(most_copy_streams);
     copy_streams_.reserve(most_copy_streams);
   }
-  /// Nothing is on its way.
+  /// No copy is pending.
   ~DownloadStaging() {
     for (void* const memory : buffers_) device_.free_host(memory);
   }
@@ -91,7 +91,7 @@ class DownloadStaging {
     try {
       return done_.query();
     } catch (const Error&) {
-      return true;  // a lost device: nothing is on its way
+      return true;  // a lost device: no copy is pending
     }
   }
 
@@ -110,14 +110,15 @@ class DownloadStaging {
 struct DownloadStagings {
   std::mutex mutex;
   std::map<backend::Device*, std::list<DownloadStaging>> idle;
-  std::list<DownloadStaging> lost;  ///< of which nobody knows when they are done
+  std::list<DownloadStaging> lost;  ///< whose completion cannot be observed
   static DownloadStagings& instance() {
     static auto* const stagings = new DownloadStagings;  // outlives the work that is queued at exit
     return *stagings;
   }
 };
 
-/// The staging of one copy while it is queued; goes back when the scope ends, also by an error.
+/// The staging of one copy while it is queued; returned at the end of the scope, also after an
+/// error.
 class DownloadLease {
  public:
   DownloadLease(backend::Device& device, const Stream& stream, std::size_t buffer_bytes) {
@@ -143,8 +144,8 @@ class DownloadLease {
 
   DownloadStaging& operator*() { return staging_.front(); }
   DownloadStaging* operator->() { return &staging_.front(); }
-  /// The staging is free again when the copy is done. One of which that cannot be known is given
-  /// up.
+  /// The staging is free again when the copy is done. If its completion cannot be observed it is
+  /// abandoned.
   void finish(const Stream& stream) {
     try {
       staging_.front().finish(stream);
@@ -165,7 +166,7 @@ std::size_t buffer_bytes_for(std::size_t bytes, std::size_t chunk) {
                   std::bit_ceil(bytes / full_pieces));
 }
 
-/// What the functions that empty buffers share.
+/// State shared by the functions that empty buffers.
 class DownloadDestination {
  public:
   explicit DownloadDestination(const StagedCopy& copy)
@@ -175,7 +176,7 @@ class DownloadDestination {
         threads_(copy.thresholds->threads) {}
 
   void unpack_chunk(std::size_t first, std::size_t last, const std::byte* buffer);
-  /// The host memory is not touched any more: the copy has failed.
+  /// The copy has failed: the host memory is not accessed any more.
   void cancel() {
     const std::unique_lock lock(mutex_);
     is_cancelled_ = true;
@@ -223,7 +224,7 @@ void DownloadDestination::unpack_chunk(std::size_t first, std::size_t last,
   Chunk(*this, first, last, buffer).run(threads_);
 }
 
-/// A copy in chunks; `home` reports what goes wrong where they are unpacked.
+/// A copy in chunks; `home` reports errors of unpacking.
 struct Download {
   const StagedCopy& copy;
   const std::shared_ptr<DownloadDestination>& destination;

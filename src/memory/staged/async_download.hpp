@@ -9,7 +9,7 @@ namespace quarry::memory {
 /// A download that the caller does not wait for, into memory that the GPU cannot reach: copies into
 /// page-locked buffers and the functions that empty them are queued, so that the bytes are in the
 /// host memory when the copy is done. Later work in the stream waits for that. Does not wait.
-/// Returns false, with nothing queued, where the system gives no page-locked memory.
+/// Returns false, with nothing queued, if no page-locked memory can be allocated.
 bool download_later(const StagedCopy& copy, const Stream& stream);
 
 /// Frees the buffers of such downloads that are done.

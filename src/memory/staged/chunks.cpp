@@ -23,8 +23,8 @@ bool is_nontemporal(std::size_t bytes, bool up, const TransferThresholds& t) {
   return up && bytes <= t.nontemporal_bytes;
 }
 
-/// Too many threads that store past the cache get in the way of the link's reads; in a copy of a
-/// few chunks there is hardly any link to get in the way of.
+/// Too many threads with non-temporal stores slow down the link's reads of memory; in a copy of a
+/// few chunks the link reads little.
 std::size_t pipeline_threads(std::size_t bytes, bool up, const TransferThresholds& t) {
   if (!is_nontemporal(bytes, up, t) || bytes <= t.chunk_bytes) return t.threads;
   return std::max<std::size_t>(t.threads * 5 / 8, 1);

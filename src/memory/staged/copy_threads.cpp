@@ -11,11 +11,11 @@
 namespace quarry::memory {
 namespace {
 
-constexpr std::size_t pieces_at_a_time = 16;  // then a thread looks where it is needed most
+constexpr std::size_t pieces_at_a_time = 16;  // then a thread looks for the job that needs it most
 constexpr std::size_t most_threads = 32;
 constexpr auto patience = std::chrono::microseconds(500);
 
-/// Looks until `happened`, for a while, and lets other threads run meanwhile.
+/// Polls `happened` for a while, and yields to other threads meanwhile.
 template <class F>
 bool looks_out_for(const F& happened) {
   const auto end = std::chrono::steady_clock::now() + patience;
@@ -51,8 +51,8 @@ void CopyThreads::run(Job& job, std::size_t helpers) noexcept {
   left_.wait(lock, is_left);
 }
 
-/// The job is open to helpers; those who sleep have to be woken. Without memory for that nobody
-/// hears of it, and the caller works alone.
+/// Opens the job to helpers; returns the sleeping ones to wake. Without memory for that no thread
+/// is notified, and the caller works alone.
 std::vector<CopyThreads::WakeFlag*> CopyThreads::post(Entry& entry) noexcept try {
   const std::lock_guard lock(mutex_);
   start_threads(std::min(entry.most, most_threads));
@@ -76,7 +76,7 @@ std::vector<CopyThreads::WakeFlag*> CopyThreads::sleeping(std::size_t wanted) {
   return flags;
 }
 
-/// Fewer than wanted, even none, where the system gives no more.
+/// Starts fewer than wanted, even none, if the system refuses more.
 void CopyThreads::start_threads(std::size_t wanted) {
   asleep_.reserve(most_threads);
   try {

@@ -11,10 +11,10 @@
 
 namespace quarry::memory {
 
-/// Threads that wait for jobs; the process has one set of them. They are started when there is
-/// something to do and never end, so that a program may use them until its last line. After a job
-/// they look out for the next one for a while before they sleep: to wake a thread takes longer than
-/// to copy a megabyte.
+/// Threads that wait for jobs; the process has one set of them. They are started with the first
+/// jobs and never end, so that a program may use them until it exits. After a job they poll for
+/// the next one for a while before they sleep: waking a thread takes longer than copying a
+/// megabyte.
 class CopyThreads {
  public:
   static CopyThreads& instance();
@@ -28,8 +28,8 @@ class CopyThreads {
     std::size_t most;
     std::atomic<std::size_t> now = 0;
   };
-  /// Where one thread sleeps. A condition variable for all of them would make whoever wakes some
-  /// wait for those it has woken before.
+  /// The flag on which one thread sleeps. With one condition variable for all, a thread that wakes
+  /// others would contend with those already woken.
   using WakeFlag = std::atomic<std::uint32_t>;  ///< 1: wake up
 
   void start_threads(std::size_t wanted);
@@ -42,7 +42,7 @@ class CopyThreads {
   std::condition_variable left_;
   std::vector<Entry*> entries_;
   std::vector<WakeFlag*> asleep_;
-  std::size_t threads_ = 0, awake_ = 0;  ///< all; those that look out for work
+  std::size_t threads_ = 0, awake_ = 0;  ///< all; those that poll for work
   std::atomic<std::uint64_t> jobs_ = 0;  ///< so many have been brought
 };
 

@@ -8,7 +8,7 @@
 namespace quarry::memory {
 
 /// Numbered pieces of work that several threads take in turn. The first error is kept, and after it
-/// no more pieces are given out.
+/// no more pieces are started.
 class Job {
  public:
   explicit Job(std::size_t pieces) : count_(pieces) {}

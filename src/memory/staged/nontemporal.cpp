@@ -12,7 +12,7 @@
 namespace quarry::memory {
 namespace {
 
-constexpr std::size_t ahead = 1024;  // bytes that memory is asked for before it is needed
+constexpr std::size_t ahead = 1024;  // bytes of prefetch distance
 
 template <std::size_t N>
 void gather_plain(std::byte* to, const std::byte* from, std::size_t count) {
@@ -28,7 +28,7 @@ void scatter_plain(std::byte* to, const std::byte* from, std::size_t count) {
 __m128i load(const std::byte* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
-/// Past the cache if `nontemporal`; then `to` is a multiple of 16 bytes.
+/// With non-temporal stores if `nontemporal`; then `to` is a multiple of 16 bytes.
 template <bool nontemporal>
 void put(std::byte* to, __m128i value) {
   auto* const at = reinterpret_cast<__m128i*>(to);
@@ -47,7 +47,7 @@ __m128i first_halves(__m128i a, __m128i b) {
   }
 }
 
-/// Reads nothing behind the last element: the rest is left to the plain loop.
+/// Does not read past the last element: the rest is left to the plain loop.
 template <std::size_t N, bool nontemporal>
 std::size_t gather_lines(std::byte* to, const std::byte* from, std::size_t count) {
   constexpr std::size_t step = 32 / N;  // elements of 64 bytes of strided memory

@@ -5,13 +5,13 @@
 /// Copies for memory that this processor does not read again soon, and for every other element.
 namespace quarry::memory {
 
-/// memcpy with stores past the cache.
+/// memcpy with non-temporal stores.
 void copy_nontemporal(std::byte* to, const std::byte* from, std::size_t bytes);
-/// What this thread has stored past the cache is there for every device on return.
+/// On return this thread's non-temporal stores are visible to every device.
 void fence_stores();
 
-/// Elements of 4 or 8 bytes that lie two elements apart, `count` of them, to (past the cache if
-/// `nontemporal`) or from dense memory. Nothing between them is written.
+/// Elements of 4 or 8 bytes that lie two elements apart, `count` of them, to (with non-temporal
+/// stores if `nontemporal`) or from dense memory. Nothing between them is written.
 void pack_every_other(std::byte* to, const std::byte* from, std::size_t itemsize, std::size_t count,
                       bool nontemporal);
 void unpack_every_other(std::byte* to, const std::byte* from, std::size_t itemsize,

@@ -36,7 +36,7 @@ using Constant = std::integral_constant<std::size_t, N>;
 
 template <Way way, std::size_t N>
 void copy_constant_runs(std::byte* strided, std::byte* packed, std::size_t n, std::size_t step) {
-  if constexpr (N == 4 || N == 8) {  // every other element: so common that it has loops of its own
+  if constexpr (N == 4 || N == 8) {  // every other element: common enough for its own loops
     if (step == 2 * N) {
       if constexpr (way == Way::unpack) return unpack_every_other(strided, packed, N, n);
       return pack_every_other(packed, strided, N, n, way == Way::pack_nontemporal);

@@ -26,7 +26,7 @@ struct Walk {
 /// The walk of elements of `itemsize` bytes with these strides, all positive.
 Walk walk_of(Shape shape, Strides strides, std::size_t itemsize);
 
-/// Whether packed bytes stay in the cache, or are stored past it for a device to read.
+/// Whether packed bytes are stored in the cache, or non-temporally for a device to read.
 enum class Stores { cached, nontemporal };
 /// Copies bytes [first, last) of the packed form of the memory at `from` to `to`.
 void pack(const Walk& walk, const std::byte* from, std::size_t first, std::size_t last,

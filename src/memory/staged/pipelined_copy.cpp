@@ -74,8 +74,8 @@ bool PipelinedCopy::make_ready(std::size_t chunk) {
   return chunk < buffers_.size() || await(chunk - buffers_.size());
 }
 
-/// Until the GPU's copy of the chunk is done. It is queued by threads that have taken their blocks
-/// before, and so never wait for this one.
+/// Waits until the GPU's copy of the chunk is done. It is queued by threads that took their blocks
+/// earlier and so never wait for this one: no deadlock.
 bool PipelinedCopy::await(std::size_t chunk) {
   std::atomic<State>& state = chunks_[chunk].state;
   while (true) {

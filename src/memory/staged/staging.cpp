@@ -21,7 +21,7 @@ namespace {
 
 using enum backend::Direction;
 
-/// A staged copy of memory in short runs: each thread has chunks and buffers of its own.
+/// A staged copy of memory in short runs: each thread has its own chunks and buffers.
 class ChunkedCopy final : public Job {
  public:
   ChunkedCopy(const StagedCopy& copy, const Stream& stream, std::size_t chunk, Stores stores)
@@ -133,7 +133,7 @@ void run_chunks(const StagedCopy& copy, const Stream& stream) {
   ChunkedCopy(copy, stream, strided_chunk(bytes, t), stores).run(t.strided_threads);
 }
 
-/// False where there is no page-locked memory.
+/// False if no page-locked memory can be allocated.
 bool run_pipelined(const StagedCopy& copy, const Stream& stream) {
   const TransferThresholds& t = *copy.thresholds;
   StagingPool& pool = StagingPool::of(*copy.device);

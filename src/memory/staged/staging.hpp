@@ -10,7 +10,7 @@
 
 namespace quarry::memory {
 
-/// Packed bytes on a GPU and the host memory that has them, in the order of `walk`.
+/// Packed bytes on a GPU and the corresponding host memory, in the order of `walk`.
 struct StagedCopy {
   backend::Device* device;
   backend::Direction direction;
@@ -20,11 +20,11 @@ struct StagedCopy {
   const TransferThresholds* thresholds;
 };
 
-/// Carries the bytes in chunks through page-locked buffers, with several threads; the GPU's side
-/// is queued in `stream`, which should hold nothing else. An upload returns when the host memory
-/// has been read and the last chunk is queued, a download when the host memory has been written.
-/// Where the system gives no page-locked memory the driver's own copies do it, slower. After a
-/// throw nothing is on its way any more, and the bytes of the destination are undefined.
+/// Copies the bytes in chunks through page-locked buffers, with several threads; the GPU's side is
+/// queued in `stream`, which should have no other work. An upload returns when the host memory has
+/// been read and the last chunk is queued, a download when the host memory has been written. If no
+/// page-locked memory can be allocated the driver's own copies are used, which are slower. After a
+/// throw no copy is pending, and the bytes of the destination are undefined.
 void run_staged(const StagedCopy& copy, const Stream& stream);
 
 }  // namespace quarry::memory

@@ -12,7 +12,7 @@ void StagingLease::copy(const backend::Copy& copy, const Stream& stream) {
   try {
     device_->record(buffer_.event, native);
   } catch (...) {
-    device_->synchronize(native);  // throws on a lost device: then the buffer is given up
+    device_->synchronize(native);  // throws on a lost device: then the buffer is abandoned
     is_loose_ = false;
     throw;
   }

@@ -7,7 +7,7 @@
 
 namespace quarry::memory {
 
-/// A buffer while a copy holds it: it goes back to the pool when the scope ends.
+/// A buffer while a copy holds it: it returns to the pool at the end of the scope.
 class StagingLease {
  public:
   static std::optional<StagingLease> of(StagingPool& pool, backend::Device& device,
@@ -29,7 +29,7 @@ class StagingLease {
   std::byte* memory() const { return buffer_.memory; }
   /// Queues a copy from or to the buffer, and records when it is done.
   void copy(const backend::Copy& copy, const Stream& stream);
-  /// Until the last copy is done.
+  /// Waits until the last copy is done.
   void wait() const { device_->wait(buffer_.event); }
 
  private:
@@ -39,7 +39,7 @@ class StagingLease {
   StagingPool* pool_;
   backend::Device* device_;
   StagingBuffer buffer_;
-  bool is_loose_ = false;  ///< a copy is on its way whose end nobody will know
+  bool is_loose_ = false;  ///< a copy is pending whose completion cannot be observed
 };
 
 }  // namespace quarry::memory

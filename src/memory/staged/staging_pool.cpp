@@ -31,7 +31,7 @@ StagingPool& StagingPool::of(backend::Device& device, Load load) {
   return *pool;
 }
 
-/// Two copies of long runs may go at the same time before a third one waits.
+/// Two copies of long runs may run at the same time; a third one waits.
 std::size_t StagingPool::most_buffers(const TransferThresholds& t) const {
   return load_ == Load::short_runs ? t.buffers : std::min(t.buffers, 2 * t.pipeline_buffers);
 }
@@ -87,7 +87,7 @@ std::optional<StagingBuffer> StagingPool::grow(std::size_t bytes) {
   }
 }
 
-/// The buffer, idle; another one in its place if it is too small.
+/// The buffer, once idle; replaced by a larger one if it is too small.
 StagingBuffer StagingPool::fitting(StagingBuffer buffer, std::size_t bytes) {
   try {
     device_.wait(buffer.event);
@@ -157,7 +157,7 @@ void StagingPool::trim() noexcept {
   free_abandoned();
 }
 
-/// Where the device cannot be waited for they stay.
+/// If waiting for the device fails they are kept.
 void StagingPool::free_abandoned() noexcept {
   const std::lock_guard alone(trimming_);
   std::unique_lock lock(mutex_);

@@ -14,16 +14,16 @@
 
 namespace quarry::memory {
 
-/// A piece of page-locked memory. It may be used again once `event` has happened.
+/// A piece of page-locked memory. It may be reused once `event` has completed.
 struct StagingBuffer {
   std::byte* memory = nullptr;
   std::size_t bytes = 0;
   backend::Event event = nullptr;
 };
 
-/// The page-locked buffers of one GPU and one kind of load, made when they are first wanted, and
-/// streams of its own, which hold nothing but copies between buffers and the GPU: whoever waits for
-/// a buffer waits for the link and never for work of the program.
+/// The page-locked buffers of one GPU and one kind of load, made when first needed, and streams
+/// that contain only copies between buffers and the GPU: waiting for a buffer means waiting for the
+/// link, never for work of the program.
 class StagingPool {
  public:
   /// What buffers are for, which decides their size: chunks of long runs, or of short ones.
@@ -32,12 +32,12 @@ class StagingPool {
   StagingPool(backend::Device& device, Load load) : device_(device), load_(load) {}
   static StagingPool& of(backend::Device& device, Load load = Load::long_runs);
 
-  /// A buffer of at least `bytes`, which waits until one is there; nothing when the system gives no
-  /// page-locked memory at all. Whoever holds a buffer must not call this.
+  /// A buffer of at least `bytes`; waits until one is free. Empty if no page-locked memory can be
+  /// allocated at all. Must not be called while holding a buffer.
   std::optional<StagingBuffer> acquire(std::size_t bytes, const TransferThresholds& t);
   /// The same without waiting.
   std::optional<StagingBuffer> try_acquire(std::size_t bytes, const TransferThresholds& t);
-  /// Back to the pool; the copies of the buffer have been recorded in its event.
+  /// Returns the buffer to the pool; its copies have been recorded in its event.
   void release(const StagingBuffer& buffer) noexcept;
   /// A buffer whose copies could not be recorded: it is freed when trim() has waited for the
   /// device.
@@ -46,7 +46,7 @@ class StagingPool {
   /// The stream of copies that way: neither waits for the legacy default stream nor makes it wait.
   Stream stream(backend::Direction direction);
 
-  /// Waits for the buffers that nobody holds and frees them; the streams go too.
+  /// Waits for the buffers that are not held and frees them, and the streams.
   void trim() noexcept;
   std::size_t buffers() const;
 
@@ -67,7 +67,7 @@ class StagingPool {
   std::condition_variable released_;
   std::vector<StagingBuffer> free_;  ///< the one that was released first comes first
   std::size_t count_ = 0;            ///< of free and held ones
-  std::mutex trimming_;              ///< who has it alone takes buffers out of `abandoned_`
+  std::mutex trimming_;              ///< needed to remove buffers from `abandoned_`
   std::vector<StagingBuffer> abandoned_;
   std::optional<Stream> up_, down_;
 };

@@ -7,7 +7,7 @@
 
 namespace quarry::memory {
 
-/// What the way of a copy depends on, per GPU. Sizes in bytes.
+/// The thresholds that decide the path of a copy, per GPU. Sizes in bytes.
 struct TransferThresholds {
   /// Waiting copies of pageable memory smaller than this are left to the driver's own staging.
   std::size_t staged_bytes = std::size_t{1} << 20;
@@ -22,14 +22,14 @@ struct TransferThresholds {
   std::size_t threads = 1;  ///< of copies of long runs, the calling one included
   std::size_t strided_threads = 1;
   std::size_t strided_bytes = std::size_t{1} << 20;  ///< of a chunk of short runs
-  /// Uploads up to this much are stored past the cache; of more than a chunk by fewer threads.
+  /// Uploads up to this size use non-temporal stores; those of more than a chunk fewer threads.
   std::size_t nontemporal_bytes = std::size_t{128} << 20;
   std::size_t nontemporal_strided_bytes = std::size_t{96} << 20;  ///< the same, of short runs
-  /// Page-locked rows of at least this much are copied by the GPU straight from where they lie.
+  /// Page-locked rows of at least this size are copied by the GPU without packing.
   std::size_t row_bytes = 64;
   std::size_t few_rows = 16;                        ///< so few rows are, however short
   std::size_t piece_bytes = std::size_t{64} << 10;  ///< the same for pieces of a batch
-  std::size_t probe_bytes = std::size_t{64} << 10;  ///< the driver is asked about larger memory
+  std::size_t probe_bytes = std::size_t{64} << 10;  ///< the driver is queried for larger memory
 
   friend bool operator==(const TransferThresholds&, const TransferThresholds&) = default;
 };
@@ -39,8 +39,8 @@ TransferThresholds thresholds_of(const backend::Device& device);
 void set_thresholds(const backend::Device& device, const TransferThresholds& thresholds);
 TransferThresholds default_thresholds();
 
-/// Waiting copies of dense memory below this many bytes go to the driver whatever the memory is:
-/// one load, so that a small copy costs no more than the driver's call.
+/// Blocking copies of dense memory below this many bytes are left to the driver for any kind of
+/// memory: one load, so that a small copy costs no more than the driver's call.
 std::size_t driver_bytes() noexcept;
 
 /// For the log of transfers.

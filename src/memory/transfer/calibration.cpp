@@ -29,7 +29,7 @@ class Probe {
         there_(Buffer::allocate(most, stream_)),
         here_(std::make_unique<std::byte[]>(most)) {}
 
-  /// The size from which on the pool is faster both ways.
+  /// The size from which on the pool is faster in both directions.
   std::size_t crossing() {
     std::size_t found = 2 * most;
     for (std::size_t bytes = most; bytes >= least; bytes /= 2) {

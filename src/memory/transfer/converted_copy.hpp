@@ -4,8 +4,8 @@
 
 #include <memory>
 
-/// Copies on one device by kernels. All are queued in `stream`; that it uses the buffers of the
-/// arrays is for the caller to note (Buffer::used_on).
+/// Copies on one device by kernels. All are queued in `stream`; the caller records the use of the
+/// arrays' buffers (Buffer::used_on).
 namespace quarry::memory {
 
 /// Device memory with the same shape, dense in the order of `like`'s strides.

@@ -24,7 +24,7 @@ void queue(const DeviceRef& to, const DeviceRef& from, const kernels::program* p
 /// Host memory as the CPU device sees it.
 DeviceRef seen(const HostRef& host) { return {host.data, host.dtype, host.layout, nullptr}; }
 
-/// On the CPU the host's memory is as good as the device's, to which copies do not wait.
+/// On the CPU host memory is treated as device memory, whose copies do not wait.
 void copy_block(const HostCopy& copy, const Stream& stream) {
   void *to = copy.device.data, *from = copy.host.data;
   if (!copy.is_up()) std::swap(to, from);
@@ -33,7 +33,7 @@ void copy_block(const HostCopy& copy, const Stream& stream) {
                               stream.state().native, waits);
 }
 
-/// The stream is busy: it gets a copy of the host's elements, which goes when it has been read.
+/// The stream is busy: it gets a copy of the host's elements, freed after it has been read.
 void upload_later(const HostCopy& copy, const Stream& stream, const kernels::program* program) {
   const PackedHost packed = packed_host(copy);
   const auto memory = std::make_shared<std::unique_ptr<std::byte[]>>(
@@ -43,7 +43,7 @@ void upload_later(const HostCopy& copy, const Stream& stream, const kernels::pro
   try {
     stream.add_callback([memory](const Stream&) { memory->reset(); });
   } catch (...) {
-    wait_quietly(stream);  // what has been queued still reads the copy
+    wait_quietly(stream);  // queued work still reads the copy
     throw;
   }
 }

@@ -2,10 +2,10 @@
 #pragma once
 #include "memory/transfer/host_copy.hpp"
 
-/// Between memory of the program and arrays of the CPU device: from layout to layout.
+/// Copies between memory of the program and arrays of the CPU device, from layout to layout.
 namespace quarry::memory {
 
-/// `program` takes one element of the source to one of the destination; nullptr copies. The
+/// `program` converts one element of the source to one of the destination; nullptr copies. The
 /// destination's elements do not share memory. An upload that does not wait has read the host
 /// memory on return.
 void carry_on_cpu(const HostCopy& copy, const Stream& stream, const kernels::program* program);

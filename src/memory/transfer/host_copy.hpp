@@ -9,9 +9,9 @@
 
 namespace quarry::memory {
 
-/// A copy between host memory and a device, described once for every way that it may take: axes in
-/// the order of the host's addresses, of which the largest step comes first. None has extent 1 or
-/// runs backwards on the host, and neighbours that merge on both sides are one axis.
+/// A copy between host memory and a device, described once for all paths: axes in the order of the
+/// host's addresses, the largest stride first. None has extent 1 or runs backwards on the host, and
+/// neighbours that merge on both sides are one axis.
 struct HostCopy {
   /// `on_host` and `on_device` have the same shape, with elements.
   HostCopy(backend::Direction way, const HostRef& on_host, const DeviceRef& on_device,
@@ -29,7 +29,7 @@ struct HostCopy {
   bool is_block() const;
 };
 
-/// What the library itself knows of the host memory, from the first to the last element.
+/// The library's own information on the host memory, from the first to the last element.
 struct KnownMemory {
   std::shared_ptr<Buffer> page_locked;  ///< by the library, as a whole
   bool is_split = false;                ///< as memory::is_split

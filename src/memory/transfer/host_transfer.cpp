@@ -25,11 +25,11 @@ using enum backend::Direction;
 
 backend::Device& device_of(const Stream& stream) { return *stream.state().device; }
 
-/// What an idle GPU takes to say that it is.
+/// The time that an idle GPU takes to complete an event.
 constexpr auto patience = std::chrono::microseconds(30);
 
-/// Whether nothing that was queued before is still to run. An event, since the legacy stream counts
-/// work of other streams that a look at the stream alone may not see.
+/// Whether all work queued before is done. Uses an event, since a query of the legacy stream may
+/// not include the work of other streams.
 bool is_idle(const Stream& stream) {
   backend::Device& device = device_of(stream);
   const detail::ScopedEvent event(device);
@@ -41,11 +41,11 @@ bool is_idle(const Stream& stream) {
   return true;
 }
 
-/// What the driver does with host memory: it stages copies, or lets the GPU reach it, or refuses to
+/// How the driver treats host memory: it stages copies, or lets the GPU access it, or refuses to
 /// copy it in one piece.
 enum class HostKind { pageable, page_locked, split };
 
-/// The driver is asked about large memory that the library does not know.
+/// Queries the driver for large memory that the library does not know.
 HostKind kind_of(const HostRef& host, const KnownMemory& known, backend::Device& device,
                  std::size_t probe_bytes) {
   if (known.page_locked) return HostKind::page_locked;
@@ -80,7 +80,7 @@ class Transfer {
         plan_(plan_transfer(copy, input_, thresholds_)),
         host_(copy.host.data),
         device_(copy.device.data) {
-    // the library's own memory is kept until the copy is done; somebody else's is not
+    // the library's own memory is kept until the copy is done; other memory is not
     if (known.page_locked) known.page_locked->used_on(stream);
     if (transfers_are_logged()) log_plan(backend_, copy, input_, plan_, thresholds_);
   }
@@ -122,7 +122,7 @@ class Transfer {
   using Heap = std::unique_ptr<std::byte[]>;
   Heap heap() const { return std::make_unique_for_overwrite<std::byte[]>(plan_.packed.bytes); }
 
-  /// Memory for the packed bytes if they cannot land where they belong.
+  /// Device memory for the packed bytes if they cannot be copied directly to their destination.
   std::shared_ptr<Buffer> temporary(const Stream& home) const {
     return plan_.lands ? nullptr : Buffer::allocate(plan_.packed.bytes, home);
   }
@@ -142,7 +142,7 @@ class Transfer {
         stream_.state().native, waits);
   }
 
-  /// The copy engine reads or writes the host memory as it lies.
+  /// The copy engine reads or writes the host memory directly.
   void copy_locked(std::byte* on_device, bool waits) const {
     if (plan_.route == Route::direct) return copy_bytes(on_device, host_, waits);
     if (plan_.route == Route::batch) return copy_pieces(on_device, waits);
@@ -190,9 +190,9 @@ class Transfer {
     if (copy_.waits) synchronize(stream_);
   }
 
-  /// The caller does not wait for what the stream still has to do: the bytes go into memory of
-  /// their own on the device, and from there when the stream gets there. False: the device has no
-  /// memory for that, but does not need any either.
+  /// For callers that do not wait for the stream: the bytes go into temporary device memory, and
+  /// from there to their destination when the stream reaches this point. False: the device has no
+  /// memory for that, and a direct copy is possible.
   bool stage_up_later(const Stream& beside) {
     std::shared_ptr<Buffer> holder;
     try {
@@ -213,7 +213,7 @@ class Transfer {
     return true;
   }
 
-  /// What the pool's stream has queued comes before what `stream_` does next.
+  /// `stream_` waits for the work of the pool's stream.
   void finish_up(const Stream& beside) const {
     if (copy_.waits) return synchronize(beside);
     try {
@@ -260,7 +260,7 @@ HostCopy half_of(const HostCopy& copy, bool is_second) {
 
 }  // namespace
 
-/// In halves if the device has not the memory that it takes to rearrange the whole.
+/// In halves if the device does not have the memory to reorder the whole.
 void carry(const HostCopy& copy, const KnownMemory& known, const Stream& stream) {
   constexpr std::size_t least = std::size_t{1} << 20;
   try {

@@ -2,7 +2,7 @@
 #pragma once
 #include "memory/transfer/host_copy.hpp"
 
-/// Between host memory and a GPU, as transfer_plan.hpp decides.
+/// Copies between host memory and a GPU, as planned by transfer_plan.hpp.
 namespace quarry::memory {
 
 /// Both sides have one type, and the destination's elements do not share memory; `known` is of the

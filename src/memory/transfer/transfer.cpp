@@ -67,7 +67,7 @@ bool copy_at_once(const HostCopy& copy, const KnownMemory& known, const Stream& 
   return true;
 }
 
-/// The same array dense in C order: itself, or device memory of its own.
+/// The same array dense in C order: itself, or a copy in new device memory.
 DeviceRef dense_on_device(const DeviceRef& array, std::shared_ptr<Buffer>& holder,
                           const Stream& stream) {
   if (is_c_contiguous(array.layout, array.dtype.itemsize())) return array;
@@ -93,12 +93,12 @@ void download_converted(const HostCopy& copy, const KnownMemory& known, const St
 }
 
 /// A bool's byte on a device may be neither 0 nor 1: memory of other libraries and processes. No
-/// such byte gets to the host, where it would be no bool.
+/// such byte is copied to the host, where it would be an invalid bool.
 const kernels::program& truth_program() {
   using Program = kernels::map_of<kernels::in<bool, 0>, bool, 0, bool>;
   return kernels::program_for<Program>::value;
 }
-/// Up to so many bytes it is cheaper to look at them on the host.
+/// Up to this many bytes it is cheaper to normalise them on the host.
 constexpr std::int64_t few_bools = 4096;
 
 void make_bools(const HostRef& host) {
@@ -200,8 +200,8 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
 
 namespace {
 
-/// Between two GPUs: packed on the one, copied, unpacked on the other; neither stream goes on
-/// before the other has what it needs.
+/// Between two GPUs: packed on the one, copied, unpacked on the other; each stream waits until its
+/// memory is ready or no longer in use on the other.
 void copy_to_peer(const DeviceRef& to, const DeviceRef& from, const Stream& stream) {
   const Stream source = from.buffer->stream();
   std::shared_ptr<Buffer> holder, temporary;

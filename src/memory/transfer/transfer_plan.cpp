@@ -26,7 +26,7 @@ std::optional<Rectangle> rectangle_of(const Shape& shape, const Strides& host,
   return r;
 }
 
-/// From where the host has the elements to where the device does.
+/// From the host's elements directly to those of the device.
 std::optional<Rectangle> straight_rectangle(const HostCopy& copy) {
   Shape shape = copy.host.layout.shape;
   Strides host = copy.host.layout.strides, device = copy.device.layout.strides;
@@ -39,7 +39,7 @@ std::optional<Rectangle> straight_rectangle(const HostCopy& copy) {
   return rectangle_of(shape, host, device, static_cast<std::size_t>(run));
 }
 
-/// From where the host has the elements to packed bytes.
+/// From the host's elements to packed bytes.
 std::optional<Rectangle> packed_rectangle(const Walk& walk) {
   Strides device = walk.strides;
   auto step = static_cast<std::int64_t>(walk.run);
@@ -61,7 +61,8 @@ bool is_worth_it(const Rectangle& r, const TransferThresholds& t) {
   return r.bytes >= t.row_bytes || r.rows * r.slices <= t.few_rows;
 }
 
-/// Page-locked rows go as they are: straight to the rows of the device if those match, else packed.
+/// Page-locked rows are copied directly to the rows of the device if those match, else to packed
+/// bytes.
 bool take_rectangle(const HostCopy& copy, const TransferThresholds& t, TransferPlan& plan) {
   const Strides& host = copy.host.layout.strides;
   if (std::find(host.begin(), host.end(), 0) != host.end()) return false;
@@ -75,7 +76,7 @@ bool take_rectangle(const HostCopy& copy, const TransferThresholds& t, TransferP
   return false;
 }
 
-/// Pageable copies below this are the driver's own. It never takes a download without waiting.
+/// Pageable copies below this are left to the driver, whose downloads always wait.
 std::size_t least_staged(const HostCopy& copy, const TransferThresholds& t) {
   if (copy.waits) return t.staged_bytes;
   return copy.is_up() ? std::min(t.taken_bytes, t.staged_bytes) : 0;

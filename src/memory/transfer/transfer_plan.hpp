@@ -8,16 +8,16 @@
 #include "memory/staged/thresholds.hpp"
 #include "memory/transfer/host_copy.hpp"
 
-/// How an array is carried between the host and a GPU: decided from numbers alone.
+/// The plan of a copy between the host and a GPU: a pure function of numbers.
 namespace quarry::memory {
 
-/// Rows and slices of two blocks of memory, as backend::Copy has them.
+/// Rows and slices of two blocks of memory, as in backend::Copy.
 struct Rectangle {
   std::size_t bytes, rows, slices;
   std::size_t host_pitch, device_pitch, host_slice, device_slice;
 };
 
-/// How the bytes cross.
+/// How the bytes cross the link.
 enum class Route {
   direct,     ///< one copy of the driver; the host memory is dense
   rectangle,  ///< rows by the GPU's copy engine
@@ -29,7 +29,7 @@ enum class Route {
 struct TransferInput {
   bool page_locked;  ///< the host memory
   bool batches;      ///< the driver has batched copies in this stream
-  /// The driver cannot copy the host memory in one piece, since it knows a part of it alone. Then
+  /// The driver cannot copy the host memory in one piece, since only part of it is registered. Then
   /// it is not page-locked.
   bool split = false;
 };
