@@ -13,7 +13,7 @@ namespace quarry {
 /// How a block, or the memory around it, was misused.
 enum class MemoryFaultKind {
   overwritten_before,  ///< bytes in front of a block were written to
-  overwritten_after,   ///< bytes behind a block were written to
+  overwritten_after,   ///< bytes after a block were written to
   used_after_free,     ///< a block was written to after it was freed
   double_free,
   foreign_pointer,  ///< freed, but not the start of a block of the adaptor

@@ -84,7 +84,7 @@ int thread_count() {
 
 namespace {
 
-/// A loop and how far it has come, for the case that TBB itself fails.
+/// A loop and its progress, for the case that TBB itself fails.
 struct Loop {
   RangeFunction f;
   const void* state;
@@ -105,7 +105,7 @@ struct Loop {
   }
 };
 
-/// False, with nothing done, where TBB cannot start the threads that it wants.
+/// False, with nothing done, if TBB cannot start the threads that it needs.
 bool run_on_threads(Loop& loop, std::int64_t n, std::int64_t grain) {
   using Range = oneapi::tbb::blocked_range<std::int64_t>;
   try {

@@ -14,7 +14,7 @@ namespace quarry::backend {
 
 namespace {
 
-/// nullptr if nobody listens.
+/// nullptr if no profiler is attached.
 nvtxDomainHandle_t domain() {
   static const nvtxDomainHandle_t handle = nvtxDomainCreateA("Quarry");
   return handle;

@@ -96,7 +96,7 @@ void RedZone::State::tell(const MemoryFault& fault) noexcept try {
   if (options.handler) return options.handler(fault);
   std::cerr << fmt::format("quarry: {} on {}: {}\n", upstream.name(), to_string(upstream.device()),
                            to_string(fault));
-} catch (...) {  // there is nobody to tell
+} catch (...) {  // cannot be reported
 }
 
 // --- allocation ----------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ struct Tracking::State {
       call = handler;
     }
     if (call) call(error);
-  } catch (...) {  // there is nobody to tell
+  } catch (...) {  // cannot be reported
   }
   bool has_stacks() {
     const std::lock_guard lock(mutex);

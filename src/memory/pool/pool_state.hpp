@@ -80,7 +80,7 @@ struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::Sta
   void give_back_all(Heap& arena) noexcept;
 
   std::mutex mutex_;  ///< of the two below, of arenas' streams and of segments' arenas
-  std::vector<std::unique_ptr<Heap>> arenas_;  ///< never shrinks: whoever found one may lock it
+  std::vector<std::unique_ptr<Heap>> arenas_;  ///< never shrinks: found ones stay lockable
   std::map<const std::byte*, std::unique_ptr<memory::Segment>> segments_;
   std::atomic<std::size_t> limit_, reserved_ = 0, allocations_ = 0;
   std::mutex callbacks_mutex_;

@@ -69,7 +69,7 @@ void complete_array(BoxSide& side, const Box& box) {
   require_in_array(side, "planes", p.z, box.depth, d.planes());
 }
 
-/// The rows and planes as the driver wants them: where there is only one, its size does not matter.
+/// The rows and planes as the driver requires them: of a single one the size is arbitrary.
 void complete(BoxSide& side, const Box& box) {
   Place& p = side.place;
   require<LogicError>(p.lod == 0, [&] {

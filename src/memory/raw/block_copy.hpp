@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-/// The copy behind the structured copies and those of one-dimensional CUDA arrays.
+/// The implementation of the structured copies and of those of one-dimensional CUDA arrays.
 namespace quarry::memory {
 
 /// Bytes, rows, planes.

@@ -64,7 +64,7 @@ Mapping::~Mapping() {
   if (found != mappings().open.end() && found->second.expired()) mappings().open.erase(found);
   try {
     device_.close_imported(memory_);
-  } catch (const std::exception&) {  // nobody is left to hear it
+  } catch (const std::exception&) {  // cannot be reported in a destructor
   }
 }
 
