@@ -35,7 +35,11 @@ class MemoryLimits : public testing::Test {
     write("/sys/fs/cgroup" + path + "/memory.max", limit + "\n");
     write("/sys/fs/cgroup" + path + "/memory.current", std::to_string(used) + "\n");
   }
-  std::size_t free_mib() const { return memory_limits(root_.c_str()).free / mib; }
+  std::size_t free_mib() const {
+    const std::size_t free = memory_limits(root_.c_str()).free;
+    EXPECT_EQ(free % mib, 0u) << "every size that is written is in MiB";
+    return free / mib;
+  }
   std::size_t total_mib() const { return memory_limits(root_.c_str()).total / mib; }
 
  private:

@@ -122,6 +122,19 @@ int open_few_files() {
   return outcome();
 }
 
+/// How much memory there is stands in files that cannot be opened then: it is not taken for none.
+int allocate_much_without_files() {
+  if (has_sanitizer) return 0;
+  const DeviceGuard cpu(Device::cpu());
+  if (!is_right_or_says_so(default_stream())) return wrong_values;
+  limit(RLIMIT_NOFILE, 3);
+  try {
+    return sum(full<float>({16 * count}, 1)).item() == 16.f * count ? 0 : wrong_values;
+  } catch (const MemoryError&) {
+    return wrong_afterwards;
+  }
+}
+
 template <bool late, rlim_t mebibytes>
 int have_little_address_space() {
   if (has_sanitizer) return 0;
@@ -135,6 +148,7 @@ int have_little_address_space() {
 std::vector<Program> thread_programs() {
   return {{"FewFiles", open_few_files<false, 6>},
           {"FewFilesLate", open_few_files<true, 3>},
+          {"MuchMemoryWithoutFiles", allocate_much_without_files},
           {"LittleAddressSpace", have_little_address_space<false, 64>},
           {"VeryLittleAddressSpace", have_little_address_space<false, 2>},
           {"LittleAddressSpaceLate", have_little_address_space<true, 1>},
