@@ -189,5 +189,20 @@ TEST(OverlapByHand, AStencilOverItself) {
   EXPECT_EQ(values(u), h);
 }
 
+/// Views so large that several threads and tiles share them, and none is updated twice.
+TEST(OverlapByHand, EveryElementOfALargeViewIsUpdatedOnce) {
+  for (const Shape& shape : {Shape{3000, 700}, Shape{700, 3000}, Shape{2, 1'000'001}}) {
+    const auto memory = zeros<int>({shape[0], 2 * shape[1]});
+    auto steps = memory(all, range(_, _, 2));
+    auto reversed = memory.transpose()(range(_, _, -2));
+    for (int round = 1; round <= 3; ++round) steps += 1;
+    reversed += 5;  // the other columns
+    EXPECT_EQ(min(steps).item(), 3);
+    EXPECT_EQ(max(steps).item(), 3);
+    EXPECT_EQ(min(reversed).item(), 5);
+    EXPECT_EQ(max(reversed).item(), 5);
+  }
+}
+
 }  // namespace
 }  // namespace quarry
