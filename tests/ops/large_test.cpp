@@ -108,5 +108,15 @@ TEST_F(LargeTransfer, OfPageLockedMemory) {
   there_and_back<std::vector<std::uint8_t, PinnedAllocator<std::uint8_t>>>();
 }
 
+/// Few elements for each of many results: one block of work has no room for all of a row's.
+TEST(LargeReduce, LongRowsOfResults) {
+  for (const int columns : {1'000, 5'000, 100'003}) {
+    const auto row = arange<int>(0, columns);
+    const DeviceNDArray<int> a = zeros<int>({3, columns}) + row, thrice = 3 * row;
+    EXPECT_TRUE(array_equal(sum(a, 0), thrice)) << columns;
+    EXPECT_TRUE(array_equal(sum(a.transpose().copy(), 1), thrice)) << columns;
+  }
+}
+
 }  // namespace
 }  // namespace quarry
