@@ -128,9 +128,11 @@ QUARRY_LONG complex<T> wide_expm1(complex<T> z) {
   if (z.im == 0) return {expm1(z.re), z.im};
   if (z.re > 100 || isinf(z.re)) return {z.re < 0 ? T(-1) : e.re, e.im};
   if (larger(z) < T(0x1p-400)) return {QUARRY_LIBM(fma)(-z.im, z.im, 2 * z.re) * T(0.5), e.im};
+  const T cosine = cos(z.im);
+  if (!(cosine > 0)) return {e.re - 1, e.im};  // both terms have one sign
   const T half_sine = sin(z.im * T(0.5)), drop = 2 * half_sine * half_sine;
-  const T re = expm1(z.re) * cos(z.im) - drop;
-  const bool cancels = abs(re) < drop && z.re < 20 && abs(z.im) < T(0x1p20);
+  const T re = expm1(z.re) * cosine - drop;
+  const bool cancels = z.re > 0 && abs(re) < drop && z.re < 20 && abs(z.im) < T(0x1p20);
   return {cancels ? cancelling_expm1(z) : re, e.im};
 }
 

@@ -42,7 +42,7 @@ class Launcher {
     run_kernel(variant, blocks, parameters);
   }
 
-  /// 1 for every second map on the device: see kernels/map.hpp.
+  /// 1 for every second map on the device: see kernels/map.cuh.
   int backwards() const {
     return static_cast<int>(target_.maps.fetch_add(1, std::memory_order_relaxed) % 2);
   }
