@@ -113,7 +113,7 @@ inline constexpr bool is_minus_of_bools =
     (std::same_as<F, kernels::negative_op> ||
      std::same_as<F, kernels::subtract_op>)&&(std::same_as<K, bool>&&...);
 
-/// The node of table row F over `arguments`, which are trees that it may move from.
+/// The node of table row F over trees, all of them temporaries.
 template <class F, class X, class... A>
 auto make_node(X&& first, A&&... arguments) {
   using K = typename X::kernel_type;
@@ -125,7 +125,7 @@ auto make_node(X&& first, A&&... arguments) {
     return no_result<host_of_t<K>>();
   } else {
     using L = kernel_type_t<host_type_t<loop>>;
-    return Node<Apply<F, L>, X, A...>(std::move(first), std::move(arguments)...);
+    return Node<Apply<F, L>, X, A...>(std::forward<X>(first), std::forward<A>(arguments)...);
   }
 }
 
