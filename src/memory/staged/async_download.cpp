@@ -1,168 +1,72 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/staged/async_download.hpp"
 
-#include <quarry/base/error.hpp>
-
 #include <algorithm>
 #include <bit>
 #include <exception>
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 #include <vector>
 
-#include "memory/resource/caches.hpp"
 #include "memory/staged/chunks.hpp"
 #include "memory/staged/job.hpp"
+#include "memory/staged/staging_lease.hpp"
 #include "memory/staged/thresholds.hpp"
-#include "runtime/stream_lifetime.hpp"
 #include "runtime/stream_state.hpp"
-#include "runtime/unfinished_work.hpp"
 
 namespace quarry::memory {
 namespace {
 
-constexpr std::size_t most_copy_streams = 4;
+constexpr std::size_t most_parts = 4;
 constexpr std::size_t one_piece_bytes = std::size_t{64} << 10;
 constexpr std::size_t full_pieces = 64;  // of a copy: a driver's queue takes some hundred entries
 
-/// Page-locked buffers and the streams that fill them. They belong to the stream that used them
-/// last until that copy is done, so that a download of another stream never waits for it. A
-/// StagingPool is not suitable: its number of buffers is fixed, its users wait for them, and a
-/// buffer that is still being filled cannot be used; here the stream itself waits for it.
+/// The buffer of one copy, in parts of equal size, each of them filled in a copy stream of its own;
+/// a single part is filled in the copy's stream.
 class DownloadStaging {
  public:
-  DownloadStaging(backend::Device& device, std::size_t buffer_bytes)
-      : device_(device), bytes_(buffer_bytes), done_(device) {
-    buffers_.reserve(most_copy_streams);
-    copy_streams_.reserve(most_copy_streams);
-  }
-  /// No copy is pending.
-  ~DownloadStaging() {
-    for (void* const memory : buffers_) device_.free_host(memory);
-  }
-  DownloadStaging(const DownloadStaging&) = delete;
-  DownloadStaging& operator=(const DownloadStaging&) = delete;
-
-  /// A stream that fills a buffer, and the event of its end.
-  struct CopyStream {
-    Stream stream;
-    detail::ScopedEvent end;
-  };
-
-  /// Makes buffers and copy streams for `count` chunks; false if there is no page-locked memory.
-  bool prepare(std::size_t count) {
-    const std::size_t wanted = std::min(count, most_copy_streams);
-    while (buffers_.size() < wanted) {
-      void* const memory = device_.allocate_host(bytes_, {.portable = true});
-      if (!memory) break;
-      buffers_.push_back(static_cast<std::byte*>(memory));
+  /// Of up to `parts` parts: empty if there is no page-locked memory for even one.
+  static std::optional<DownloadStaging> of(backend::Device& device, const Stream& home,
+                                           std::size_t part_bytes, std::size_t parts) {
+    StagingPool& pool = StagingPool::of(device, StagingPool::Load::queued_downloads);
+    for (; parts > 0; --parts) {
+      auto lease = StagingLease::of(pool, device, pool.acquire_for(home, parts * part_bytes));
+      if (lease) return DownloadStaging(std::move(*lease), home, part_bytes, parts);
     }
-    while (count > 1 && copy_streams_.size() < buffers_.size()) {
-      Stream s = detail::created_stream(device_, backend::StreamOrder::behind_events);
-      copy_streams_.push_back({std::move(s), detail::ScopedEvent(device_)});
-    }
-    return !buffers_.empty();
+    return std::nullopt;
   }
 
-  bool is_usable(const Stream& stream, std::size_t bytes) const {
-    return bytes_ == bytes && (last_.lock() == stream.shared() || done_.query());
+  void start() { lease_.start(home_, streams_); }
+  void finish() { lease_.finish(home_, streams_); }
+  /// Where the chunk with this number goes, and in which stream.
+  std::byte* memory(std::size_t chunk) const {
+    return lease_.memory() + chunk % parts_ * part_bytes_;
   }
-  /// The copy streams wait for what `stream` has queued.
-  void start(const Stream& stream) {
-    done_.record(stream.state().native);
-    for (const CopyStream& copy_stream : copy_streams_)
-      device_.wait(copy_stream.stream.state().native, done_.native());
-  }
-  /// `stream` waits for what the copy streams have queued.
-  void finish(const Stream& stream) {
-    for (const CopyStream& copy_stream : copy_streams_) {
-      copy_stream.end.record(copy_stream.stream.state().native);
-      device_.wait(stream.state().native, copy_stream.end.native());
-    }
-    done_.record(stream.state().native);
-    last_ = stream.shared();
-  }
-  bool is_of(const backend::Device& device) const { return &device_ == &device; }
-  bool is_done() const noexcept {
-    try {
-      return done_.query();
-    } catch (const Error&) {
-      return true;  // a lost device: no copy is pending
-    }
-  }
-
-  const std::vector<std::byte*>& buffers() const { return buffers_; }
-  const std::vector<CopyStream>& copy_streams() const { return copy_streams_; }
-
- private:
-  backend::Device& device_;
-  const std::size_t bytes_;
-  detail::ScopedEvent done_;
-  std::vector<std::byte*> buffers_;
-  std::vector<CopyStream> copy_streams_;
-  std::weak_ptr<detail::StreamState> last_;
-};
-
-struct DownloadStagings {
-  std::mutex mutex;
-  std::map<backend::Device*, std::list<DownloadStaging>> idle;
-  std::list<DownloadStaging> lost;  ///< whose completion cannot be observed
-  static DownloadStagings& instance() {
-    static auto* const stagings = new DownloadStagings;  // outlives the work that is queued at exit
-    return *stagings;
-  }
-};
-
-/// The staging of one copy while it is queued; returned at the end of the scope, also after an
-/// error.
-class DownloadLease {
- public:
-  DownloadLease(backend::Device& device, const Stream& stream, std::size_t buffer_bytes) {
-    [[maybe_unused]] static const bool registered = (add_trim(trim_downloads), true);
-    DownloadStagings& stagings = DownloadStagings::instance();
-    const std::lock_guard lock(stagings.mutex);
-    home_ = &stagings.idle[&device];
-    const auto found = std::find_if(
-        home_->begin(), home_->end(),
-        [&](const DownloadStaging& staging) { return staging.is_usable(stream, buffer_bytes); });
-    if (found == home_->end()) {
-      staging_.emplace_back(device, buffer_bytes);
-    } else {
-      staging_.splice(staging_.begin(), *home_, found);
-    }
-  }
-  ~DownloadLease() {
-    const std::lock_guard lock(DownloadStagings::instance().mutex);
-    home_->splice(home_->begin(), staging_);
-  }
-  DownloadLease(const DownloadLease&) = delete;
-  DownloadLease& operator=(const DownloadLease&) = delete;
-
-  DownloadStaging& operator*() { return staging_.front(); }
-  DownloadStaging* operator->() { return &staging_.front(); }
-  /// The staging is free again when the copy is done. If its completion cannot be observed it is
-  /// abandoned.
-  void finish(const Stream& stream) {
-    try {
-      staging_.front().finish(stream);
-    } catch (...) {
-      home_ = &DownloadStagings::instance().lost;
-      throw;
-    }
+  const Stream& stream(std::size_t chunk) const {
+    return streams_ == 0 ? home_ : lease_.copy_streams()[chunk % parts_].stream;
   }
 
  private:
-  std::list<DownloadStaging> staging_;  ///< one
-  std::list<DownloadStaging>* home_;
+  DownloadStaging(StagingLease lease, const Stream& home, std::size_t part_bytes, std::size_t parts)
+      : lease_(std::move(lease)),
+        home_(home),
+        part_bytes_(part_bytes),
+        parts_(parts),
+        streams_(parts == 1 ? 0 : parts) {
+    lease_.make_copy_streams(streams_);
+  }
+
+  StagingLease lease_;
+  const Stream& home_;
+  std::size_t part_bytes_, parts_, streams_;
 };
 
-std::size_t buffer_bytes_for(std::size_t bytes, std::size_t chunk) {
+std::size_t part_bytes_for(std::size_t bytes, std::size_t chunk) {
   if (bytes <= one_piece_bytes) return std::min(one_piece_bytes, chunk);
-  return std::max(std::min(chunk, std::bit_ceil(bytes / most_copy_streams)),
+  return std::max(std::min(chunk, std::bit_ceil(bytes / most_parts)),
                   std::bit_ceil(bytes / full_pieces));
 }
 
@@ -247,13 +151,10 @@ struct Download {
   }
 
   void queue_all(const std::vector<std::size_t>& ends, DownloadStaging& staging) const {
-    if (ends.size() == 1) return queue(0, ends[0], staging.buffers()[0], home);
-    staging.start(home);
+    staging.start();
     std::size_t first = 0;
     for (std::size_t k = 0; k < ends.size(); first = ends[k++]) {
-      const std::size_t copy_stream = k % staging.copy_streams().size();
-      queue(first, ends[k], staging.buffers()[copy_stream],
-            staging.copy_streams()[copy_stream].stream);
+      queue(first, ends[k], staging.memory(k), staging.stream(k));
     }
   }
 };
@@ -261,52 +162,27 @@ struct Download {
 }  // namespace
 
 bool download_later(const StagedCopy& copy, const Stream& stream) {
-  backend::Device& device = *copy.device;
   // twice a chunk, since every call of the driver's function costs tens of microseconds
   const std::size_t bytes = copy.walk->bytes(),
-                    buffer = buffer_bytes_for(bytes, 2 * copy.thresholds->chunk_bytes);
-  const auto ends =
-      chunk_ends(bytes, bytes <= buffer ? buffer : buffer / most_copy_streams, buffer);
+                    part = part_bytes_for(bytes, 2 * copy.thresholds->chunk_bytes);
+  const auto ends = chunk_ends(bytes, bytes <= part ? part : part / most_parts, part);
   const auto destination = std::make_shared<DownloadDestination>(copy);
-  DownloadLease staging(device, stream, buffer);
-  if (!staging->prepare(ends.size())) return false;
+  auto staging = DownloadStaging::of(*copy.device, stream, part, std::min(ends.size(), most_parts));
+  if (!staging) return false;
   try {
     Download{copy, destination, stream}.queue_all(ends, *staging);
   } catch (...) {
     destination->cancel();
-    staging.finish(stream);
+    staging->finish();
     throw;
   }
   try {
-    staging.finish(stream);
+    staging->finish();
   } catch (...) {
     destination->cancel();
     throw;
   }
   return true;
-}
-
-void trim_downloads(backend::Device& device) {
-  DownloadStagings& stagings = DownloadStagings::instance();
-  std::list<DownloadStaging> lost;
-  {
-    const std::lock_guard lock(stagings.mutex);
-    stagings.idle[&device].remove_if(
-        [](const DownloadStaging& staging) { return staging.is_done(); });
-    for (auto at = stagings.lost.begin(); at != stagings.lost.end();) {
-      const auto next = std::next(at);
-      if (at->is_of(device)) lost.splice(lost.end(), stagings.lost, at);
-      at = next;
-    }
-  }
-  if (lost.empty()) return;
-  try {
-    device.synchronize();  // then they are done
-  } catch (...) {
-    const std::lock_guard lock(stagings.mutex);
-    stagings.lost.splice(stagings.lost.end(), lost);
-    throw;
-  }
 }
 
 }  // namespace quarry::memory

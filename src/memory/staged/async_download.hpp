@@ -12,7 +12,4 @@ namespace quarry::memory {
 /// Returns false, with nothing queued, if no page-locked memory can be allocated.
 bool download_later(const StagedCopy& copy, const Stream& stream);
 
-/// Frees the buffers of such downloads that are done.
-void trim_downloads(backend::Device& device);
-
 }  // namespace quarry::memory

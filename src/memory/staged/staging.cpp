@@ -57,7 +57,7 @@ class ChunkedCopy final : public Job {
   }
 
   std::optional<StagingLease> held(std::optional<StagingBuffer> buffer) {
-    return StagingLease::of(pool_, *copy_.device, buffer);
+    return StagingLease::of(pool_, *copy_.device, std::move(buffer));
   }
 
   void up(Share& share) {
@@ -143,7 +143,7 @@ bool run_pipelined(const StagedCopy& copy, const Stream& stream) {
   buffers.reserve(wanted);
   auto buffer = pool.acquire(t.chunk_bytes, t);
   while (buffer) {
-    buffers.push_back(*StagingLease::of(pool, *copy.device, buffer));
+    buffers.push_back(*StagingLease::of(pool, *copy.device, std::move(buffer)));
     if (buffers.size() == wanted) break;
     buffer = pool.try_acquire(t.chunk_bytes, t);
   }

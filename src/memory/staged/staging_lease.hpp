@@ -13,7 +13,7 @@ class StagingLease {
   static std::optional<StagingLease> of(StagingPool& pool, backend::Device& device,
                                         std::optional<StagingBuffer> buffer) {
     if (!buffer) return std::nullopt;
-    return StagingLease(pool, device, *buffer);
+    return StagingLease(pool, device, std::move(*buffer));
   }
   StagingLease(StagingLease&& other) noexcept
       : pool_(other.pool_),
@@ -23,7 +23,7 @@ class StagingLease {
   StagingLease& operator=(StagingLease&&) = delete;
   ~StagingLease() {
     if (!buffer_.memory) return;
-    is_loose_ ? pool_->abandon(buffer_) : pool_->release(buffer_);
+    is_loose_ ? pool_->abandon(std::move(buffer_)) : pool_->release(std::move(buffer_));
   }
 
   std::byte* memory() const { return buffer_.memory; }
@@ -32,9 +32,19 @@ class StagingLease {
   /// Waits until the last copy is done.
   void wait() const { device_->wait(buffer_.event); }
 
+  ///@{
+  /// For a queued download, which fills the parts of its buffer in copy streams.
+  const std::vector<CopyStream>& copy_streams() const { return buffer_.copy_streams; }
+  void make_copy_streams(std::size_t count);
+  /// The first `streams` copy streams wait for what `user` has queued.
+  void start(const Stream& user, std::size_t streams);
+  /// `user` waits for them. If this throws the buffer is abandoned.
+  void finish(const Stream& user, std::size_t streams);
+  ///@}
+
  private:
-  StagingLease(StagingPool& pool, backend::Device& device, const StagingBuffer& buffer)
-      : pool_(&pool), device_(&device), buffer_(buffer) {}
+  StagingLease(StagingPool& pool, backend::Device& device, StagingBuffer buffer)
+      : pool_(&pool), device_(&device), buffer_(std::move(buffer)) {}
 
   StagingPool* pool_;
   backend::Device* device_;

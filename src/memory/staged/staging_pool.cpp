@@ -53,31 +53,56 @@ std::optional<StagingBuffer> StagingPool::take(std::size_t bytes, const Transfer
   while (true) {
     if (!free_.empty() && device_.query(free_.front().event)) break;
     if (count_ < most_buffers(t)) {
-      free_.reserve(count_ + 1);  // so that a release needs no memory
-      abandoned_.reserve(abandoned_.size() + count_ + 1);
-      ++count_;
-      lock.unlock();
-      if (auto buffer = grow(std::max(bytes, buffer_bytes(t)))) return buffer;
-      lock.lock();
-      --count_;
-      released_.notify_all();
+      if (auto buffer = grow(std::max(bytes, buffer_bytes(t)), lock)) return buffer;
       if (count_ == 0) return std::nullopt;
     }
     if (!may_wait) return std::nullopt;
     if (!free_.empty()) break;
     released_.wait(lock);
   }
-  const StagingBuffer buffer = free_.front();
+  StagingBuffer buffer = std::move(free_.front());
   free_.erase(free_.begin());
   lock.unlock();
-  return fitting(buffer, bytes);
+  return fitting(std::move(buffer), bytes);
 }
 
-std::optional<StagingBuffer> StagingPool::grow(std::size_t bytes) {
-  StagingBuffer buffer{nullptr, bytes, nullptr};
+std::optional<StagingBuffer> StagingPool::acquire_for(const Stream& stream, std::size_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto found = std::find_if(free_.rbegin(), free_.rend(), [&](const StagingBuffer& buffer) {
+    return buffer.bytes == bytes &&
+           (buffer.user.lock() == stream.shared() || device_.query(buffer.event));
+  });
+  std::optional<StagingBuffer> buffer;
+  if (found != free_.rend()) {
+    buffer = std::move(*found);
+    free_.erase(std::next(found).base());
+  } else {
+    buffer = grow(bytes, lock);
+  }
+  if (buffer) buffer->user = stream.shared();
+  return buffer;
+}
+
+/// One more buffer, made without the lock.
+std::optional<StagingBuffer> StagingPool::grow(std::size_t bytes,
+                                               std::unique_lock<std::mutex>& lock) {
+  free_.reserve(count_ + 1);  // so that a release needs no memory
+  abandoned_.reserve(abandoned_.size() + count_ + 1);
+  ++count_;
+  lock.unlock();
+  auto buffer = make(bytes);
+  lock.lock();
+  if (buffer) return buffer;
+  --count_;
+  released_.notify_all();
+  return std::nullopt;
+}
+
+std::optional<StagingBuffer> StagingPool::make(std::size_t bytes) {
+  StagingBuffer buffer;
+  buffer.bytes = bytes;
   try {
-    buffer.memory =
-        static_cast<std::byte*>(device_.allocate_host(buffer.bytes, {.portable = true}));
+    buffer.memory = static_cast<std::byte*>(device_.allocate_host(bytes, {.portable = true}));
     if (!buffer.memory) return std::nullopt;
     buffer.event = device_.create_event(backend::EventKind::untimed);
     return buffer;
@@ -98,24 +123,24 @@ StagingBuffer StagingPool::fitting(StagingBuffer buffer, std::size_t bytes) {
     buffer.bytes = bytes;
     return buffer;
   } catch (...) {
-    release(buffer);
+    release(std::move(buffer));
     throw;
   }
 }
 
-void StagingPool::release(const StagingBuffer& buffer) noexcept {
+void StagingPool::release(StagingBuffer buffer) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    free_.push_back(buffer);
+    free_.push_back(std::move(buffer));
   }
   released_.notify_one();
 }
 
-void StagingPool::abandon(const StagingBuffer& buffer) noexcept {
+void StagingPool::abandon(StagingBuffer buffer) noexcept {
   {
     const std::lock_guard lock(mutex_);
     --count_;
-    abandoned_.push_back(buffer);
+    abandoned_.push_back(std::move(buffer));
   }
   released_.notify_all();
 }
@@ -129,18 +154,29 @@ Stream StagingPool::stream(backend::Direction direction) {
 
 /// With the lock, without which the buffer is destroyed. One by one, since a copy of the list would
 /// take memory.
-void StagingPool::destroy_first(std::vector<StagingBuffer>& buffers,
-                                std::unique_lock<std::mutex>& lock) noexcept {
-  const StagingBuffer buffer = buffers.front();
-  buffers.erase(buffers.begin());
+void StagingPool::destroy(std::vector<StagingBuffer>& buffers, Place at,
+                          std::unique_lock<std::mutex>& lock) noexcept {
+  std::optional<StagingBuffer> buffer(std::move(*at));
+  buffers.erase(at);
   lock.unlock();
   try {
-    device_.wait(buffer.event);
+    device_.wait(buffer->event);
   } catch (const std::exception&) {  // a lost device: nothing of it is left
   }
-  device_.destroy_event(buffer.event);
-  device_.free_host(buffer.memory);
+  device_.destroy_event(buffer->event);
+  device_.free_host(buffer->memory);
+  buffer.reset();
   lock.lock();
+}
+
+/// Waiting for a queued download could mean waiting for the caller of trim().
+bool StagingPool::may_be_freed(const StagingBuffer& buffer) noexcept {
+  if (load_ != Load::queued_downloads) return true;
+  try {
+    return device_.query(buffer.event);
+  } catch (const std::exception&) {  // a lost device
+    return true;
+  }
 }
 
 void StagingPool::trim() noexcept {
@@ -148,9 +184,13 @@ void StagingPool::trim() noexcept {
   std::unique_lock lock(mutex_);
   up.swap(up_);
   down.swap(down_);
-  while (!free_.empty()) {
+  const auto first = [this] {
+    return std::find_if(free_.begin(), free_.end(),
+                        [this](const StagingBuffer& buffer) { return may_be_freed(buffer); });
+  };
+  for (auto at = first(); at != free_.end(); at = first()) {
     --count_;
-    destroy_first(free_, lock);
+    destroy(free_, at, lock);
   }
   lock.unlock();
   released_.notify_all();
@@ -170,7 +210,7 @@ void StagingPool::free_abandoned() noexcept {
     return;
   }
   lock.lock();
-  for (std::size_t i = 0; i < count; ++i) destroy_first(abandoned_, lock);
+  for (std::size_t i = 0; i < count; ++i) destroy(abandoned_, abandoned_.begin(), lock);
 }
 
 std::size_t StagingPool::buffers() const {
@@ -179,9 +219,7 @@ std::size_t StagingPool::buffers() const {
 }
 
 void trim_staging(backend::Device& device) {
-  for (const auto load : {StagingPool::Load::long_runs, StagingPool::Load::short_runs}) {
-    StagingPool::of(device, load).trim();
-  }
+  for (const auto load : StagingPool::loads) StagingPool::of(device, load).trim();
 }
 
 }  // namespace quarry::memory
