@@ -16,4 +16,4 @@ add_custom_command(OUTPUT ${embedded_output}
   DEPENDS cmake/embed.cmake ${device_headers} ${shared_headers}
   COMMENT "Embedding the kernel headers"
   VERBATIM)
-target_sources(quarry PRIVATE ${embedded_output})
+target_sources(quarry_objects PRIVATE ${embedded_output})
