@@ -5,8 +5,8 @@
 #include <random>
 #include <string_view>
 
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/nvrtc.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
 #include "run.hpp"
 
 namespace {

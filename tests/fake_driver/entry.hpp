@@ -2,7 +2,7 @@
 #pragma once
 #include <cuda.h>
 
-#include "backend/cuda/newer.hpp"
+#include "backend/cuda/driver/newer.hpp"
 
 /// The driver's functions.
 namespace quarry::fake::entry {

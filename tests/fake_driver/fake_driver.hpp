@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/nvrtc.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
 
 /// A CUDA driver and an NVRTC in plain C++, for tests without a GPU. Device memory has addresses
 /// that no host code can touch; queued work runs later, in an order that the seed picks among the
@@ -77,8 +77,8 @@ struct Live {
   bool operator==(const Live&) const = default;
 };
 
-/// Puts the fake driver, under the shim of backend/cuda/shim.hpp, and the fake NVRTC in place of
-/// the real ones. To be called before the first use of the backend.
+/// Puts the fake driver, under the shim of shim.hpp, and the fake NVRTC in place of the real ones.
+/// To be called before the first use of the backend.
 void install(const Machine& machine = {});
 bool is_installed();
 

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "backend/cuda/digest.hpp"
+#include "backend/cuda/jit/digest.hpp"
 
 namespace quarry::fake {
 namespace {

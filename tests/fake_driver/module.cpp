@@ -3,7 +3,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "backend/cuda/kernel.hpp"
+#include "backend/cuda/jit/kernel.hpp"
 #include "entry.hpp"
 #include "image.hpp"
 #include "kernel.hpp"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backend/cuda/nvrtc.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
 
 namespace quarry::fake {
 namespace {

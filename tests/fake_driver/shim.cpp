@@ -283,7 +283,7 @@ const DriverTable& over(const DriverTable& below) {
       below.name                                                                                 \
           ? Wrapped<DriverFunction::name, &DriverTable::name, decltype(DriverTable::name)>::call \
           : nullptr;
-#include "backend/cuda/driver.def"
+#include "backend/cuda/driver/driver.def"
 #undef QUARRY_DRIVER
   return s.table;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "backend/cuda/driver.hpp"
+#include "backend/cuda/driver/driver.hpp"
 
 /// A driver table over any other that counts calls, fails chosen ones, and knows every live handle.
 namespace quarry::backend::cuda {

@@ -94,7 +94,7 @@ CUresult get_proc_address(const char* symbol, void** function, int version, cuui
   }
 #define QUARRY_DRIVER(name, since, need) \
   if (std::string_view(symbol) == "cu" #name) *function = reinterpret_cast<void*>(table.name);
-#include "backend/cuda/driver.def"
+#include "backend/cuda/driver/driver.def"
 #undef QUARRY_DRIVER
   if (!*function) return CUDA_ERROR_NOT_FOUND;
   *status = CU_GET_PROC_ADDRESS_SUCCESS;

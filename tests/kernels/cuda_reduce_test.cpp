@@ -9,8 +9,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "backend/cuda/geometry.hpp"
-#include "backend/cuda/variant.hpp"
+#include "backend/cuda/jit/variant.hpp"
+#include "backend/cuda/launch/geometry.hpp"
 #include "kernels/drawn_operands.hpp"
 #include "kernels/plain_loops.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <quarry/kernels/node.hpp>
 
-#include "backend/cuda/variant.hpp"
+#include "backend/cuda/jit/variant.hpp"
 #include "backend/kernel_call.hpp"
 #include "kernels/drawn_operands.hpp"
 

@@ -7,7 +7,7 @@
 #include <quarry/memory/memcpy.hpp>
 #include <quarry/quarry.hpp>
 
-#include "backend/cuda/driver.hpp"
+#include "backend/cuda/driver/driver.hpp"
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
 #include "process/child.hpp"

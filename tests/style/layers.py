@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails on an include that points upward or in a circle, between layers or between the rooms of
-memory, on a CUDA header out of its rooms, and on a kernel of GPUs in what plain C++ compiles.
+memory or of the CUDA backend, on a CUDA header out of its rooms, and on a kernel of GPUs in what
+plain C++ compiles.
 
 Usage: layers.py <project root>
 """
@@ -12,8 +13,10 @@ from pathlib import Path
 LAYERS = ["base", "kernels", "backend", "runtime", "memory", "array", "expr", "ops"]  # lowest first
 # Of src/memory, lowest first; "memory" is what lies in none.
 MEMORY_ROOMS = ["resource", "adaptors", "pool", "memory", "host", "raw", "staged", "transfer"]
+# Of src/backend/cuda, lowest first; "cuda" is what lies in none.
+CUDA_ROOMS = ["driver", "jit", "cuda", "launch"]
 HEADERS_ALONE = {"adaptor": "adaptors"}  # public headers of memory without a source of their name
-CUDA_ROOMS = (
+CUDA_HEADER_ROOMS = (
     "src/backend/cuda/",
     "tests/fake_driver/",
     "tests/kernels/nvrtc_compile.cpp",
@@ -52,9 +55,13 @@ def memory_rooms(root):
 
 
 def height(path, rooms):
-    """Where a file is: its layer, and its room within memory."""
-    is_memory = LAYERS[layer(path):layer(path) + 1] == ["memory"]
-    return layer(path), MEMORY_ROOMS.index(rooms[Path(path).stem]) if is_memory else 0
+    """Where a file is: its layer, and its room within memory or the CUDA backend."""
+    room = 0
+    if LAYERS[layer(path):layer(path) + 1] == ["memory"]:
+        room = MEMORY_ROOMS.index(rooms[Path(path).stem])
+    elif path.startswith("src/backend/cuda/"):  # above all else of the backend
+        room = CUDA_ROOMS.index(Path(path).parent.name) + 1
+    return layer(path), room
 
 
 def resolve(root, path, quoted, name):
@@ -102,7 +109,7 @@ def main(root):
                 if target.startswith("kernels/")
             ]
     for path in files(root, "include", "src", "tools", "tests", "examples", "bench"):
-        if not path.startswith(CUDA_ROOMS):
+        if not path.startswith(CUDA_HEADER_ROOMS):
             names = [name for _, name in INCLUDE.findall((root / path).read_text())]
             complaints += [
                 f"{path} includes {n}: a CUDA header" for n in names if CUDA_HEADER.match(n)

@@ -3,9 +3,9 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/driver.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
 
 /// CUDA arrays.
 namespace quarry::backend::cuda {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/native.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/native.hpp"
 
 /// The driver's structured copies, field by field.
 namespace quarry::backend::cuda {

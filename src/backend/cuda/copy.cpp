@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <vector>
 
-#include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/native.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/native.hpp"
 
 namespace quarry::backend::cuda {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/check.hpp"
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/host_call.hpp"
-#include "backend/cuda/native.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/host_call.hpp"
+#include "backend/cuda/driver/native.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -139,22 +139,9 @@ bool CudaDevice::is_done(Stream stream) {
 
 void CudaDevice::host_call(Stream stream, HostFunction f, void* state, HostFailure instead) {
   const auto current = context_.bind();
-  PendingHostCall call({this, f, state, instead});
+  PendingHostCall call({&context_, f, state, instead});
   const CUresult result = driver().LaunchHostFunc(native(stream), PendingHostCall::run, call.key());
   if (result != CUDA_SUCCESS && call.withdraw()) check(result);
-}
-
-// Uses an event, since the driver checks for failures of other work only while work is running.
-void CudaDevice::probe() {
-  const auto current = context_.bind();
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (driver().ThreadExchangeStreamCaptureMode) driver().ThreadExchangeStreamCaptureMode(&mode);
-  CUevent event = nullptr;
-  check(driver().EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-  CUresult result = driver().EventRecord(event, CU_STREAM_PER_THREAD);
-  if (result == CUDA_SUCCESS) result = driver().EventQuery(event);
-  note(driver().EventDestroy(event));
-  is_ready(result);
 }
 
 Event CudaDevice::do_create_event(EventKind kind, bool blocking) {

@@ -5,13 +5,13 @@
 #include <atomic>
 
 #include "backend/backend.hpp"
-#include "backend/cuda/context.hpp"
+#include "backend/cuda/driver/context.hpp"
 #include "backend/cuda/driver_pool.hpp"
-#include "backend/cuda/kernel.hpp"
+#include "backend/cuda/jit/kernel.hpp"
 
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
 /// in memory.cpp, CUDA arrays in array.cpp, peers in peer.cpp, other processes in ipc.cpp, copies
-/// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch.cpp.
+/// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch/launch.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
@@ -66,10 +66,6 @@ class CudaDevice final : public Device {
             Stream stream) override;
   void fill_rows(void* to, std::size_t pitch, const void* pattern, std::size_t size,
                  std::size_t width, std::size_t height, Stream stream) override;
-
-  /// Asks the driver whether work on the device has failed, and throws its error. Neither waits nor
-  /// disturbs a capture.
-  void probe();
 
   void launch(const KernelCall& call, Workspace& workspace, Stream stream) override;
 

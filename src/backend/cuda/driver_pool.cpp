@@ -7,8 +7,8 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/check.hpp"
-#include "backend/cuda/driver.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
 
 namespace quarry::backend::cuda {
 namespace {

@@ -7,10 +7,10 @@
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/map.hpp>
 
-#include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/native.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/native.hpp"
 
 /// Fills: the driver's memset where the pattern repeats within 4 bytes, else a map of a scalar.
 namespace quarry::backend::cuda {

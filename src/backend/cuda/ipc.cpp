@@ -3,10 +3,10 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/native.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/native.hpp"
 
 /// Memory and events that other processes share.
 namespace quarry::backend::cuda {

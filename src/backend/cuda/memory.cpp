@@ -6,10 +6,10 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/native.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/native.hpp"
 
 /// Memory of every kind: of the device, of its pool, page-locked and managed.
 namespace quarry::backend::cuda {

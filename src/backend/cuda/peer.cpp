@@ -3,10 +3,10 @@
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/check.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/native.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/native.hpp"
 
 /// Peer access and copies between two GPUs.
 namespace quarry::backend::cuda {

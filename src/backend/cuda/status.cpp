@@ -7,8 +7,8 @@
 
 #include "backend/backend.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/cuda/kernel_cache.hpp"
-#include "backend/cuda/nvrtc.hpp"
+#include "backend/cuda/jit/kernel_cache.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
 #include "base/forked.hpp"
 
 namespace quarry::backend {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "backend/cuda/driver.hpp"
+#include "backend/cuda/driver/driver.hpp"
 
 /// Whether the driver can be used at all.
 namespace quarry::backend::cuda {

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "backend/cuda/driver.hpp"
-#include "backend/cuda/nvrtc.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
 #include "memory/exhaustion/failing_new.hpp"
 
 namespace quarry::test {
@@ -32,7 +32,7 @@ const DriverTable& over(const DriverTable& table) {
   static DriverTable spared;  // threads of copies may call it to the end of the process
 #define QUARRY_DRIVER(name, version, need) \
   spared.name = table.name ? Spared<&DriverTable::name>::call : nullptr;
-#include "backend/cuda/driver.def"
+#include "backend/cuda/driver/driver.def"
 #undef QUARRY_DRIVER
   return spared;
 }
@@ -41,7 +41,7 @@ const NvrtcTable& over(const NvrtcTable& table) {
   below<NvrtcTable> = &table;
   static NvrtcTable spared;
 #define QUARRY_NVRTC(name) spared.name = Spared<&NvrtcTable::name>::call;
-#include "backend/cuda/nvrtc.def"
+#include "backend/cuda/jit/nvrtc.def"
 #undef QUARRY_NVRTC
   return spared;
 }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/fake_device.hpp"
+#include "backend/cuda/fake_device.hpp"
 #include "fake_driver/shim.hpp"
 #include "memory/source.hpp"
 

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/jit/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <new>
+#include <tuple>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/backend.hpp"
+#include "backend/cuda/driver/check.hpp"
+#include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/jit/jit.hpp"
+#include "backend/cuda/jit/kernel_cache.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+std::atomic<std::int64_t> disk_hits = 0, compiled = 0;
+
+/// One thread at a time makes a given kernel; different kernels rarely share a lock. Programs of
+/// the same name in two shared objects share it too.
+std::mutex& lock_of(const kernels::program& program, const Variant& variant, int device) {
+  static auto& locks = *new std::array<std::mutex, 64>;
+  const std::size_t hash = std::hash<std::string_view>()(program.name) + variant.hash() +
+                           static_cast<std::size_t>(device);
+  return locks[hash * 0x9e3779b97f4a7c15u >> 58];
+}
+
+/// The driver cannot use the code, as opposed to: the device has failed.
+bool is_refused(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+    case CUDA_ERROR_INVALID_SOURCE:
+    case CUDA_ERROR_NOT_FOUND:
+      return true;
+    default:
+      return false;
+  }
+}
+
+struct Loading {
+  CUresult result = CUDA_SUCCESS;
+  CUfunction function = nullptr;
+  std::string log;
+};
+
+/// Modules stay loaded to the end of the process or the reset of the device.
+Loading load(const Binary& binary) {
+  std::array<char, 4096> log{};
+  std::array options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  CUmodule module = nullptr;
+  Loading loading;
+  loading.result =
+      driver().ModuleLoadDataEx(&module, binary.code.c_str(), 2, options.data(), values.data());
+  if (loading.result == CUDA_SUCCESS) {
+    loading.result = driver().ModuleGetFunction(&loading.function, module, binary.function.c_str());
+    if (loading.result != CUDA_SUCCESS) note(driver().ModuleUnload(module));
+  }
+  if (loading.result != CUDA_SUCCESS) loading.log = log.data();
+  return loading;
+}
+
+CUfunction loaded(const Binary& binary, const KernelSource& source) {
+  Loading loading = load(binary);
+  if (is_refused(loading.result)) {
+    throw CompileError(fmt::format("the driver refuses the machine code of {}: {}",
+                                   source.instantiation, error_text(loading.result)),
+                       source.text, std::move(loading.log), {});
+  }
+  check(loading.result);
+  return loading.function;
+}
+
+CUfunction from_disk(const std::string& key) {
+  const std::optional<Binary> binary = kernel_cache().load(key);
+  if (!binary) return nullptr;
+  const Loading loading = load(*binary);
+  if (is_refused(loading.result)) {
+    kernel_cache().remove(key);
+    return nullptr;
+  }
+  check(loading.result);
+  disk_hits.fetch_add(1, std::memory_order_relaxed);
+  return loading.function;
+}
+
+CUfunction from_compiler(const KernelSource& source, const Architecture& architecture,
+                         const std::string& key) {
+  const Binary binary = compile_kernel(source, architecture);
+  const CUfunction function = loaded(binary, source);
+  compiled.fetch_add(1, std::memory_order_relaxed);
+  try {
+    kernel_cache().store(key, binary);
+  } catch (const std::bad_alloc&) {  // the kernel is loaded, and of use without a file
+  }
+  return function;
+}
+
+/// What outlives programs, which end when the shared object that they are in is closed: nothing in
+/// it refers to one but `latest`.
+struct Known {
+  std::mutex mutex;
+  std::vector<std::string> names;  ///< in the order in which they were first asked for
+  std::map<std::string, const kernels::program*> latest;                     ///< by instantiation
+  std::map<std::tuple<int, std::uint32_t, std::string>, CUfunction> loaded;  ///< by content
+  std::list<LoadedKernel> entries;                                           ///< of all programs
+};
+
+Known& known() {
+  static auto& all = *new Known;
+  return all;
+}
+
+/// Adds the one entry to what the program has; takes no memory.
+void publish(const kernels::program& program, std::list<LoadedKernel>&& one) {
+  LoadedKernel& entry = one.front();
+  {
+    const std::lock_guard lock(known().mutex);
+    known().entries.splice(known().entries.end(), one);
+  }
+  const void* head = program.compiled.load(std::memory_order_relaxed);
+  do {
+    entry.next = static_cast<const LoadedKernel*>(head);
+  } while (!program.compiled.compare_exchange_weak(head, &entry, std::memory_order_release));
+}
+
+void remember(const kernels::program& program, const KernelSource& source) {
+  const std::lock_guard lock(known().mutex);
+  known().latest.insert_or_assign(source.instantiation, &program);
+  auto& names = known().names;
+  if (std::ranges::find(names, program.name) == names.end()) names.emplace_back(program.name);
+}
+
+/// The kernel of the same content that another program has loaded, or nullptr.
+CUfunction find_loaded(const KernelTarget& target, const std::string& key) {
+  const std::lock_guard lock(known().mutex);
+  const auto found = known().loaded.find({target.device, target.generation, key});
+  return found == known().loaded.end() ? nullptr : found->second;
+}
+
+/// Where the kernel of this content is kept; it stays where it is.
+CUfunction& place_of(const KernelTarget& target, const std::string& key) {
+  const std::lock_guard lock(known().mutex);
+  return known().loaded[{target.device, target.generation, key}];
+}
+
+CUfunction load_kernel(const KernelSource& source, const Architecture& architecture,
+                       const std::string& key, const KernelTarget& target) {
+  CUfunction& place = place_of(target, key);  // made first: what has been loaded must not be lost
+  CUfunction function = from_disk(key);
+  if (!function) function = from_compiler(source, architecture, key);
+  const std::lock_guard lock(known().mutex);
+  return place = function;
+}
+
+}  // namespace
+
+const kernels::program* find_program(const std::string& instantiation) {
+  const std::lock_guard lock(known().mutex);
+  const auto found = known().latest.find(instantiation);
+  return found == known().latest.end() ? nullptr : found->second;
+}
+
+std::atomic<std::int64_t> detail::memory_hits = 0;
+
+CUfunction detail::make_kernel(const kernels::program& program, const Variant& variant,
+                               const KernelTarget& target) {
+  const std::lock_guard lock(lock_of(program, variant, target.device));
+  if (const CUfunction other_thread = find_kernel(program, variant, target)) return other_thread;
+
+  const KernelSource source = kernel_source(program, variant);
+  remember(program, source);
+  const Architecture architecture =
+      architecture_for(target.compute_capability, supported_architectures());
+  const std::string key = kernel_key(source, architecture);
+  std::list<LoadedKernel> entry;
+  entry.push_back({variant, target.generation, target.device, nullptr, nullptr});
+  CUfunction& function = entry.front().function;
+  function = find_loaded(target, key);
+  if (!function) function = load_kernel(source, architecture, key, target);
+  publish(program, std::move(entry));
+  return function;
+}
+
+}  // namespace quarry::backend::cuda
+
+namespace quarry::backend {
+
+KernelCacheStatistics kernel_cache_statistics() {
+  return {cuda::detail::memory_hits.load(), cuda::disk_hits.load(), cuda::compiled.load()};
+}
+
+std::vector<std::string> kernel_names() {
+  const std::lock_guard lock(cuda::known().mutex);
+  return cuda::known().names;
+}
+
+}  // namespace quarry::backend

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <quarry/kernels/program.hpp>
+
+#include "backend/cuda/jit/variant.hpp"
+
+/// The loaded kernels of every program, in memory.
+namespace quarry::backend::cuda {
+
+/// For which device, since its how-manieth reset.
+struct KernelTarget {
+  int device;
+  std::uint32_t generation;
+  std::pair<int, int> compute_capability;
+};
+
+/// One entry of the list that hangs on `program.compiled`: only ever added to, so that reading
+/// needs no lock.
+struct LoadedKernel {
+  Variant variant;
+  std::uint32_t generation;
+  int device;
+  CUfunction function;
+  const LoadedKernel* next;
+};
+
+namespace detail {
+extern std::atomic<std::int64_t> memory_hits;
+CUfunction make_kernel(const kernels::program& program, const Variant& variant,
+                       const KernelTarget& target);
+}  // namespace detail
+
+inline CUfunction find_kernel(const kernels::program& program, const Variant& variant,
+                              const KernelTarget& target) {
+  auto* entry = static_cast<const LoadedKernel*>(program.compiled.load(std::memory_order_acquire));
+  for (; entry; entry = entry->next) {
+    if (entry->variant == variant && entry->device == target.device &&
+        entry->generation == target.generation) {
+      return entry->function;
+    }
+  }
+  return nullptr;
+}
+
+/// The kernel, from memory, from the disk or compiled now. The device's context is current. Throws
+/// what compile_kernel throws, and CompileError when the driver refuses the machine code.
+inline CUfunction kernel(const kernels::program& program, const Variant& variant,
+                         const KernelTarget& target) {
+  if (const CUfunction found = find_kernel(program, variant, target)) [[likely]] {
+    detail::memory_hits.fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  return detail::make_kernel(program, variant, target);
+}
+
+/// The program that has asked last for the kernel of this name, or nullptr: for a driver that runs
+/// kernels on the host. It ends with the shared object that it is in.
+const kernels::program* find_program(const std::string& instantiation);
+
+}  // namespace quarry::backend::cuda

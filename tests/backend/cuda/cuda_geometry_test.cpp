@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <vector>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cuda/launch/geometry.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+constexpr std::int64_t extents[] = {
+    1,   2,   3,   5,   7,    16,   31,   32,   33,    63,    64,    100,     127,      128,
+    129, 255, 256, 257, 1000, 1024, 4095, 4096, 65535, 65536, 70000, 1000000, 16777216, 1 << 30};
+constexpr int multiprocessors = 132;
+
+/// Operands by address, size of an element, and all their strides in a row.
+struct Case {
+  std::vector<std::uint64_t> pointers;
+  std::vector<std::uint32_t> itemsizes;
+  std::vector<std::int64_t> strides;
+  std::size_t outputs = 1;
+  std::vector<Operand> all{};
+
+  CallOperands operands() {
+    const auto rank = static_cast<std::ptrdiff_t>(strides.size() / pointers.size());
+    auto first = strides.begin();
+    all.clear();
+    for (const std::uint64_t pointer : pointers) {
+      all.push_back({reinterpret_cast<std::byte*>(pointer), Strides(first, first + rank)});
+      first += rank;
+    }
+    return {all, itemsizes.data(), outputs};
+  }
+};
+
+int width(std::vector<std::uint64_t> pointers, std::vector<std::uint32_t> sizes) {
+  const std::vector<std::int64_t> dense(sizes.begin(), sizes.end());
+  return vector_width(Case{std::move(pointers), std::move(sizes), dense}.operands());
+}
+
+TEST(cuda_geometry, vectors_are_sixteen_bytes_of_the_widest_operand) {
+  EXPECT_EQ(width({256, 512}, {4, 4}), 4);
+  EXPECT_EQ(width({256, 512}, {1, 1}), 16);
+  EXPECT_EQ(width({256, 512}, {8, 2}), 2);
+  EXPECT_EQ(width({256, 512}, {16, 1}), 1);
+}
+
+TEST(cuda_geometry, vectors_shrink_to_the_least_alignment) {
+  EXPECT_EQ(width({256, 520}, {4, 4}), 2);
+  EXPECT_EQ(width({256, 516}, {4, 4}), 1);
+  EXPECT_EQ(width({257, 512}, {1, 1}), 1);
+  EXPECT_EQ(width({256, 514}, {4, 1}), 2);
+}
+
+TEST(cuda_geometry, elements_that_are_no_power_of_two_are_moved_one_by_one) {
+  EXPECT_EQ(width({256, 512}, {3, 1}), 1);
+  EXPECT_EQ(width({256, 512}, {24, 24}), 1);
+}
+
+TEST(cuda_geometry, a_flat_grid_covers_every_element) {
+  EXPECT_EQ(flat_grid(1, 4), 1u);
+  EXPECT_EQ(flat_grid(1024, 4), 1u);
+  EXPECT_EQ(flat_grid(1025, 4), 2u);
+  EXPECT_EQ(flat_grid(std::int64_t{1} << 38, 1), 1u << 30);
+  EXPECT_THROW(flat_grid(INT64_MAX, 1), LogicError);
+}
+
+TEST(cuda_geometry, strided_blocks_are_legal_and_cover_every_element) {
+  for (const std::int64_t columns : extents) {
+    for (const std::int64_t rows : extents) {
+      for (const int width : {1, 2, 4, 16}) {
+        const StridedShape shape{columns, rows, 1000, 3 * width, 2, width};
+        const StridedGeometry g = strided_geometry(shape, multiprocessors);
+        const auto covered = std::int64_t{g.grid_x} * g.block_x * width;
+        ASSERT_LE(g.block_x * g.block_y, 256u);
+        ASSERT_GE(covered, columns + shape.lead);
+        ASSERT_LT(covered, 2 * (columns + shape.lead + width));
+        ASSERT_LE(g.grid_y, 65535u);
+        ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(g.rows_a_thread)));
+        const auto step = std::int64_t{g.grid_y} * g.block_y * g.rows_a_thread;
+        ASSERT_TRUE(step >= rows || g.grid_y == 65535u);
+        ASSERT_LT(step, 1 << 28);
+        ASSERT_FALSE(g.wide_index);
+      }
+    }
+  }
+}
+
+TEST(cuda_geometry, one_row_uses_whole_blocks) {
+  const StridedGeometry g = strided_geometry({100000, 1, 1000}, multiprocessors);
+  EXPECT_EQ(g.block_x, 256u);
+  EXPECT_EQ(g.block_y, 1u);
+}
+
+TEST(cuda_geometry, threads_take_the_rows_that_the_device_does_not_need_as_blocks) {
+  const auto rows = [](const StridedShape& shape) {
+    return strided_geometry(shape, multiprocessors).rows_a_thread;
+  };
+  EXPECT_EQ(rows({4094, 4094, 1000}), 8);
+  EXPECT_EQ(rows({1024, 2000, 1000}), 4);
+  EXPECT_EQ(rows({4094, 100, 1000}), 1);
+  EXPECT_EQ(rows({4096, 1 << 20, 1000, 0, 1, 4}), 2);
+  EXPECT_EQ(rows({4096, 1 << 20, 1000, 0, 30, 1}), 2);
+}
+
+TEST(cuda_geometry, large_calls_have_wide_indices) {
+  constexpr std::int64_t limit = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
+  EXPECT_FALSE(strided_geometry({10, 10, limit - 1}, 1).wide_index);
+  EXPECT_TRUE(strided_geometry({10, 10, limit}, 1).wide_index);
+  EXPECT_TRUE(strided_geometry({limit, 1, 0}, 1).wide_index);
+  EXPECT_TRUE(strided_geometry({1, limit, 0}, 1).wide_index);
+  EXPECT_TRUE(reduce_geometry({1, limit, 0, true, true}, 1).wide_index);
+  EXPECT_TRUE(reduce_geometry({1, 10, limit, true, true}, 1).wide_index);
+}
+
+void expect_vectors(const VectorAccess& access, int width, int wide) {
+  EXPECT_EQ(access.width, width);
+  EXPECT_EQ(access.wide, wide);
+}
+
+TEST(cuda_geometry, dense_rows_are_moved_by_vectors) {
+  const auto vectors = [](std::int64_t columns) {
+    return map_vectors(Case{{256, 512}, {4, 4}, {400, 4, 800, 4}}.operands(), columns);
+  };
+  expect_vectors(vectors(100), 4, 1);
+  expect_vectors(vectors(102), 2, 1);
+  expect_vectors(vectors(101), 1, 0);
+}
+
+TEST(cuda_geometry, an_input_that_does_not_move_is_read_once_a_vector) {
+  Case c{{256, 513, 512}, {4, 24, 2}, {400, 4, 24, 0, 200, 2}};
+  expect_vectors(map_vectors(c.operands(), 100), 4, 2);
+}
+
+TEST(cuda_geometry, vectors_of_rows_are_aligned_in_every_row) {
+  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {408, 4, 800, 4}}.operands(), 100), 2, 1);
+  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {404, 4, 800, 4}}.operands(), 100), 1, 0);
+  expect_vectors(map_vectors(Case{{264, 512}, {4, 4}, {400, 4, 800, 4}}.operands(), 100), 2, 1);
+  expect_vectors(map_vectors(Case{{256, 516}, {4, 4}, {400, 4, 800, 4}}.operands(), 100), 1, 0);
+  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {400, 4, 800, 8}}.operands(), 100), 1, 0);
+  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {400, 4, -800, 4}}.operands(), 100), 4, 1);
+  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {400, 8, 800, 4}}.operands(), 100), 1, 0);
+}
+
+TEST(cuda_geometry, every_output_is_written_by_vectors) {
+  const std::vector<std::int64_t> strides{400, 4, 800, 8, 400, 4};
+  expect_vectors(map_vectors(Case{{256, 512, 1024}, {4, 8, 4}, strides, 2}.operands(), 100), 2, 1);
+  expect_vectors(map_vectors(Case{{256, 520, 1024}, {4, 8, 4}, strides, 2}.operands(), 100), 1, 0);
+  const std::vector<std::int64_t> far{400, 4, 800, 16, 400, 4};
+  expect_vectors(map_vectors(Case{{256, 512, 1024}, {4, 8, 4}, far, 2}.operands(), 100), 1, 0);
+}
+
+TEST(cuda_geometry, too_many_inputs_are_read_one_by_one) {
+  for (const std::size_t inputs : {16u, 17u}) {
+    Case c{std::vector<std::uint64_t>(inputs + 1, 256), std::vector<std::uint32_t>(inputs + 1, 4),
+           std::vector<std::int64_t>(inputs + 1, 4)};
+    expect_vectors(map_vectors(c.operands(), 100), inputs > 16 ? 1 : 4, inputs > 16 ? 0 : 0xffff);
+  }
+}
+
+TEST(cuda_geometry, reductions_read_vectors_whatever_their_output) {
+  expect_vectors(reduce_vectors(Case{{257, 512}, {8, 4}, {3, 0, 800, 4}}.operands()), 4, 1);
+  expect_vectors(reduce_vectors(Case{{257, 512}, {8, 4}, {3, 0, 804, 4}}.operands()), 1, 0);
+  expect_vectors(reduce_vectors(Case{{256, 512}, {4, 4}, {4, 0, 4, 0}}.operands()), 1, 0);
+}
+
+TEST(cuda_geometry, long_rows_begin_at_lines) {
+  const auto lead = [](std::uint64_t pointer, std::uint32_t size, std::int64_t stride,
+                       std::int64_t columns) {
+    return lead_of(Case{{pointer, 0}, {size, 4}, {stride, 0}}.operands(), columns);
+  };
+  EXPECT_EQ(lead(256, 4, 4, 4096), 0);
+  EXPECT_EQ(lead(256 + 68, 4, 4, 4096), 17);
+  EXPECT_EQ(lead(256 + 68, 4, 4, 1000), 0);
+  EXPECT_EQ(lead(256 + 68, 4, 8, 4096), 0);
+  EXPECT_EQ(lead(256 + 72, 24, 24, 4096), 0);
+}
+
+void expect_covers(const ReduceShape& shape, const ReduceGeometry& g) {
+  ASSERT_TRUE(std::has_single_bit(g.block_x) && std::has_single_bit(g.block_y));
+  ASSERT_LE(g.block_x * g.block_y, 256u);
+  ASSERT_GE(g.block_x * g.block_y, 32u);
+  ASSERT_EQ(g.chunk % shape.vector_width, 0);
+  const auto outputs = std::int64_t{g.grid_x} * (shape.along_reduced ? g.block_y : g.block_x);
+  ASSERT_GE(outputs, shape.kept);
+  ASSERT_GE(g.splits, 1);
+  ASSERT_LE(g.splits, 65535);
+  ASSERT_GE(g.splits * g.chunk, shape.reduced);
+  ASSERT_LT((g.splits - 1) * g.chunk, shape.reduced);  // no split is empty
+}
+
+TEST(cuda_geometry, reductions_cover_every_element_once) {
+  for (const std::int64_t kept : extents) {
+    for (const std::int64_t reduced : extents) {
+      for (const bool along : {false, true}) {
+        for (const bool can_split : {false, true}) {
+          const int width = along && can_split ? 4 : 1;
+          const ReduceShape shape{kept, reduced, 1000, along, can_split, width};
+          const ReduceGeometry g = reduce_geometry(shape, multiprocessors);
+          expect_covers(shape, g);
+          if (!can_split) {
+            ASSERT_EQ(g.splits, 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(cuda_geometry, few_outputs_are_split_over_the_device) {
+  EXPECT_GE(reduce_geometry({1, 1 << 28, 0, true, true}, multiprocessors).splits,
+            2 * multiprocessors);
+  EXPECT_GE(reduce_geometry({32, 1 << 20, 0, false, true}, multiprocessors).splits,
+            multiprocessors);
+  EXPECT_EQ(reduce_geometry({1, 1000, 0, true, true}, multiprocessors).splits, 1);
+  EXPECT_EQ(reduce_geometry({1 << 20, 1000, 0, true, true}, multiprocessors).splits, 1);
+}
+
+}  // namespace
+}  // namespace quarry::backend::cuda

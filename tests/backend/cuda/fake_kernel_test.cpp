@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/fake_device.hpp"
+
+#include <random>
+
+#include <quarry/base/error.hpp>
+#include <quarry/kernels/map.hpp>
+#include <quarry/kernels/reduce.hpp>
+
+#include "fake_driver/shim.hpp"
+
+namespace quarry::backend {
+namespace {
+
+using namespace kernels;
+using test::Extents;
+
+// a + scale * b + position, with operands of different sizes
+using Scaled = op<multiply_op, double, in<int, 1>, val<double, 0>>;
+using Sum = op<add_op, double, op<add_op, double, in<float, 0>, Scaled>, iota<double>>;
+using Map = map_of<Sum, double, 1, float, int>;
+
+using Double = op<add_op, int, in<int, 0>, in<int, 0>>;
+using Total = reduction_of<in<int, 0>, sum_of, i64, i64, 0, int>;
+using Latest = reduction_of<in<int, 0>, argmax_of, located<int>, i64, 0, int>;
+
+class FakeKernels : public OverFake {
+ protected:
+  void check_map(const Extents& shape, std::mt19937& random, Stream stream) {
+    auto out = test::random_operand<double>(shape, random, true);
+    auto a = test::random_operand<float>(shape, random, false);
+    auto b = test::random_operand<int>(shape, random, false);
+    const DeviceOperand<double> to(gpu(), out);
+    const DeviceOperand<float> x(gpu(), a);
+    const DeviceOperand<int> y(gpu(), b);
+    gpu().launch(
+        test::call_of(program_for<Map>::value, shape, {},
+                      {{to.first, out.strides}, {x.first, a.strides}, {y.first, b.strides}}, 3.0),
+        no_workspace(), stream);
+    for (i64 i = 0; i < test::count(shape); ++i) {
+      const Extents at = test::coordinates(i, shape);
+      out[at] = a[at] + 3.0 * b[at] + static_cast<double>(i);
+    }
+    EXPECT_TRUE(to.memory.values(stream) == out.storage) << testing::PrintToString(shape);
+  }
+
+  /// The reduction of a random operand and the expected total at each output.
+  template <class R, class Expected>
+  void check_reduce(const Extents& kept, const Extents& reduced, bool along, std::mt19937& random,
+                    Expected expected) {
+    Extents shape = kept;
+    shape.insert(shape.end(), reduced.begin(), reduced.end());
+    auto input = test::random_operand<int>(shape, random, false);
+    const i64 outputs = test::count(kept);
+    const DeviceOperand<int> from(gpu(), input);
+    const OnDevice<i64> to(gpu(), std::vector<i64>(static_cast<std::size_t>(outputs)));
+    Extents dense(kept.size());
+    for (i64 d = std::ssize(kept) - 1, stride = 8; d >= 0; --d) {
+      dense[static_cast<std::size_t>(d)] = stride;
+      stride *= kept[static_cast<std::size_t>(d)];
+    }
+    KernelCall call = test::call_of(program_for<R>::value, kept, reduced,
+                                    {{to.data(), dense}, {from.first, input.strides}});
+    call.along_reduced = along;
+    DeviceWorkspace workspace(gpu());
+    gpu().launch(call, workspace, nullptr);
+    const std::vector<i64> results = to.values();
+    for (i64 k = 0; k < outputs; ++k) {
+      const Extents at = test::coordinates(k, kept);
+      ASSERT_EQ(results[static_cast<std::size_t>(k)], expected(input, at, reduced))
+          << testing::PrintToString(kept) << testing::PrintToString(reduced) << along << " at "
+          << k;
+    }
+  }
+
+  static i64 total(test::Operand<int>& input, const Extents& at, const Extents& reduced) {
+    i64 sum = 0;
+    for (i64 i = 0; i < test::count(reduced); ++i) sum += input[joined(at, i, reduced)];
+    return sum;
+  }
+  static i64 first_maximum(test::Operand<int>& input, const Extents& at, const Extents& reduced) {
+    i64 best = 0;
+    for (i64 i = 1; i < test::count(reduced); ++i) {
+      if (input[joined(at, i, reduced)] > input[joined(at, best, reduced)]) best = i;
+    }
+    return best;
+  }
+
+ private:
+  static Extents joined(Extents at, i64 i, const Extents& reduced) {
+    const Extents inner = test::coordinates(i, reduced);
+    at.insert(at.end(), inner.begin(), inner.end());
+    return at;
+  }
+};
+
+TEST_F(FakeKernels, MapsOfRanks1To5) {
+  std::mt19937 random(1);
+  const Stream stream = gpu().create_stream({});
+  for (const Extents& shape : std::vector<Extents>{{1},
+                                                   {5},
+                                                   {1000},
+                                                   {7, 3},
+                                                   {3, 5000},
+                                                   {5000, 3},
+                                                   {200, 31},
+                                                   {4, 5, 6},
+                                                   {40, 5, 31},
+                                                   {2, 3, 4, 5},
+                                                   {9, 8, 7, 9},
+                                                   {3, 1, 4, 1, 5},
+                                                   {5, 4, 3, 2, 11}}) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      behave(static_cast<std::uint64_t>(repeat) + 1);
+      check_map(shape, random, repeat % 2 ? stream : nullptr);
+    }
+  }
+  gpu().destroy_stream(stream);
+}
+
+TEST_F(FakeKernels, FlatMapsOfAnyAlignment) {
+  for (const std::size_t n : {1U, 3U, 255U, 1024U, 4099U}) {
+    for (const std::size_t offset : {0U, 1U, 2U, 3U}) {
+      std::vector<int> values(n + offset);
+      std::iota(values.begin(), values.end(), 1);
+      const OnDevice<int> in(gpu(), values), out(gpu(), std::vector<int>(n + offset));
+      using Flat = map_of<Double, int, 0, int>;
+      gpu().launch(test::flat_call(program_for<Flat>::value, static_cast<i64>(n),
+                                   {out.data() + offset, in.data() + offset}),
+                   no_workspace(), nullptr);
+      const std::vector<int> results = out.values();
+      for (std::size_t i = offset; i < n + offset; ++i) ASSERT_EQ(results[i], 2 * values[i]);
+      for (std::size_t i = 0; i < offset; ++i) ASSERT_EQ(results[i], 0);
+    }
+  }
+}
+
+TEST_F(FakeKernels, ReductionsOfAnyAxes) {
+  std::mt19937 random(2);
+  for (const auto& [kept, reduced] :
+       std::vector<std::pair<Extents, Extents>>{{{}, {1}},
+                                                {{}, {7}},
+                                                {{}, {100000}},
+                                                {{}, {300, 301}},
+                                                {{3}, {5}},
+                                                {{3}, {40000}},
+                                                {{500}, {3}},
+                                                {{4, 5}, {6}},
+                                                {{4}, {5, 6}},
+                                                {{2, 3}, {4, 5}},
+                                                {{2, 3, 2}, {7, 3}},
+                                                {{2, 2}, {3, 40, 50}}}) {
+    for (const bool along : {false, true}) {
+      check_reduce<Total>(kept, reduced, along, random, total);
+      check_reduce<Latest>(kept, reduced, along, random, first_maximum);
+    }
+  }
+}
+
+/// Elements that are more than 2 GiB apart, in a block that costs memory only where it is touched.
+class FarApart : public FakeKernels {
+ protected:
+  static constexpr std::size_t block_bytes = std::size_t{5} << 30;
+  static constexpr i64 middle = i64{1} << 31, stride = i64{9} << 28;
+
+  void SetUp() override {
+    FakeKernels::SetUp();
+    if (IsSkipped()) return;
+    fake::set_memory(0, std::size_t{8} << 30);
+    memory_ = static_cast<char*>(gpu().allocate(block_bytes));
+    ASSERT_NE(memory_, nullptr);
+    for (const int value : {7, 8}) {
+      gpu().copy({Direction::host_to_device, memory_ + middle + (value - 7) * stride, &value,
+                  sizeof value},
+                 nullptr, true);
+    }
+  }
+  void TearDown() override {
+    if (memory_) {
+      gpu().free(memory_, block_bytes);
+      fake::set_memory(0, std::size_t{1} << 30);
+    }
+    FakeKernels::TearDown();
+  }
+  std::vector<int> doubled(i64 span) {
+    const OnDevice<int> out(gpu(), {0, 0});
+    KernelCall call = test::call_of(program_for<map_of<Double, int, 0, int>>::value, {2}, {},
+                                    {{out.data(), {4}}, {memory_ + middle, {stride}}});
+    call.span = span;
+    gpu().launch(call, no_workspace(), nullptr);
+    return out.values();
+  }
+
+ private:
+  char* memory_ = nullptr;
+};
+
+TEST_F(FarApart, AreReachedWithWideIndices) {
+  EXPECT_EQ(doubled(stride + 4), (std::vector<int>{14, 16}));
+  EXPECT_TRUE(fake::last_kernel().ends_with(", 1, 8, 1, 1, 0>")) << fake::last_kernel();
+}
+
+TEST_F(FarApart, AreMissedByNarrowIndicesWhenTheSpanIsWrong) {
+  EXPECT_NE(doubled(8), (std::vector<int>{14, 16}));
+  EXPECT_TRUE(fake::last_kernel().ends_with(", 1, 4, 1, 1, 0>")) << fake::last_kernel();
+}
+
+TEST_F(FakeKernels, AKernelIsCompiledOnceForAllShapes) {
+  using Once = map_of<op<multiply_op, int, in<int, 0>, in<int, 1>>, int, 0, int, int>;
+  const OnDevice<int> a(gpu(), std::vector<int>(64, 3)), out(gpu(), std::vector<int>(64));
+  fake::reset_statistics();
+  for (i64 n = 4; n <= 64; n += 4) {
+    gpu().launch(test::flat_call(program_for<Once>::value, n, {out.data(), a.data(), a.data()}),
+                 no_workspace(), nullptr);
+  }
+  EXPECT_EQ(out.values(), std::vector<int>(64, 9));
+  EXPECT_EQ(fake::statistics().compilations, 1);
+  EXPECT_EQ(fake::statistics().launches, 16);
+}
+
+TEST_F(FakeKernels, AFailedCompilationHasItsLogAndMayBeTriedAgain) {
+  using Program = map_of<op<subtract_op, int, in<int, 0>, in<int, 0>>, int, 0, int>;
+  const OnDevice<int> a(gpu(), {1, 2, 3, 4}), out(gpu(), {9, 9, 9, 9});
+  const KernelCall call = test::flat_call(program_for<Program>::value, 4, {out.data(), a.data()});
+  fake::set_compiler({.fails = true, .log = "k.cu(3): error: told to"});
+  try {
+    gpu().launch(call, no_workspace(), nullptr);
+    ADD_FAILURE() << "compiled";
+  } catch (const CompileError& e) {
+    EXPECT_NE(e.log().find("k.cu(3): error: told to"), std::string::npos);
+  }
+  EXPECT_EQ(out.values(), (std::vector<int>{9, 9, 9, 9}));
+  fake::set_compiler({});
+  gpu().launch(call, no_workspace(), nullptr);
+  EXPECT_EQ(out.values(), (std::vector<int>{0, 0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace quarry::backend

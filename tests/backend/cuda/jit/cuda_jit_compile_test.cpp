@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <quarry/base/error.hpp>
+#include <quarry/kernels/map.hpp>
+#include <quarry/kernels/reduce.hpp>
+
+#include "backend/cuda/jit/jit.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
+
+/// Compiles kernels of every form from the embedded headers, as the backend does, without a GPU.
+namespace {
+
+using namespace quarry::kernels;
+using quarry::backend::cuda::Binary;
+using quarry::backend::cuda::compile_kernel;
+using quarry::backend::cuda::FlatMap;
+using quarry::backend::cuda::kernel_source;
+using quarry::backend::cuda::Reduce;
+using quarry::backend::cuda::ReduceFinish;
+using quarry::backend::cuda::StridedMap;
+using quarry::backend::cuda::Variant;
+
+struct Check {
+  const program* of;
+  Variant variant;
+};
+
+struct axpy {
+  static constexpr const char* quarry_source =
+      "QUARRY_HD auto operator()(auto a, auto x, auto y) const { return a * x + math::sqrt(y); }";
+  QUARRY_HD auto operator()(auto a, auto x, auto y) const { return a * x + math::sqrt(y); }
+};
+
+template <class T>
+using sum_expression = op<add_op, T, in<T, 0>, op<multiply_op, T, in<T, 1>, val<T, 0>>>;
+template <class T>
+using map_program = program_for<map_of<sum_expression<T>, T, 1, T, T>>;
+template <class T, class Reducer, class Acc, class Out>
+using reduce_program = program_for<reduction_of<in<T, 0>, Reducer, Acc, Out, 0, T>>;
+
+Variant flat(int width) { return FlatMap{width}; }
+Variant strided(int rank, int rows, bool wide_index, int width = 1, int wide = 0) {
+  return StridedMap{rank, wide_index ? 8 : 4, rows, width, wide};
+}
+Variant reduction(int kept, int reduced, bool wide_index, bool along, int width = 1, int wide = 0) {
+  return Reduce{kept, reduced, wide_index ? 8 : 4, along ? 1 : 0, width, wide};
+}
+
+template <class T>
+void add_maps(std::vector<Check>& checks) {
+  const program* of = &map_program<T>::value;
+  checks.push_back({of, flat(1)});
+  constexpr int widest = 16 / static_cast<int>(sizeof(T));
+  if constexpr (widest > 1) {
+    checks.push_back({of, flat(widest)});
+    checks.push_back({of, strided(2, 2, false, widest, 2)});
+  }
+  checks.push_back({of, strided(1, 1, false)});
+  checks.push_back({of, strided(2, 8, false)});
+}
+
+template <class T, class Reducer, class Acc, class Out>
+void add_reductions(std::vector<Check>& checks) {
+  const program* of = &reduce_program<T, Reducer, Acc, Out>::value;
+  checks.push_back({of, reduction(0, 1, false, true)});
+  if constexpr (sizeof(T) < 16) checks.push_back({of, reduction(1, 1, false, true, 2, 1)});
+  checks.push_back({of, reduction(1, 1, true, false)});
+  checks.push_back({of, ReduceFinish{}});
+}
+
+template <class... T>
+void add_maps_of(std::vector<Check>& checks) {
+  (add_maps<T>(checks), ...);
+}
+
+std::vector<Check> all_checks() {
+  std::vector<Check> checks;
+  add_maps_of<float, double, float16, bfloat16, i8, u16, i32, i64, complex<float>, complex<double>>(
+      checks);
+  using logic = map_of<op<greater_op, double, in<double, 0>, cast<double, in<float, 1>>>, bool, 0,
+                       double, float>;
+  checks.push_back({&program_for<logic>::value, flat(2)});
+  checks.push_back({&program_for<map_of<iota<i64>, i64, 0>>::value, flat(2)});
+  using user =
+      map_of<call<axpy, val<float, 0>, in<float, 0>, in<float, 1>>, float, 1, float, float>;
+  checks.push_back({&program_for<user>::value, flat(4)});
+  checks.push_back({&program_for<user>::value, strided(3, 1, true)});
+  checks.push_back(
+      {&program_for<map_of<in<record<24, 8>, 0>, record<24, 8>, 0, record<24, 8>>>::value,
+       strided(1, 1, false)});
+  using both = several<op<add_op, float, in<float, 0>, in<float, 1>>,
+                       op<subtract_op, double, in<float, 0>, val<double, 0>>>;
+  const program* two = &program_for<map_of<both, several<float, double>, 1, float, float>>::value;
+  checks.push_back({two, flat(2)});
+  checks.push_back({two, strided(2, 4, false)});
+  checks.push_back({two, strided(3, 2, true, 2, 3)});
+  using quotient = op<sqrt_op, float, op<divide_op, float, result<float>, val<float, 0>>>;
+  using deviation =
+      reduction_of<in<float, 0>, applied_to<sum_of, float, quotient>, float, float, 1, float>;
+  checks.push_back({&program_for<deviation>::value, reduction(1, 1, false, true, 4, 1)});
+  checks.push_back({&program_for<deviation>::value, ReduceFinish{}});
+  add_reductions<float, sum_of, float, float>(checks);
+  add_reductions<float16, mean_of, float, float16>(checks);
+  add_reductions<i32, prod_of, i64, i64>(checks);
+  add_reductions<double, max_of, double, double>(checks);
+  add_reductions<bool, any_of, bool, bool>(checks);
+  add_reductions<float, argmin_of, located<float>, i64>(checks);
+  add_reductions<complex<float>, sum_of, complex<float>, complex<float>>(checks);
+  checks.push_back(
+      {&reduce_program<float, sum_of, float, float>::value, reduction(8, 8, true, true)});
+  return checks;
+}
+
+class cuda_jit_compile : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(cuda_jit_compile, every_form_of_kernel) {
+  const char* const kind = std::getenv("QUARRY_TEST_DEVICE");
+  if (kind && std::string_view(kind) != "cpu") GTEST_SKIP() << "needs no device: done once";
+  if (!quarry::backend::cuda::load_nvrtc().table) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Check& check : all_checks()) {
+    const auto source = kernel_source(*check.of, check.variant);
+    try {
+      const Binary binary = compile_kernel(source, {GetParam()});
+      EXPECT_FALSE(binary.code.empty() || binary.function.empty()) << source.instantiation;
+    } catch (const quarry::Error& e) {
+      ADD_FAILURE() << e.what() << "\n" << source.text;
+    }
+  }
+}
+
+TEST(cuda_jit_machine_code, HoldsNoTraitsOfTypes) {
+  const char* const kind = std::getenv("QUARRY_TEST_DEVICE");
+  if (kind && std::string_view(kind) == "fake") GTEST_SKIP() << "the fake compiler makes no code";
+  if (!quarry::backend::cuda::load_nvrtc().table) GTEST_SKIP() << "no NVRTC on this machine";
+  const auto source = kernel_source(map_program<float>::value, flat(4));
+  const Binary binary = compile_kernel(source, {"compute_90", true});
+  EXPECT_NE(binary.code.find(".entry"), std::string::npos);
+  EXPECT_EQ(binary.code.find("is_"), std::string::npos) << binary.code;
+}
+
+INSTANTIATE_TEST_SUITE_P(architectures, cuda_jit_compile,
+                         ::testing::Values("sm_80", "sm_90", "sm_100"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace

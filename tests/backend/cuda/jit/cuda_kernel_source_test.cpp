@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/cuda/jit/jit.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+using namespace quarry::kernels;
+
+struct doubled {
+  static constexpr const char* quarry_source =
+      "QUARRY_HD auto operator()(auto x) const { return x + x; }";
+  QUARRY_HD auto operator()(auto x) const { return x + x; }
+};
+struct also_doubled : doubled {};
+struct broken {
+  static constexpr const char* quarry_source =
+      "QUARRY_HD auto operator()(auto x) const { return nonsense; }";
+  QUARRY_HD auto operator()(auto x) const { return x; }
+};
+
+template <class F>
+using map_with = map_of<call<F, call<F, in<float, 0>>>, float, 0, float>;
+template <class F>
+const program& program_with() {
+  return program_for<map_with<F>>::value;
+}
+
+constexpr FlatMap flat{4};
+
+int count(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
+  program p{.kind = family::map,
+            .name = "M",
+            .outputs = 1,
+            .inputs = 0,
+            .scalars = 0,
+            .itemsize = nullptr,
+            .alignment = nullptr,
+            .users = [](void*, user_visitor) {},
+            .loops = nullptr};
+  const auto name = [&](const Variant& v) { return kernel_source(p, v).instantiation; };
+  EXPECT_EQ(name(flat), "quarry::kernels::map_flat<M, 4>");
+  EXPECT_EQ(name(StridedMap{.rank = 3, .index_bytes = 8, .rows = 4}),
+            "quarry::kernels::map_strided<M, 3, 8, 4, 1, 0>");
+  EXPECT_EQ(name(StridedMap{.rank = 2, .index_bytes = 4, .rows = 2, .width = 4, .wide = 5}),
+            "quarry::kernels::map_strided<M, 2, 4, 2, 4, 5>");
+  EXPECT_EQ(name(Reduce{.kept_rank = 1, .reduced_rank = 2, .index_bytes = 4, .along_reduced = 1}),
+            "quarry::kernels::reduce<M, 1, 2, 4, 1, 1, 0>");
+  EXPECT_EQ(name(ReduceFinish{}), "quarry::kernels::reduce_finish<M>");
+}
+
+TEST(cuda_kernel_source, variants_are_equal_if_kernel_and_arguments_are) {
+  const Variant base = StridedMap{.rank = 2, .index_bytes = 4, .rows = 2, .width = 4, .wide = 5};
+  EXPECT_EQ(base, (Variant{"map_strided", {2, 4, 2, 4, 5}}));
+  EXPECT_EQ(base.hash(), (Variant{"map_strided", {2, 4, 2, 4, 5}}.hash()));
+  EXPECT_NE(base, (Variant{"map_strided", {2, 4, 2, 4, 4}}));
+  EXPECT_NE(base, (Variant{"map_strided", {2, 4, 2, 4, 5, 0}}));
+  EXPECT_NE(base, (Variant{"reduce", {2, 4, 2, 4, 5}}));
+}
+
+TEST(cuda_kernel_source, renaming_replaces_whole_types_only) {
+  EXPECT_EQ(renamed("call<f, in<f, 0>, ff, xf>", "f", "g"), "call<g, in<g, 0>, ff, xf>");
+  EXPECT_EQ(renamed("call<a::f, f::b, f<int>, f>", "f", "g"), "call<a::f, f::b, f<int>, g>");
+  EXPECT_EQ(renamed("call<{anonymous}::f, float>", "{anonymous}::f", "g"), "call<g, float>");
+  EXPECT_EQ(renamed("call<(anonymous namespace)::f>", "(anonymous namespace)::f", "g"), "call<g>");
+  EXPECT_EQ(renamed("f", "f", "ff"), "ff");
+}
+
+TEST(cuda_kernel_source, a_user_function_is_defined_once_under_a_name_of_its_source) {
+  const KernelSource source = kernel_source(program_with<doubled>(), flat);
+  const std::string identifier = user_identifier(doubled::quarry_source);
+  EXPECT_EQ(count(source.text, "struct " + identifier), 1);
+  EXPECT_EQ(count(source.instantiation, "quarry::kernels::" + identifier), 2);
+  EXPECT_EQ(count(source.instantiation, "doubled"), 0);
+  EXPECT_EQ(count(source.instantiation, "anonymous"), 0);
+}
+
+TEST(cuda_kernel_source, the_same_source_gives_the_same_kernel_wherever_it_is_written) {
+  const KernelSource a = kernel_source(program_with<doubled>(), flat);
+  const KernelSource b = kernel_source(program_with<also_doubled>(), flat);
+  EXPECT_EQ(a.text, b.text);
+  EXPECT_EQ(a.instantiation, b.instantiation);
+  EXPECT_NE(kernel_source(program_with<broken>(), flat).text, a.text);
+}
+
+TEST(cuda_kernel_source, machine_code_for_known_gpus_and_ptx_for_newer_ones) {
+  const int supported[] = {75, 80, 86, 90, 100, 120};
+  const auto name = [&](int major, int minor) {
+    return architecture_for({major, minor}, supported).name;
+  };
+  EXPECT_EQ(name(9, 0), "sm_90");
+  EXPECT_EQ(name(8, 9), "sm_86");
+  EXPECT_EQ(name(10, 3), "sm_100");
+  EXPECT_EQ(name(11, 0), "compute_100");
+  EXPECT_EQ(name(13, 0), "compute_120");
+  EXPECT_TRUE(architecture_for({13, 0}, supported).is_ptx);
+  EXPECT_FALSE(architecture_for({9, 0}, supported).is_ptx);
+  EXPECT_THROW(architecture_for({7, 0}, supported), BackendUnavailable);
+  EXPECT_THROW(architecture_for({7, 0}, {}), BackendUnavailable);
+}
+
+class cuda_jit : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const kind = std::getenv("QUARRY_TEST_DEVICE");
+    if (kind && std::string(kind) == "fake") GTEST_SKIP() << "the fake compiler makes no code";
+    if (!load_nvrtc().table) GTEST_SKIP() << "no NVRTC on this machine";
+  }
+};
+
+TEST_F(cuda_jit, user_functions_compile) {
+  const Binary binary = compile_kernel(kernel_source(program_with<doubled>(), flat), {"sm_90"});
+  EXPECT_TRUE(binary.code.starts_with("\177ELF"));
+  EXPECT_FALSE(binary.function.empty());
+}
+
+TEST_F(cuda_jit, ptx_is_text) {
+  const Binary binary =
+      compile_kernel(kernel_source(program_with<doubled>(), flat), {"compute_90", true});
+  EXPECT_NE(binary.code.find(".entry " + binary.function), std::string::npos);
+}
+
+TEST_F(cuda_jit, an_error_carries_log_source_and_options) {
+  try {
+    compile_kernel(kernel_source(program_with<broken>(), flat), {"sm_90"});
+    FAIL() << "it compiled";
+  } catch (const CompileError& e) {
+    EXPECT_NE(e.log().find("nonsense"), std::string::npos);
+    EXPECT_NE(e.source().find("return nonsense"), std::string::npos);
+    EXPECT_NE(e.options().find("sm_90"), std::string::npos);
+  }
+}
+
+TEST_F(cuda_jit, files_of_the_machine_are_out_of_reach) {
+  const KernelSource source{"#include \"cuda_kernel_source_test.cpp\"\n__global__ void f() {}\n",
+                            "f"};
+  EXPECT_THROW(compile_kernel(source, {"sm_90"}), CompileError);
+}
+
+TEST_F(cuda_jit, the_key_names_all_that_the_binary_depends_on) {
+  const KernelSource source = kernel_source(program_with<doubled>(), flat);
+  const std::string key = kernel_key(source, {"sm_90"});
+  EXPECT_EQ(key, kernel_key(source, {"sm_90"}));
+  EXPECT_NE(key, kernel_key(source, {"sm_80"}));
+  EXPECT_NE(key, kernel_key({source.text + " ", source.instantiation}, {"sm_90"}));
+  EXPECT_NE(key, kernel_key({source.text, source.instantiation + " "}, {"sm_90"}));
+  for (const char* part : {"library ", "headers ", "nvrtc ", "options ", "-fmad=false"}) {
+    EXPECT_NE(key.find(part), std::string::npos) << part;
+  }
+}
+
+}  // namespace
+}  // namespace quarry::backend::cuda
