@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/types.hpp>
+#include <quarry/kernels/node.hpp>
 
 /// What one thread of a kernel has read: V neighbouring elements of every input, in one access
 /// each.
@@ -27,9 +27,26 @@ struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
   }
   __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane]); }
 };
+/// Of a side operand nothing is read before the position is known.
+template <int V, unsigned Wide, int K, class T, class... Rest>
+struct loaded<V, Wide, K, side<T>, Rest...> : loaded<V, Wide, K + 1, Rest...> {
+  static constexpr int step = K < 32 && (Wide >> (K % 32) & 1u) != 0 ? sizeof(T) : 0;
+  const char* from;
+  __device__ void load(const char* const* at) {
+    from = at[K];
+    loaded<V, Wide, K + 1, Rest...>::load(at);
+  }
+  __device__ T get_at(int lane, i64 offset) const {
+    return kernels::load<T>(from + lane * step + offset);
+  }
+};
 template <int K, int V, unsigned Wide, class T, class... Rest>
 __device__ T loaded_at(const loaded<V, Wide, K, T, Rest...>& l, int lane) {
   return l.get(lane);
+}
+template <int K, int V, unsigned Wide, class T, class... Rest>
+__device__ T side_at(const loaded<V, Wide, K, side<T>, Rest...>& l, int lane, i64 offset) {
+  return l.get_at(lane, offset);
 }
 
 /// One lane of the vectors.
@@ -42,6 +59,10 @@ struct lane_context {
   template <class T, int K>
   __device__ T input() const {
     return loaded_at<K>(in, lane);
+  }
+  template <class T, int K>
+  __device__ T input_at(i64 offset) const {
+    return side_at<K>(in, lane, offset);
   }
   template <class T, int S>
   __device__ T scalar() const {

@@ -24,8 +24,9 @@ struct alignas(16) Scalar {
   std::uint64_t word[2];
 };
 
-/// A program, its operands (the outputs, then the inputs) over common axes, and its scalars. The
-/// axes along which the outputs lie come first, then the reduced ones; no extent is 0, and in both
+/// A program, its operands (the outputs, then the inputs) over common axes, and its scalars; the
+/// axis that a side operand has besides the common ones is a scalar (kernels/node.hpp). The axes
+/// along which the outputs lie come first, then the reduced ones; no extent is 0, and in both
 /// groups the innermost axis is the last. Axes are merged where that is possible.
 struct KernelCall {
   explicit KernelCall(const kernels::program& of)
@@ -44,11 +45,11 @@ struct KernelCall {
 
   std::size_t rank() const { return shape.size(); }
   std::size_t reduced_rank() const { return rank() - kept_rank; }
-  /// Whether all operands are dense along the only axis.
+  /// Whether all operands are dense along the only axis, and none is a side operand.
   bool is_flat() const {
     if (rank() != 1) return false;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (operands[k].strides[0] != program->itemsize[k]) return false;
+      if (program->is_side[k] || operands[k].strides[0] != program->itemsize[k]) return false;
     }
     return true;
   }

@@ -56,9 +56,10 @@ bool has_fewer_axes(const DeviceNDArrayBase& out, const DeviceNDArrayBase* const
 }
 
 /// Whether writing `out` element by element could change an element of `in` that is still to be
-/// read.
-bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in) {
+/// read. Any element of a side operand may be read for any of `out`.
+bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in, bool is_side) {
   if (!in.buffer()->shares_memory(*out.buffer()) || !out.buffer()->data()) return false;
+  if (is_side) return true;
   if (in.device_pointer() == out.device_pointer() && in.dtype() == out.dtype() &&
       in.layout() == out.layout()) {
     return false;
@@ -114,7 +115,8 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   bool through_temporary = !is_aligned(out);
   for (int k = 0; k < program.inputs; ++k) {
     require_broadcast(out, *arrays[k], out.shape());
-    through_temporary = through_temporary || conflicts(out, *arrays[k]);
+    through_temporary =
+        through_temporary || conflicts(out, *arrays[k], program.is_side[program.outputs + k]);
   }
   if (!out.is_c_contiguous()) {
     require_no_aliases(out.layout(), out.dtype().itemsize());

@@ -208,6 +208,15 @@ TEST(Staleness, AnIndexedExpressionIsAsOldAsTheWholeOne) {
   }
 }
 
+TEST(Staleness, AllElementsThatMayBeTakenCount) {
+  for (const int written : {0, 3, 5}) {
+    const auto a = arange<float>(6);
+    const auto e = take<IndexMode::clip>(a, arange<int>(6) % 3) * 2.f;
+    a(written) = 7.f;
+    EXPECT_EQ(message_of([&] { eval(e); }).empty(), !memory::checked_mode()) << written;
+  }
+}
+
 TEST(Staleness, OfSeveralArraysTheWrittenOneIsNamed) {
   const auto a = zeros<float>({4}), b = zeros<float>({4}), c = zeros<float>({4});
   const auto first = a + b;

@@ -25,6 +25,7 @@ CUresult run_flat(const Launch& launch) {
   std::vector<char*> addresses;
   std::vector<std::int64_t> strides;
   for (int k = 0; k < program.operands(); ++k) {
+    if (program.is_side[k]) return illegal(launch, "a side operand of a flat map");
     const std::uint64_t at = launch.pointer(k);
     const std::uint32_t size = program.itemsize[k];
     const auto unit = static_cast<std::uint64_t>(width) * size;

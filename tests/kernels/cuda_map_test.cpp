@@ -50,6 +50,12 @@ void add_strided(MapKernels& all) {
    ...);
 }
 
+/// Side operands keep a map from being flat.
+template <class M>
+inline constexpr bool has_sides = false;
+template <class E, class Out, int S, class... In>
+inline constexpr bool has_sides<map_of<E, Out, S, In...>> = (is_side_operand<In> || ...);
+
 /// Every width from 16 bytes of the widest operand down; every set of inputs that do not move.
 template <class M, int Inputs, int V, unsigned Wide>
 void add_of_width(MapKernels& all) {
@@ -68,7 +74,7 @@ void add_of_width(MapKernels& all) {
 
 template <class M, int Inputs, int V>
 void add_widths(MapKernels& all) {
-  all[FlatMap{V}] = run_flat<M, V>;
+  if constexpr (!has_sides<M>) all[FlatMap{V}] = run_flat<M, V>;
   add_of_width<M, Inputs, V, (1u << Inputs) - 1>(all);
   if constexpr (V > 1) add_widths<M, Inputs, V / 2>(all);
 }
@@ -113,15 +119,24 @@ struct Case<map_of<E, Out, S, In...>> {
   using Types = operands_of<Out, In...>;
 
   explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
-    is_flat = draw.one_in(4);
+    is_flat = !has_sides<map_of<E, Out, S, In...>> && draw.one_in(4);
     extents = is_flat ? Extents{1 + draw.below(5000)} : draw_extents(draw, 1 + int(draw.below(3)));
     add_outputs(static_cast<several<Out>*>(nullptr));
-    (operands.template input<In>(extents, is_flat, is_same<In, Out>), ...);
+    (add_input(static_cast<several<In>*>(nullptr)), ...);
     operands.pack(size(), 1, S, extents);
     is_flat ? choose_flat() : choose_strided();
   }
 
   i64 size() const { return product(extents); }
+
+  template <class T>
+  void add_input(const several<T>*) {
+    operands.template input<T>(extents, is_flat, is_same<T, Out>);
+  }
+  template <class T>
+  void add_input(const several<side<T>>*) {
+    operands.template side<T>(extents);
+  }
 
   template <class... T>
   void add_outputs(const several<several<T...>>*) {
@@ -259,12 +274,21 @@ using three_outputs =
     map_of<several<in<watched<4>, 0>, call<mix<watched<4>>, in<watched<4>, 0>>, iota<i64>>,
            several<watched<4>, watched<4>, i64>, 0, watched<4>>;
 
+/// Elements of two operands at positions that a third has, and a fourth beside them.
+template <class T, class I>
+using picked = pick<index_mode::wrap, T, 0, 0, in<I, 1>>;
+using two_sides = map_of<
+    call<mix<watched<8>>, picked<watched<4>, i32>,
+         pick<index_mode::from_end, watched<2>, 2, 1, in<i32, 1>>, in<watched<8>, 3>, val<u64, 2>>,
+    watched<8>, 3, side<watched<4>>, i32, side<watched<2>>, watched<8>>;
+
 template <class M>
 class cuda_map : public ::testing::Test {};
 using Maps = ::testing::Types<
     mixed_map<watched<4>, watched<4>, watched<4>>::type, mixed_map<watched<8>>::type,
     mixed_map<watched<2>, watched<2>>::type, mixed_map<watched<16>, watched<16>>::type, two_outputs,
-    three_outputs, mixed_map<watched<12>, watched<3>>::type,
+    three_outputs, mixed_map<watched<12>, watched<3>>::type, two_sides,
+    map_of<picked<watched<4>, i8>, watched<4>, 1, side<watched<4>>, i8>,
     map_of<cast<double, in<bool, 0>>, double, 0, bool>,
     map_of<cast<complex<double>, in<complex<float>, 0>>, complex<double>, 0, complex<float>>>;
 TYPED_TEST_SUITE(cuda_map, Maps);
@@ -272,7 +296,7 @@ TYPED_TEST_SUITE(cuda_map, Maps);
 TYPED_TEST(cuda_map, computes_what_plain_loops_compute) {
   auto seen = run_cases<TypeParam>(250);
   for (const auto& [what, count] : seen) this->RecordProperty(what, count);
-  EXPECT_GT(seen["flat"], 20);
+  EXPECT_TRUE(has_sides<TypeParam> ? seen["flat"] == 0 : seen["flat"] > 20) << seen["flat"];
   EXPECT_GT(seen["blocks of rows"], 20);
   EXPECT_GT(seen["rows of elements"] + seen["rows of vectors"], 5);
 }

@@ -13,6 +13,9 @@ using two_outputs = map_of<several<fused<float>, op<less_op, float, in<float, 0>
                            several<double, bool>, 1, float, float>;
 using positions = map_of<iota<i64>, i64, 0>;
 
+using looked_up =
+    map_of<pick<index_mode::from_end, double, 1, 0, in<u8, 0>>, double, 1, u8, side<double>>;
+
 /// The root of a mean, which is applied before it is stored.
 using root = op<sqrt_op, float, op<add_op, float, result<float>, val<float, 0>>>;
 using root_of_mean =
@@ -54,6 +57,7 @@ QUARRY_STRIDED(fused_map<float>, 1, 4, 1, 1, 0)
 QUARRY_STRIDED(fused_map<float>, 2, 4, 8, 4, 1)
 QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)
 QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
+QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
 QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
 QUARRY_FINISH(root_of_mean)
 QUARRY_REDUCE(product<i32>, 1, 2, 8, 0, 1, 0)

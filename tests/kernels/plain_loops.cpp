@@ -24,6 +24,12 @@ void Operands::place(const Extents& extents, std::size_t size, std::size_t align
   operands_.push_back({std::move(layout), extents, lowest});
 }
 
+void Operands::split_own_axis(Operand& operand) {
+  own_axes_.push_back({operand.extents.front(), operand.layout.strides.front()});
+  operand.extents.erase(operand.extents.begin());
+  operand.layout.strides.erase(operand.layout.strides.begin());
+}
+
 std::size_t Operands::place(std::size_t k, i64 position) const {
   const Operand& operand = operands_[k];
   return arena_.offset(operand.lowest) +
@@ -38,7 +44,12 @@ void Operands::pack(i64 kept, i64 reduced, int scalars, const Extents& extents) 
     all.push_back({at, Strides::filled(extents.size(), 0)});
     std::ranges::copy(operand.layout.strides, all.back().strides.begin());
   }
-  for (int s = 0; s < 2 * scalars; ++s) words.push_back(draw_.bits());
+  for (const kernels::side_axis& axis : own_axes_) {
+    words.push_back(static_cast<u64>(axis.extent));
+    words.push_back(static_cast<u64>(axis.stride));
+  }
+  const auto drawn = static_cast<std::size_t>(scalars) - own_axes_.size();
+  for (std::size_t s = 0; s < 2 * drawn; ++s) words.push_back(draw_.bits());
   for (const i64 extent : extents) words.push_back(static_cast<u64>(extent));
   for (const backend::Operand& operand : all) {  // an output does not move along reduced axes
     for (const i64 stride : operand.strides) words.push_back(static_cast<u64>(stride));

@@ -53,6 +53,10 @@ struct PlainContext {
   T input() const {
     return kernels::load<T>(at[K]);
   }
+  template <class T, int K>
+  T input_at(i64 offset) const {
+    return kernels::load<T>(at[K] + offset);
+  }
   template <class T, int S>
   T scalar() const {
     return *reinterpret_cast<const T*>(scalars + 2 * S);
@@ -90,6 +94,19 @@ class Operands {
       arena_.allow_read(element);
     }
   }
+  /// Its own axis is drawn; those of the side operands are the first scalars.
+  template <class T>
+  void side(const Extents& extents) {
+    Extents all{1 + draw_.below(5)};
+    all.insert(all.end(), extents.begin(), extents.end());
+    place(all, sizeof(T), alignof(T), false, true);
+    for (i64 i = 0; i < product(all); ++i) {
+      std::byte* const element = arena_.begin() + place(operands_.size() - 1, i);
+      draw_element<T>(draw_, element);
+      arena_.allow_read(element);
+    }
+    split_own_axis(operands_.back());
+  }
   /// The head, pointers, drawn scalars, shape and strides: a kernel's parameter block.
   void pack(i64 kept, i64 reduced, int scalars, const Extents& extents);
 
@@ -119,10 +136,12 @@ class Operands {
   };
   void place(const Extents& extents, std::size_t size, std::size_t alignment, bool is_dense,
              bool can_repeat);
+  void split_own_axis(Operand& operand);
 
   Draw& draw_;
   Arena& arena_;
   std::vector<Operand> operands_;
+  std::vector<kernels::side_axis> own_axes_;
   std::size_t outputs_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lifetimes/scene.hpp"
 
+#include <algorithm>
+
 namespace user {
 QUARRY_FUNCTION(twice_and, (auto x, auto y), 2 * x + y);
 }
@@ -74,6 +76,15 @@ Later several_results(Scene& t) {
   const auto [first, second] = eval(a + b, a * 2 + b);
   const Array both = first + second;
   return later(both, [](int i) { return 4 + 2 * i + 5 + 3 * i; });
+}
+Later taken(Scene& t) {
+  const Array c = take<IndexMode::clip>(t.array(1), t.array(0) - 2);
+  return later(c, [](int i) { return std::max(i - 1, 1); });
+}
+/// The positions are checked at once, so the call waits.
+Later taken_and_checked(Scene& t) {
+  const Array c = take(t.array(1), t.array(0)) + 1;
+  return later(c, [](int i) { return i + 2; });
 }
 Later cast(Scene& t) {
   const auto c = t.array(1).astype<double>();
@@ -177,6 +188,8 @@ std::vector<EntryPoint> expression_entries() {
           {"UserFunction", user_function},
           {"ManyOperands", many_operands},
           {"SeveralResults", several_results},
+          {"Taken", taken},
+          {.name = "TakenAndChecked", .queue = taken_and_checked, .blocks = Blocks::everywhere},
           {"Cast", cast},
           {"MappedOperand", mapped_operand},
           {.name = "ManagedOperand", .queue = managed_operand, .blocks = Blocks::everywhere},

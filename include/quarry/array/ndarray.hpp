@@ -24,8 +24,9 @@ concept Expression = requires {
   typename std::remove_cvref_t<E>::quarry_expression;
 };
 
-#define QUARRY_NO_INDEX_ARRAYS \
-  "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element"
+#define QUARRY_NO_INDEX_ARRAYS                                                                  \
+  "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element, " \
+  "take(a, positions, axis) takes elements at positions"
 
 #define QUARRY_READ_ONLY \
   "the elements of this array are read-only: copy() gives an array that can be written"

@@ -20,6 +20,17 @@ struct Leaf {
   const Shape& shape() const { return array.shape(); }
 };
 
+/// An array in an expression of which elements are read at computed positions of one axis.
+template <class T>
+struct SideLeaf {
+  using kernel_type = kernel_type_t<std::remove_const_t<T>>;
+  DeviceNDArray<T> array;
+  DeviceNDArray<T> window;  ///< its elements at position 0 of that axis; broadcasts as others do
+  kernels::side_axis axis;
+  std::uint64_t made = quarry::detail::write_count();  ///< for the checked mode
+  const Shape& shape() const { return window.shape(); }
+};
+
 /// A scalar in an expression, converted to the type in which it is used.
 template <class K>
 struct Constant {
@@ -35,6 +46,10 @@ struct Position {
   Shape shape() const { return {}; }
 };
 
+/// A SideLeaf with the numbers of its array and of its axis among the scalars.
+template <class T, int K, int S>
+struct SideInput {};
+
 /// What a node does, as a pattern for the device type and for the result.
 template <class F, class L>
 struct Apply {
@@ -49,6 +64,20 @@ struct Call {
   using device = kernels::call<F, D...>;
   template <class... K>
   using result = std::remove_cvref_t<decltype(F{}(std::declval<K>()...))>;
+};
+/// The element of a SideLeaf at a computed position.
+template <kernels::index_mode Mode>
+struct Pick {
+  template <class From, class I>
+  struct lowered;
+  template <class T, int K, int S, class I>
+  struct lowered<SideInput<T, K, S>, I> {
+    using type = kernels::pick<Mode, T, K, S, I>;
+  };
+  template <class From, class I>
+  using device = typename lowered<From, I>::type;
+  template <class T, class I>
+  using result = T;
 };
 template <class T>
 struct Convert {
@@ -93,6 +122,8 @@ template <class X>
 inline constexpr bool is_tree = false;
 template <class T>
 inline constexpr bool is_tree<Leaf<T>> = true;
+template <class T>
+inline constexpr bool is_tree<SideLeaf<T>> = true;
 template <class K>
 inline constexpr bool is_tree<Constant<K>> = true;
 template <class K>
@@ -123,6 +154,12 @@ struct Lower<I, S, Leaf<T>> {
   using type = kernels::in<typename Leaf<T>::kernel_type, I>;
   using arrays = List<typename Leaf<T>::kernel_type>;
   static constexpr int next_array = I + 1, next_scalar = S;
+};
+template <int I, int S, class T>
+struct Lower<I, S, SideLeaf<T>> {
+  using type = SideInput<typename SideLeaf<T>::kernel_type, I, S>;
+  using arrays = List<kernels::side<typename SideLeaf<T>::kernel_type>>;
+  static constexpr int next_array = I + 1, next_scalar = S + 1;
 };
 template <int I, int S, class K>
 struct Lower<I, S, Constant<K>> {
@@ -170,23 +207,37 @@ class Arguments {
  private:
   template <class T>
   void collect(const Leaf<T>& leaf) {
-    array[array_count_++] = &leaf.array;
-    if (leaf.made != quarry::detail::write_count()) [[unlikely]] {
-      require_unwritten(leaf.array, leaf.made, array_count_);
-    }
+    add_array(leaf.array, leaf);
+  }
+  template <class T>
+  void collect(const SideLeaf<T>& leaf) {
+    add_array(leaf.window, leaf);
+    add_scalar(leaf.axis);
   }
   template <class K>
   void collect(const Constant<K>& constant) {
-    static_assert(sizeof(K) <= 16);
-    kernels::u64* const to = scalar[scalar_count_++];
-    to[0] = to[1] = 0;
-    __builtin_memcpy(to, &constant.value, sizeof(K));
+    add_scalar(constant.value);
   }
   template <class K>
   void collect(const Position<K>&) {}
   template <class N>
   void collect(const N& node) {
     std::apply([this](const auto&... a) { (this->collect(a), ...); }, node.arguments());
+  }
+  /// `operand` is what the kernel gets of the leaf.
+  template <class L>
+  void add_array(const DeviceNDArrayBase& operand, const L& leaf) {
+    array[array_count_++] = &operand;
+    if (leaf.made != quarry::detail::write_count()) [[unlikely]] {
+      require_unwritten(leaf.array, leaf.made, array_count_);
+    }
+  }
+  template <class V>
+  void add_scalar(const V& value) {
+    static_assert(sizeof(V) <= 16);
+    kernels::u64* const to = scalar[scalar_count_++];
+    to[0] = to[1] = 0;
+    __builtin_memcpy(to, &value, sizeof(V));
   }
 
   int array_count_ = 0, scalar_count_ = 0;
@@ -195,11 +246,19 @@ class Arguments {
 /// The tree whose elements are those that an index selects of `tree`, which has shape `whole`:
 /// every array is indexed, nothing is copied or computed.
 template <class T>
+DeviceNDArray<T> indexed(const DeviceNDArray<T>& array, const Shape& whole,
+                         std::span<const Index> entries) {
+  const View v = index(quarry::broadcast_to(array.layout(), whole), entries);
+  return DeviceNDArray<T>(v.layout, array.device_pointer() + v.offset, array.buffer())
+      .bind(array.stream());
+}
+template <class T>
 Leaf<T> indexed(const Leaf<T>& leaf, const Shape& whole, std::span<const Index> entries) {
-  const View v = index(quarry::broadcast_to(leaf.array.layout(), whole), entries);
-  return {DeviceNDArray<T>(v.layout, leaf.array.device_pointer() + v.offset, leaf.array.buffer())
-              .bind(leaf.array.stream()),
-          leaf.made};
+  return {indexed(leaf.array, whole, entries), leaf.made};
+}
+template <class T>
+SideLeaf<T> indexed(const SideLeaf<T>& leaf, const Shape& whole, std::span<const Index> entries) {
+  return {leaf.array, indexed(leaf.window, whole, entries), leaf.axis, leaf.made};
 }
 template <class K>
 Constant<K> indexed(const Constant<K>& constant, const Shape&, std::span<const Index>) {

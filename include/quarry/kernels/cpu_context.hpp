@@ -25,6 +25,10 @@ struct dense_context {
   T input() const {
     return load<T>(reinterpret_cast<const T*>(pointer[K]) + i);
   }
+  template <class T, int K>
+  T input_at(i64 offset) const {
+    return load<T>(pointer[K] + i * static_cast<i64>(sizeof(T)) + offset);
+  }
   template <class T, int S>
   T scalar() const {
     return *reinterpret_cast<const T*>(scalars + 2 * S);
@@ -40,6 +44,10 @@ struct run_context {
   template <class T, int K>
   T input() const {
     return load<T>(pointer[K] + i * stride[K]);
+  }
+  template <class T, int K>
+  T input_at(i64 offset) const {
+    return load<T>(pointer[K] + i * stride[K] + offset);
   }
   template <class T, int S>
   T scalar() const {

@@ -30,6 +30,8 @@ template <class F, class L, class... A>
 struct users_of<op<F, L, A...>> {
   static void collect(auto& add) { (users_of<A>::collect(add), ...); }
 };
+template <index_mode Mode, class T, int K, int S, class I>
+struct users_of<pick<Mode, T, K, S, I>> : users_of<I> {};
 template <class... E>
 struct users_of<several<E...>> {
   static void collect(auto& add) { (users_of<E>::collect(add), ...); }
@@ -68,6 +70,7 @@ struct program {
   std::string_view name;  ///< of map_of<...>, reduction_of<...>, ...
   int outputs, inputs, scalars;
   const std::uint32_t *itemsize, *alignment;  ///< of every operand
+  const bool* is_side;                        ///< of every operand: see side in node.hpp
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
   const void* loops;                          ///< of the CPU, as the family has them
   /// The backends' compiled variants; entries are added and never removed.
@@ -89,10 +92,9 @@ struct program_for {
   using Parts = parts_of<M>;
   using Types = typename Parts::types;
   static inline constinit program value{
-      Parts::kind,         type_name<M>(),
-      Types::outputs,      Types::inputs,
-      Parts::scalars,      Types::size,
-      Types::alignment,    detail::visit_users<typename Parts::expression>,
+      Parts::kind,         type_name<M>(), Types::outputs,
+      Types::inputs,       Parts::scalars, Types::size,
+      Types::alignment,    Types::is_side, detail::visit_users<typename Parts::expression>,
       &Parts::loops::loops};
 };
 

@@ -100,6 +100,12 @@ std::vector<Check> all_checks() {
   checks.push_back({two, flat(2)});
   checks.push_back({two, strided(2, 4, false)});
   checks.push_back({two, strided(3, 2, true, 2, 3)});
+  using table = pick<index_mode::wrap, float16, 1, 0, in<i32, 0>>;
+  using looked_up = map_of<op<add_op, float, table, val<float, 1>>, float, 2, i32, side<float16>>;
+  checks.push_back({&program_for<looked_up>::value, strided(1, 1, false, 4, 1)});
+  checks.push_back({&program_for<looked_up>::value, strided(2, 2, true, 2, 3)});
+  using sum_of_looked_up = reduction_of<table, sum_of, float, float, 1, i32, side<float16>>;
+  checks.push_back({&program_for<sum_of_looked_up>::value, reduction(1, 1, false, true, 4, 1)});
   using quotient = op<sqrt_op, float, op<divide_op, float, result<float>, val<float, 0>>>;
   using deviation =
       reduction_of<in<float, 0>, applied_to<sum_of, float, quotient>, float, float, 1, float>;
