@@ -27,6 +27,14 @@ TEST(Evaluate, AnExpressionBecomesAnArrayAsOftenAsItIsNeeded) {
   EXPECT_EQ(eval(a).device_pointer(), a.device_pointer());
 }
 
+template <class X>
+concept MakesANode = requires(X&& x) {
+  expr::make_node<kernels::negative_op>(static_cast<X&&>(x));
+};
+static_assert(MakesANode<expr::Leaf<float>>);
+static_assert(!MakesANode<expr::Leaf<float>&>, "a node would move from what the caller keeps");
+static_assert(!MakesANode<const expr::Leaf<float>&>);
+
 auto expression_of_locals() {
   const auto a = to_device({1.0, 2.0});
   const auto b = a + 1.0;

@@ -113,8 +113,12 @@ inline constexpr bool is_minus_of_bools =
     (std::same_as<F, kernels::negative_op> ||
      std::same_as<F, kernels::subtract_op>)&&(std::same_as<K, bool>&&...);
 
-/// The node of table row F over trees, all of them temporaries.
-template <class F, class X, class... A>
+/// What X&& deduces for a temporary.
+template <class X>
+concept Temporary = !std::is_reference_v<X>;
+
+/// The node of table row F over trees, which it moves from.
+template <class F, Temporary X, Temporary... A>
 auto make_node(X&& first, A&&... arguments) {
   using K = typename X::kernel_type;
   constexpr TypeId loop = loop_of<typename F::domain, K, typename A::kernel_type...>();
