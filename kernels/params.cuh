@@ -4,7 +4,7 @@
 
 namespace quarry::kernels {
 
-/// Offsets and positions of a kernel: 4 bytes where all of them fit, else 8.
+/// The integer type of byte offsets and positions: 4 bytes where all of them fit, else 8.
 template <int Bytes>
 struct index_of_size {
   using type = i32;
@@ -16,7 +16,7 @@ struct index_of_size<8> {
 template <int Bytes>
 using index_of = typename index_of_size<Bytes>::type;
 
-/// The parameter block as a kernel with K operands, S scalars and R axes reads it.
+/// The parameter block (quarry/kernels/params.hpp) of a kernel with K operands, S scalars, R axes.
 template <int K, int S, int R>
 struct params {
   static constexpr block_places at{K, S, R};

@@ -6,12 +6,12 @@
 #include "kernels/params.cuh"
 #include "kernels/vector.cuh"
 
-/// The reductions of GPUs. Kept and reduced axes have their own shape and strides, so no layout
-/// needs packing first.
+/// The kernels of reductions. Kept and reduced axes each have their extents and strides, so any
+/// layout is read in place.
 namespace quarry::kernels {
 
-/// The value of another lane of the warp: `distance` lanes further, within groups of `width`
-/// lanes.
+/// The value of `a` in the lane that is `distance` higher, within groups of `width` lanes of the
+/// warp: __shfl_down_sync for types of any size.
 template <class Acc>
 __device__ Acc lane_below(Acc a, int distance, int width) {
   constexpr int words = (sizeof(Acc) + 3) / 4;
@@ -25,7 +25,7 @@ __device__ Acc lane_below(Acc a, int distance, int width) {
   return a;
 }
 
-/// What a reduction finds when it finishes a total.
+/// The context of `finish`: the number of reduced elements, and the scalars of the call.
 template <class P>
 struct block_total {
   const P& p;
@@ -39,20 +39,21 @@ struct block_total {
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
 
-/// Along = 1: threads of a warp run along the reduced axes (they hold the smallest strides),
-/// blockDim.y outputs a block. Along = 0: they run along the kept axes, blockDim.y shares the
-/// reduced elements. gridDim.y splits the reduced elements; with more than one split the partial
-/// accumulators go to `partial` as [split][kept] and reduce_finish combines them in order.
+/// Along = 1: consecutive threads read along the reduced axes, which have the smallest strides; a
+/// block computes blockDim.y outputs. Along = 0: consecutive threads compute consecutive outputs,
+/// and blockDim.y threads share the elements of each. gridDim.y splits the reduced elements; with
+/// more than one split the partial accumulators go to `partial` as [split][kept], and reduce_finish
+/// combines them in order.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr int unroll = V > 1 ? 4 : 8;  // accesses in flight of a thread
+  static constexpr int unroll = V > 1 ? 4 : 8;  // loads in flight per thread
   using P = params<K, S, R>;
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
 
-  /// Byte offsets of all operands at an output, to which those of an element are added.
+  /// Byte offsets of all operands: first of an output, then also of an element reduced into it.
   struct Offsets {
     Index of[K];
     __device__ void advance(const P& p, Index i, int first, int last) {
@@ -89,8 +90,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
   }
 
-  /// Vectors at begin, begin + step, ... that end by `end`, in `unroll` independent chains whose
-  /// loads are in flight together.
+  /// Reduces the vectors at begin, begin + step, ... that end by `end`, in `unroll` independent
+  /// accumulators, so that as many loads are in flight.
   template <int Lanes, unsigned Mask>
   static __device__ Acc walk(const P& p, const Offsets& base, i64 begin, i64 end, i64 step) {
     Acc sum[unroll];
@@ -116,8 +117,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     return sum[0];
   }
 
-  /// The total over the threads of one output, valid in its first thread. For Along the threads are
-  /// neighbours, at most a block of them; else they are blockDim.x apart.
+  /// Combines the accumulators of the threads that share an output; the result is valid in the
+  /// first of them. With Along they are consecutive, else blockDim.x apart.
   static __device__ Acc total(Acc sum) {
     alignas(16) __shared__ char storage[(Along ? threads / 32 : threads) * sizeof(Acc)];
     Acc* const shared = reinterpret_cast<Acc*>(storage);
@@ -162,7 +163,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       base.advance(p, static_cast<Index>(output), 0, Rk);
       const int lane = Along ? x : y, lanes = Along ? bx : by;
       sum = walk<V, Wide>(p, base, begin + lane * V, end, static_cast<i64>(lanes) * V);
-      if constexpr (V > 1) {  // what does not fill a vector
+      if constexpr (V > 1) {  // the last elements, too few for a vector
 #pragma unroll 1
         for (i64 rest = begin + (end - begin) / V * V + lane; rest < end; rest += lanes) {
           Loaded<1, 0> in;
@@ -184,9 +185,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using acc_type = Acc;
 };
 
-/// blockDim.x * blockDim.y is 32 to 256, both powers of two. V > 1 wants Along, one reduced axis,
-/// chunks that V divides, and inputs that are dense along that axis (bit k of Wide for input k)
-/// with aligned vectors, or do not move along it.
+/// blockDim.x * blockDim.y is 32 to 256, both powers of two. V > 1 requires Along, one reduced
+/// axis, chunks that are multiples of V, and that every input is dense along that axis with aligned
+/// vectors (bit k of Wide for input k) or has the stride 0 along it.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__
@@ -199,7 +200,7 @@ __global__ void __launch_bounds__(256)
 template <class M>
 struct reduce_finish_body;
 
-/// One block an output: combines `splits` partial accumulators of it.
+/// A block combines the `splits` partial accumulators of one output at a time.
 template <class E, class Op, class Acc, class Out, int S, class... In>
 struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>> {
   using P = params<sizeof...(In) + 1, S, 0>;
@@ -231,8 +232,7 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>> {
   using acc_type = Acc;
 };
 
-/// The output of kept position k is element k of a dense output (it is dense where a reduction is
-/// split).
+/// Output k is element k of a dense array: a reduction is split only where its output is dense.
 template <class M>
 __global__ void __launch_bounds__(128)
     reduce_finish(const __grid_constant__ typename reduce_finish_body<M>::param_type p,

@@ -9,37 +9,37 @@
 
 #include "base/small_array.hpp"
 
-/// The one way in which arrays are computed on a device, whatever the family of the kernel.
+/// The call that launches the kernels of every family, on every kind of device.
 namespace quarry::backend {
 
-/// An operand of a call: the element at position 0 of all axes, and the bytes from one element to
-/// the next along each axis; 0 along an axis on which it does not lie.
+/// An operand of a call: the address of its element at index 0, and its strides in bytes along the
+/// call's axes. The stride is 0 along an axis that the operand does not have (broadcasting).
 struct Operand {
   std::byte* data = nullptr;
   Strides strides;
 };
 
-/// A scalar of at most 16 bytes, from the lowest on; the rest is 0. Loops read it as what it is.
+/// A scalar argument of at most 16 bytes, in the low bytes; the rest is 0.
 struct alignas(16) Scalar {
   std::uint64_t word[2];
 };
 
 /// A program, its operands (the outputs, then the inputs) over common axes, and its scalars; the
-/// axis that a side operand has besides the common ones is a scalar (kernels/node.hpp). The axes
-/// along which the outputs lie come first, then the reduced ones; no extent is 0, and in both
-/// groups the innermost axis is the last. Axes are merged where that is possible.
+/// axis that a side operand has besides the common ones is a scalar (kernels/node.hpp). The axes of
+/// the outputs come first, then the reduced ones. No extent is 0; in both groups the innermost axis
+/// is the last one, and axes are merged where the strides allow it.
 struct KernelCall {
   explicit KernelCall(const kernels::program& of)
       : program(&of), operands(of.operands()), scalars(of.scalars) {}
 
   const kernels::program* program;
   Shape shape = {};
-  std::size_t kept_rank = 0;           ///< how many axes are not reduced
-  std::int64_t kept = 1, reduced = 1;  ///< positions on those axes, and on the others
+  std::size_t kept_rank = 0;           ///< number of axes that are not reduced
+  std::int64_t kept = 1, reduced = 1;  ///< output elements; elements reduced into each
   SmallArray<Operand> operands;
   SmallArray<Scalar, 4> scalars;
-  /// Bounds the absolute byte offset of any element of any operand, so that indices of 32 bits can
-  /// be chosen.
+  /// An upper bound of the absolute byte offset of every element of every operand: it decides
+  /// whether 32-bit indices suffice.
   std::int64_t span = 0;
   bool along_reduced = false;  ///< the smallest strides of the inputs are those of reduced axes
 
@@ -55,7 +55,8 @@ struct KernelCall {
   }
 };
 
-/// Device memory for the time of one call, in the order of its stream; asked for at most once.
+/// Temporary device memory of one call, valid in the order of its stream; take() is called at most
+/// once.
 class Workspace {
  public:
   Workspace() = default;
@@ -67,7 +68,7 @@ class Workspace {
   ~Workspace() = default;
 };
 
-/// Of calls that need no memory: throws LogicError when it is asked.
+/// For calls that need no memory: take() throws LogicError.
 Workspace& no_workspace();
 
 }  // namespace quarry::backend

@@ -48,8 +48,8 @@ QUARRY_HD complex<T> smith_quotient(complex<T> x, complex<T> y) {
   const T ratio = y.re / y.im, scale = 1 / (y.im + y.re * ratio);
   return {(x.re * ratio + x.im) * scale, (x.im * ratio - x.re) * scale};
 }
-// Divisors whose reciprocal is no normal number, and dividends that a sum of two parts overflows,
-// are brought to the middle of the range by a power of two.
+// Operands so large or small that an intermediate result could overflow or be subnormal are first
+// scaled by a power of two.
 template <class T>
 QUARRY_HD complex<T> operator/(complex<T> x, complex<T> y) {
   if (y.re == 0 && y.im == 0) return {x.re / math::abs(y.re), x.im / math::abs(y.re)};

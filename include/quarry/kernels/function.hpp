@@ -2,9 +2,9 @@
 #pragma once
 #include <quarry/kernels/functor.hpp>
 
-/// The functions that the body of a QUARRY_FUNCTION finds, on every device: the rows of ops.def on
-/// numbers. Operands meet in the type that C++ gives their sum; where NumPy computes a function in
-/// floating point, integers become double.
+/// The functions that the body of a QUARRY_FUNCTION can call, on every device: the rows of ops.def
+/// on numbers. Operands are converted to the type of their sum in C++; where NumPy computes a
+/// function in floating point, integers become double.
 namespace quarry::kernels {
 
 namespace detail {
@@ -34,7 +34,7 @@ QUARRY_HD auto common_value(A a, B b, C c) {
   return common_value(common_value(a, b), c);
 }
 
-/// In which type Domain computes on operands whose common type is T; void where it does not.
+/// A value of the type in which Domain computes on operands of the common type T.
 template <class Domain, class T>
 QUARRY_HD auto loop_value(T value) {
   constexpr bool is_rounded = is_same<Domain, domains::inexact> ||

@@ -92,8 +92,8 @@ struct ternary {
 #undef QUARRY_TERNARY
 #undef QUARRY_OPERATION_NAME
 
-/// isclose, for operands of one type: b is what a is measured by, and infinities are close to
-/// themselves only.
+/// isclose, for operands of one type: the tolerance is relative to b, and an infinity is close to
+/// itself alone.
 struct within {
   template <class T, class R>
   QUARRY_HD bool operator()(T a, T b, R rtol, R atol, bool equal_nan) const {
@@ -114,9 +114,9 @@ struct squared_distance {
   }
 };
 
-/// NumPy's round to decimal places: x times `power`, a power of ten, is rounded and divided again,
-/// or first divided, to the left of the point. Integers have places there only; their power is a
-/// double.
+/// NumPy's round to decimal places: rint(x * power) / power, where `power` is a power of ten; to
+/// the left of the point (is_left) rint(x / power) * power. Integers change only there, and their
+/// power is a double.
 struct round_places {
   template <class T, class R>
   QUARRY_HD T operator()(T x, R power, bool is_left) const {

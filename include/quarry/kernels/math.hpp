@@ -5,8 +5,8 @@
 
 #include <quarry/kernels/types.hpp>
 
-// A GPU's thread computes several elements at once: of the long functions a kernel has one copy,
-// else it would take several times as long to compile.
+// A GPU thread computes several elements. The long functions are not inlined there: a copy for each
+// element would take several times as long to compile.
 #ifdef __CUDACC__
 #define QUARRY_LIBM(function) ::function
 #ifdef __CUDACC_RTC__
@@ -193,7 +193,7 @@ QUARRY_HD T sign(T x) {
     return static_cast<T>((x > 0) - (x < T{}));
 }
 
-// C's quotient and remainder, made total: a zero divisor gives 0, and lowest / -1 wraps to lowest.
+// C's quotient and remainder, defined everywhere: x / 0 and x % 0 are 0, lowest / -1 is lowest.
 template <class T>
 QUARRY_HD T truncated_quotient(T x, T y) {
   if (y == 0) return 0;

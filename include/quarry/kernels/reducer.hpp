@@ -2,10 +2,10 @@
 #pragma once
 #include <quarry/kernels/functor.hpp>
 
-/// What a reduction computes, apart from how it walks the data:
+/// What a reduction computes, independent of the order in which the elements are read:
 ///   identity<Acc>()      the neutral element
-///   take(a, v, i)        adds one element with its C-order position i among the reduced ones;
-///                        `a` has taken none behind it
+///   take(a, v, i)        adds one element with its C-order position i among the reduced ones; all
+///                        that `a` has taken before have smaller positions
 ///   combine(a, b)        associative and commutative
 ///   finish<Out>(a, c)    the result from the total of c.count() elements; the call's scalars are
 ///                        there too, c.scalar<T, S>()
@@ -48,8 +48,8 @@ struct simple_reducer {
 #undef QUARRY_LOCATION
 
 /// The first of equal extremes; the first NaN wins over everything. `NoBetter` compares two values.
-/// An element that does not beat the identity is never taken: when none has been, all are equal and
-/// the first one counts.
+/// An element that does not beat the identity is never taken: if none was, all elements equal the
+/// identity, and the result is the first one.
 template <class NoBetter>
 struct arg_of {
   static constexpr i64 nowhere = limits<i64>::highest();

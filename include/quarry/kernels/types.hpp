@@ -5,8 +5,8 @@
 // The element types as a kernel sees them, and the conversions between them. One source for g++,
 // clang++, nvcc and NVRTC, which has no standard header; so none is included here.
 
-// What these options assume away (NaN, infinities, signs of zero, the order of operations) is what
-// the CPU's loops, which are compiled here, have to keep.
+// These options ignore NaN, infinities, signs of zero or the order of operations, which the CPU's
+// loops, compiled here, have to respect.
 #if !defined(__CUDACC__) && !defined(QUARRY_ALLOW_FAST_MATH)
 #if defined(__FAST_MATH__) || __FINITE_MATH_ONLY__ || defined(__ASSOCIATIVE_MATH__) || \
     defined(__NO_SIGNED_ZEROS__) || defined(__RECIPROCAL_MATH__)
@@ -132,7 +132,7 @@ struct QUARRY_MAY_ALIAS complex {
   T re, im;
 };
 
-// An element of a structured array: bytes that are copied and not looked into.
+// An element of a structured array: bytes that are only copied.
 template <u64 Size, u64 Alignment>
 struct QUARRY_MAY_ALIAS alignas(Alignment) record {
   unsigned char bytes[Size];

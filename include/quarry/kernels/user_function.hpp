@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
-/// What can be said of a QUARRY_FUNCTION from its text, before any compiler for a GPU sees it, and
-/// which other such functions it calls.
+/// Checks of a QUARRY_FUNCTION by its text, before NVRTC compiles it, and the other such functions
+/// that it calls.
 namespace quarry::kernels {
 
 /// A user function (QUARRY_FUNCTION) in an expression: its type's name and the source of its body.
@@ -29,7 +29,7 @@ constexpr bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Cuts the first token off.
+/// Removes the first token of `rest` and returns it.
 constexpr token next_token(std::string_view& rest) {
   while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\n' || rest.front() == '\t')) {
     rest.remove_prefix(1);
@@ -103,7 +103,7 @@ inline constexpr std::string_view words[] = {
     "true", "false",   "if",    "else",     "for",     "while",       "do",     "switch",
     "case", "default", "break", "continue", "return",  "static_cast", "sizeof", "decltype",
     "and",  "or",      "not",   "xor",      "mutable", "complex"};
-/// What a body finds in kernels/function.hpp.
+/// What a body can call: kernels/function.hpp.
 inline constexpr std::string_view functions[] = {
 #define QUARRY_UNARY(name, ...) #name,
 #define QUARRY_BINARY(name, ...) #name,
@@ -119,7 +119,7 @@ inline constexpr std::string_view functions[] = {
 #undef QUARRY_BINARY_ALIAS
 };
 
-/// Reads a body and tells the names in it apart.
+/// Finds the names in a body that it does not declare.
 class reader {
  public:
   constexpr reader(std::string_view parameters, std::string_view body) : rest_(body) {
@@ -131,7 +131,7 @@ class reader {
     std::string_view name;  ///< empty at the end
     bool is_call = false;
   };
-  /// The next name that is neither declared before nor a word of C++ nor a function of the table.
+  /// The next name that is neither declared before nor a keyword nor in `functions`.
   constexpr use next() {
     for (token t = next_token(rest_); !t.text.empty(); t = next_token(rest_)) {
       const bool is_new = t.is_name && read_name(t.text);
@@ -150,7 +150,7 @@ class reader {
   constexpr void declare(std::string_view name) {
     if (count_ < most) declared_[count_++] = name;
   }
-  /// Whether nobody knows the name.
+  /// Whether the name is unknown.
   constexpr bool read_name(std::string_view name) {
     if (before_.is(".") || before_.is("->")) return false;
     if (is_among(name, types)) {
@@ -195,7 +195,7 @@ class reader {
   bool is_after_type_ = false;
 };
 
-/// Whether all names are declared, or called: those are user functions, or the first use says so.
+/// Whether all unknown names are called: they are user functions, or the first use throws.
 constexpr bool names_are_known(std::string_view parameters, std::string_view body) {
   reader names(parameters, body);
   for (auto use = names.next(); !use.name.empty(); use = names.next()) {
@@ -209,8 +209,7 @@ constexpr bool has_calls(std::string_view parameters, std::string_view body) {
 
 }  // namespace text
 
-/// A QUARRY_FUNCTION that others may call. It is known from the start of its program or library to
-/// the end.
+/// A QUARRY_FUNCTION that others may call, registered as long as its program or library is loaded.
 class registered_function {
  public:
   registered_function(const user_function& function, const char* parameters, const char* body,
@@ -223,8 +222,8 @@ class registered_function {
   const char *parameters, *body, *file;
 };
 
-/// Throws CompileError if `function` calls what is no QUARRY_FUNCTION of its namespace or of one
-/// round it.
+/// Throws CompileError if `function` calls something that is no QUARRY_FUNCTION of its namespace or
+/// of an enclosing one.
 void require_known_calls(const user_function& function);
 
 }  // namespace quarry::kernels

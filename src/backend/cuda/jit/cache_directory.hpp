@@ -10,9 +10,9 @@
 
 namespace quarry::backend::cuda {
 
-/// A directory that only this user can write to, with small files that are never seen half written.
-/// Names are single components; links, pipes and other people's files are refused. Failures have no
-/// effect but their return value.
+/// A directory that only this user can write to, of files that appear whole or not at all. Names
+/// are without '/'; symbolic links, pipes and files of other users are refused. Nothing throws:
+/// failures are return values.
 class CacheDirectory {
  public:
   /// Creates the directory (0700) and its parents. If it cannot be used `why` has the reason and
@@ -24,8 +24,8 @@ class CacheDirectory {
 
   const std::string& why() const { return why_; }
 
-  /// The whole file, or nothing when there is none, it is longer than `limit` or not ours. Reading
-  /// updates its time.
+  /// The whole file; nothing if there is none, or it is longer than `limit` or another user's.
+  /// Reading updates its time.
   std::optional<std::string> read(const std::string& name, std::size_t limit) const;
   /// Writes a temporary file, forces it to the disk and renames it. Returns an errno, 0 for
   /// success.

@@ -7,7 +7,7 @@
 
 namespace quarry::backend::cuda {
 
-/// FNV-1a of 128 bits: names things and finds accidents; it is no protection against an adversary.
+/// FNV-1a of 128 bits, for names and against damaged files; it is no cryptographic hash.
 class Digest {
  public:
   Digest& add(std::string_view bytes) {

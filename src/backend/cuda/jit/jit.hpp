@@ -10,7 +10,7 @@
 /// From a kernel's source to machine code by NVRTC, without a GPU and without files.
 namespace quarry::backend::cuda {
 
-/// A header of Quarry under the name by which kernels include it; the build makes the table.
+/// A header of Quarry and the name by which kernels include it: cmake/embed.cmake.
 struct EmbeddedHeader {
   const char* name;
   const char* text;

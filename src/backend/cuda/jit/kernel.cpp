@@ -25,8 +25,8 @@ namespace {
 
 std::atomic<std::int64_t> disk_hits = 0, compiled = 0;
 
-/// One thread at a time makes a given kernel; different kernels rarely share a lock. Programs of
-/// the same name in two shared objects share it too.
+/// Held while a kernel is made, so that two threads do not make the same one; different kernels
+/// rarely share a lock. Programs of the same name in two shared objects do.
 std::mutex& lock_of(const kernels::program& program, const Variant& variant, int device) {
   static auto& locks = *new std::array<std::mutex, 64>;
   const std::size_t hash = std::hash<std::string_view>()(program.name) + variant.hash() +
@@ -34,7 +34,7 @@ std::mutex& lock_of(const kernels::program& program, const Variant& variant, int
   return locks[hash * 0x9e3779b97f4a7c15u >> 58];
 }
 
-/// The driver cannot use the code, as opposed to: the device has failed.
+/// Whether the driver rejects the code, as opposed to a failure of the device.
 bool is_refused(CUresult result) {
   switch (result) {
     case CUDA_ERROR_INVALID_IMAGE:
@@ -57,7 +57,7 @@ struct Loading {
   std::string log;
 };
 
-/// Modules stay loaded to the end of the process or the reset of the device.
+/// Modules stay loaded until the process ends or the device is reset.
 Loading load(const Binary& binary) {
   std::array<char, 4096> log{};
   std::array options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -105,18 +105,18 @@ CUfunction from_compiler(const KernelSource& source, const Architecture& archite
   compiled.fetch_add(1, std::memory_order_relaxed);
   try {
     kernel_cache().store(key, binary);
-  } catch (const std::bad_alloc&) {  // the kernel is loaded, and of use without a file
+  } catch (const std::bad_alloc&) {  // the kernel is loaded, and works without a file
   }
   return function;
 }
 
-/// What outlives programs, which end when the shared object that they are in is closed: nothing in
-/// it refers to one but `latest`.
+/// Outlives the programs, which are gone when the shared object that defines them is unloaded: only
+/// `latest` refers to them.
 struct Known {
   std::mutex mutex;
   std::vector<std::string> names;  ///< in the order in which they were first asked for
   std::map<std::string, const kernels::program*> latest;                     ///< by instantiation
-  std::map<std::tuple<int, std::uint32_t, std::string>, CUfunction> loaded;  ///< by content
+  std::map<std::tuple<int, std::uint32_t, std::string>, CUfunction> loaded;  ///< by key
   std::list<LoadedKernel> entries;                                           ///< of all programs
 };
 
@@ -125,7 +125,7 @@ Known& known() {
   return all;
 }
 
-/// Adds the one entry to what the program has; takes no memory.
+/// Adds the one entry to the list of the program; allocates nothing.
 void publish(const kernels::program& program, std::list<LoadedKernel>&& one) {
   LoadedKernel& entry = one.front();
   {
@@ -145,14 +145,14 @@ void remember(const kernels::program& program, const KernelSource& source) {
   if (std::ranges::find(names, program.name) == names.end()) names.emplace_back(program.name);
 }
 
-/// The kernel of the same content that another program has loaded, or nullptr.
+/// The kernel with this key that another program has loaded, or nullptr.
 CUfunction find_loaded(const KernelTarget& target, const std::string& key) {
   const std::lock_guard lock(known().mutex);
   const auto found = known().loaded.find({target.device, target.generation, key});
   return found == known().loaded.end() ? nullptr : found->second;
 }
 
-/// Where the kernel of this content is kept; it stays where it is.
+/// The entry for the kernel with this key; its address is stable.
 CUfunction& place_of(const KernelTarget& target, const std::string& key) {
   const std::lock_guard lock(known().mutex);
   return known().loaded[{target.device, target.generation, key}];
@@ -160,7 +160,8 @@ CUfunction& place_of(const KernelTarget& target, const std::string& key) {
 
 CUfunction load_kernel(const KernelSource& source, const Architecture& architecture,
                        const std::string& key, const KernelTarget& target) {
-  CUfunction& place = place_of(target, key);  // made first: what has been loaded must not be lost
+  // The entry is made first, since that may throw: a loaded kernel must not be lost.
+  CUfunction& place = place_of(target, key);
   CUfunction function = from_disk(key);
   if (!function) function = from_compiler(source, architecture, key);
   const std::lock_guard lock(known().mutex);

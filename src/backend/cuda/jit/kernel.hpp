@@ -14,15 +14,15 @@
 /// The loaded kernels of every program, in memory.
 namespace quarry::backend::cuda {
 
-/// For which device, since its how-manieth reset.
+/// The device that a kernel is loaded on; `generation` counts its resets.
 struct KernelTarget {
   int device;
   std::uint32_t generation;
   std::pair<int, int> compute_capability;
 };
 
-/// One entry of the list that hangs on `program.compiled`: only ever added to, so that reading
-/// needs no lock.
+/// An entry of the list that begins at `program.compiled`. Entries are never removed, so that
+/// reading needs no lock.
 struct LoadedKernel {
   Variant variant;
   std::uint32_t generation;
@@ -49,8 +49,8 @@ inline CUfunction find_kernel(const kernels::program& program, const Variant& va
   return nullptr;
 }
 
-/// The kernel, from memory, from the disk or compiled now. The device's context is current. Throws
-/// what compile_kernel throws, and CompileError when the driver refuses the machine code.
+/// The kernel: loaded already, from the cache on disk, or compiled now. The device's context has to
+/// be current. Throws what compile_kernel throws, and CompileError if the driver rejects the code.
 inline CUfunction kernel(const kernels::program& program, const Variant& variant,
                          const KernelTarget& target) {
   if (const CUfunction found = find_kernel(program, variant, target)) [[likely]] {
@@ -60,8 +60,8 @@ inline CUfunction kernel(const kernels::program& program, const Variant& variant
   return detail::make_kernel(program, variant, target);
 }
 
-/// The program that has asked last for the kernel of this name, or nullptr: for a driver that runs
-/// kernels on the host. It ends with the shared object that it is in.
+/// The program that was the last to ask for the kernel of this name, or nullptr: for a driver that
+/// runs kernels on the host. It is gone when the shared object that defines it is unloaded.
 const kernels::program* find_program(const std::string& instantiation);
 
 }  // namespace quarry::backend::cuda

@@ -23,7 +23,7 @@ std::string name_of(const std::string& key) {
   return Digest().add(key).hex() + std::string(suffix);
 }
 
-/// The first that is set decides; a relative path is no place for a cache.
+/// A relative XDG_CACHE_HOME or HOME counts as not set.
 std::string directory_from_environment() {
   if (const auto own = environment::text("QUARRY_CACHE_DIR")) return *own;
   const auto cache = environment::text("XDG_CACHE_HOME");
@@ -97,8 +97,8 @@ void KernelCache::store(const std::string& key, const Binary& binary) {
 
 void KernelCache::remove(const std::string& key) const { directory_.remove(name_of(key)); }
 
-/// Looks at the directory only when this process has not yet, or has filled it; then makes room for
-/// a quarter, so that the next look is far away.
+/// Lists the directory only if this process has not done so yet, or has filled it; then frees a
+/// quarter of the capacity, so that the next listing is far away.
 void KernelCache::evict_when_full(std::int64_t added) {
   if (bytes_ >= 0) bytes_ += added;
   if (bytes_ >= 0 && bytes_ <= options_.capacity) return;

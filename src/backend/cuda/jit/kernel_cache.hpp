@@ -11,14 +11,14 @@
 
 namespace quarry::backend::cuda {
 
-/// Compiled kernels on disk, shared by processes. Nothing here can fail: what cannot be read is
-/// compiled again, what cannot be written is not kept. Safe from any thread.
+/// Compiled kernels on disk, shared by processes. Nothing throws: what cannot be read is
+/// compiled again, what cannot be written is not kept. Thread-safe.
 class KernelCache {
  public:
   struct Options {
     std::string directory;                            ///< absolute; empty for no cache
-    std::int64_t capacity = std::int64_t{256} << 20;  ///< bytes; above it the longest unused go
-    std::string why;  ///< why there is no directory although the user did not turn the cache off
+    std::int64_t capacity = std::int64_t{256} << 20;  ///< bytes; evicts the least recently used
+    std::string why;  ///< why there is no directory, if the user has not disabled the cache
   };
   /// QUARRY_CACHE_DIR, else quarry in $XDG_CACHE_HOME, else in $HOME/.cache; QUARRY_CACHE_SIZE in
   /// bytes; QUARRY_DISABLE_CACHE=1 for none. A set-user-id program has none.
@@ -40,7 +40,7 @@ class KernelCache {
   CacheDirectory directory_;
   std::mutex mutex_;
   bool has_warned_ = false;
-  std::int64_t bytes_ = -1;  // on disk as far as this process knows; -1 before the first look
+  std::int64_t bytes_ = -1;  // on disk as far as this process knows; -1 before the first listing
 };
 
 /// The cache of this process.

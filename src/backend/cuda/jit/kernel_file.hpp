@@ -16,11 +16,10 @@ inline constexpr std::size_t max_kernel_file = std::size_t{64} << 20;
 
 std::string encode_kernel(std::string_view key, const Binary& binary);
 
-/// What `decode_kernel` makes of the bytes: a file that is damaged in any bit is not the same as a
-/// sound one with another key.
+/// The result of `decode_kernel`, which tells a damaged file from an intact one with another key.
 struct DecodedKernel {
   bool is_sound = false;
-  std::optional<Binary> binary;  ///< with `key` only
+  std::optional<Binary> binary;  ///< if the file has `key`
 };
 DecodedKernel decode_kernel(std::string_view bytes, std::string_view key);
 

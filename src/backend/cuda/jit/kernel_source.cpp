@@ -100,7 +100,7 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   }
 
   KernelSource result;
-  // g++ leaves the scope of the namespace away where it spells a type of kernels/
+  // g++ omits the namespace where it spells a type of quarry::kernels
   result.text =
       fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n", header_of(program.kind));
   result.has_user_functions = !definitions.text().empty();

@@ -9,8 +9,8 @@
 
 namespace quarry::backend::cuda {
 
-/// What NVRTC is given for one kernel: a text that includes the embedded headers and defines the
-/// user functions, and the name of the instantiation. Equal expressions give equal texts in every
+/// The input of NVRTC for one kernel: a text that includes the embedded headers and defines the
+/// user functions, and the name of the instantiation. Equal expressions have equal texts in every
 /// process.
 struct KernelSource {
   std::string text;
@@ -19,12 +19,12 @@ struct KernelSource {
 };
 KernelSource kernel_source(const kernels::program& program, const Variant& variant);
 
-/// The identifier under which a user function is compiled: of its source only, so that functions of
-/// any scope (unnamed namespaces too) have one.
+/// The identifier under which a user function is compiled. It depends on the source alone, so that
+/// functions of any scope (unnamed namespaces too) have one.
 std::string user_identifier(std::string_view source);
 
-/// `name` with each whole mention of the type `from` replaced: neither a part of a longer
-/// identifier nor of a longer qualified name nor the name of a template.
+/// `name` with the type `from` replaced by `to`, except where `from` is a part of a longer
+/// identifier, of a longer qualified name, or the name of a template.
 std::string renamed(std::string name, std::string_view from, std::string_view to);
 
 }  // namespace quarry::backend::cuda

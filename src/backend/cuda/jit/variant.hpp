@@ -8,8 +8,7 @@
 
 namespace quarry::backend::cuda {
 
-/// Which instantiation of a program's kernels: KERNEL<PROGRAM, arguments...>. The kernel is one of
-/// the header of the program's family.
+/// An instantiation of a kernel of the program's family: KERNEL<PROGRAM, arguments...>.
 class Variant {
  public:
   constexpr Variant(std::string_view kernel, std::initializer_list<int> arguments)
@@ -39,15 +38,15 @@ class Variant {
   std::array<int, 6> arguments_{};
 };
 
-/// The kernels of the families, by the arguments of their templates.
+/// The kernels, with their template arguments.
 struct FlatMap {
-  int width;  ///< elements of one access
+  int width;  ///< elements per access
   operator Variant() const { return {"map_flat", {width}}; }
 };
 struct StridedMap {
-  int rank, index_bytes, rows;  ///< rows a thread
+  int rank, index_bytes, rows;  ///< rows per thread
   int width = 1;
-  int wide = 0;  ///< bit k: input k is read by vectors along the last axis
+  int wide = 0;  ///< bit k: input k is dense along the last axis and read by vectors
   operator Variant() const { return {"map_strided", {rank, index_bytes, rows, width, wide}}; }
 };
 struct Reduce {

@@ -7,8 +7,7 @@
 #include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
 
-/// From a call to launches: every family decides which of its kernels run, in which variant, and
-/// with how many blocks.
+/// From a KernelCall to launches: every family chooses its kernels, their variants and the grids.
 namespace quarry::backend::cuda {
 
 /// Blocks of a grid, and threads of a block.
@@ -16,7 +15,7 @@ struct Blocks {
   unsigned grid_x, grid_y, block_x, block_y;
 };
 
-/// A call on its way into a stream.
+/// A call with all that its family needs to launch it: operands, workspace, device and stream.
 class Launcher {
  public:
   const KernelCall& call;
@@ -26,7 +25,7 @@ class Launcher {
   struct Target {
     KernelTarget kernels;
     int multiprocessors;
-    std::atomic<unsigned>& maps;  ///< launched so far
+    std::atomic<unsigned>& maps;  ///< launched on the device so far
     Stream stream;
   };
   Launcher(const KernelCall& of, Workspace& memory, const Target& target)
@@ -34,7 +33,7 @@ class Launcher {
 
   int multiprocessors() const { return target_.multiprocessors; }
 
-  /// The kernel with the block as its first parameter and `more` behind it.
+  /// Launches a kernel; its parameters are the block, then `more`.
   template <class... More>
   void run(const Variant& variant, const Blocks& blocks, const ParameterBlock& block,
            const More&... more) const {
@@ -42,7 +41,7 @@ class Launcher {
     run_kernel(variant, blocks, parameters);
   }
 
-  /// 1 for every second map on the device: see kernels/map.cuh.
+  /// 1 for every second map on the device, which runs its blocks in reverse order: kernels/map.cuh.
   int backwards() const {
     return static_cast<int>(target_.maps.fetch_add(1, std::memory_order_relaxed) % 2);
   }

@@ -6,12 +6,11 @@
 
 namespace quarry::backend::cuda {
 
-/// A call as the words of kernels/params.hpp, in a fixed place up to the size that nearly every
-/// call has.
+/// The words of kernels/params.hpp; up to 64, which nearly every call has, they need no heap.
 using ParameterBlock = SmallArray<std::uint64_t, 64>;
 
-/// With the axes, or only what stands before them. A block of threads takes `chunk` of the reduced
-/// positions.
+/// The block of a call, with shape and strides where the kernel has axes. A block of threads
+/// reduces `chunk` elements.
 ParameterBlock parameter_block(const KernelCall& call, bool has_axes, std::int64_t chunk);
 
 }  // namespace quarry::backend::cuda
