@@ -52,22 +52,26 @@ void on_device(Run& run, F work, int warm_up = 2) {
   run.sample([&] { return time_on_device(work); }, warm_up);
 }
 
-/// `n` elements uniform(k, 0), uniform(k, 1), ... on the device.
-template <class T>
-Array<T> random_array(std::uint64_t k, std::int64_t n) {
+/// `n` elements f(0), f(1), ... on the device.
+template <class T, class F>
+Array<T> array_of(std::int64_t n, F f) {
   constexpr std::int64_t piece = std::int64_t{1} << 24;
   Array<T> result(qy::Shape{n});
   std::vector<T> host(static_cast<std::size_t>(std::min(n, piece)));
   for (std::int64_t at = 0; at < n; at += piece) {
     const std::int64_t count = std::min(piece, n - at);
     in_parts(count, [&, at](std::size_t, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        host[static_cast<std::size_t>(i)] = static_cast<T>(uniform(k, at + i));
+      for (std::int64_t i = begin; i < end; ++i) host[static_cast<std::size_t>(i)] = f(at + i);
     });
     result(qy::range(at, at + count))
         .copy_to_device(std::span<const T>(host.data(), static_cast<std::size_t>(count)));
   }
   return result;
+}
+/// `n` elements uniform(k, 0), uniform(k, 1), ... on the device.
+template <class T>
+Array<T> random_array(std::uint64_t k, std::int64_t n) {
+  return array_of<T>(n, [k](std::int64_t i) { return static_cast<T>(uniform(k, i)); });
 }
 
 /// The large input number `k`, made on first use and kept to the end of the process.

@@ -3,14 +3,17 @@
 Usage: report.py RESULTS_FOLDER [COMMAND_THAT_WAS_RUN]
 
 The results are JSON files of Google Benchmark, whose rows are named who/item, and of the scripts
-here: {"records": [{"who", "item", "seconds", "size"} or {"who", "item", "error"}]}."""
+here: {"records": [{"who", "item", "seconds", "size"} or {"who", "item", "error"}]}. The document of
+bench/shapes.py is a table of its own."""
 
 import dataclasses
 import json
 import pathlib
 import sys
 
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+import shape_report
+from table import UNITS, duration, markdown
+
 PEERS = ("cupy", "cupy.async", "cupy.fuse", "torch", "torch.compile", "numba", "jax", "xtensor")
 PEERS += ("eigen", "device")  # device: a driver call for every allocation
 
@@ -172,19 +175,12 @@ def load(folder):
             document = json.loads(path.read_text())
         except ValueError:
             continue  # a program that had nothing to measure, or was interrupted
+        context |= document.get("context", {})
         if "benchmarks" not in document and "records" not in document:
             continue  # not ours
-        context |= document.get("context", {})
         rows = google_rows if "benchmarks" in document else script_rows
         results |= {(who, item): result for who, item, result in rows(document)}
     return results, context
-
-
-def duration(seconds):
-    for unit, scale in UNITS.items():
-        if seconds >= scale or unit == "ns":
-            digits = "{:.3g}" if seconds < 1000 * scale else "{:.0f}"
-            return f"{digits.format(seconds / scale)} {unit}"
 
 
 def figure(result):
@@ -262,14 +258,6 @@ def table(results, items, on_gpu):
         ]
 
 
-def markdown(rows):
-    rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    rows.insert(1, ["-" * width for width in widths])
-    padded = ([cell.ljust(width) for cell, width in zip(row, widths)] for row in rows)
-    return "\n".join("| " + " | ".join(row) + " |" for row in padded)
-
-
 def report(results, context, command):
     on_gpu = "gpu" in context
     device = "CPU only"
@@ -305,9 +293,12 @@ def report(results, context, command):
 
 def main(folder, command=""):
     results, context = load(folder)
-    if not results:
+    shapes = pathlib.Path(folder, "shapes.json")
+    if not results and not shapes.exists():
         sys.exit(f"report.py: no results in {folder}")
     print("\n".join(report(results, context, command)))
+    if shapes.exists():
+        print("\n".join(shape_report.report(json.loads(shapes.read_text()))))
     if any(result.error for (who, _), result in results.items() if who == "quarry"):
         sys.exit(1)
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks the drawn cases and the statistics of `scripts/bench shapes` and, where a build folder with
+the benchmarks is given, runs a few small cases on the CPU device.
+Usage: bench_shapes.py PROJECT_ROOT [BUILD]"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(sys.argv[1])
+sys.path.insert(0, str(ROOT / "bench"))
+
+import shape_report  # noqa: E402
+from shape_cases import GROUPS, ITEMSIZE, MAPS, REDUCTIONS, Case, draw_cases  # noqa: E402
+
+LOG2, FOOTPRINT = 27, 1 << 29
+
+
+def drawn(seed=7, count=2000):
+    return draw_cases(seed, count, LOG2, FOOTPRINT)
+
+
+def check_repeats():
+    assert drawn(7, 50) == drawn(7, 50)
+    assert drawn(7, 50) == drawn(7, 80)[:50], "more cases change the first ones"
+    assert drawn(7, 50) != drawn(8, 50)
+
+
+def check_case(case):
+    rank = len(case.memory)
+    assert 2 ** (LOG2 - 2) <= math.prod(case.view) <= 2**LOG2, case
+    assert min(case.view) >= 1 and sorted(case.order) == list(range(rank)), case
+    assert case.memory[-1] % case.step == 0, case
+    assert case.span % 256 == 0 and case.second_at >= math.prod(case.memory), case
+    held = case.inputs * case.span * ITEMSIZE[case.dtype]
+    assert case.inputs == 1 or held <= FOOTPRINT, case
+    assert case.inputs == 16 or held + case.span * ITEMSIZE[case.dtype] > FOOTPRINT, case
+    if case.group == "reductions":
+        assert rank <= 4 and len(case.axes) >= 1, case
+        assert list(case.axes) == sorted(set(case.axes)) and case.axes[-1] < rank, case
+        one_or_all = case.operation == "argmax"
+        assert len(case.axes) in ((1, rank) if one_or_all else (1, 2, 3)), case
+    elif case.group == "copies":
+        assert 2 <= rank <= 5 and case.order != tuple(range(rank)) and not case.axes, case
+    else:
+        sides = zip(reversed(case.view), reversed(case.second))
+        assert all(n in (1, extent) for extent, n in sides), case
+        assert (case.operation == "add") == bool(case.second), case
+
+
+def share_of(cases, condition):
+    return sum(map(condition, cases)) / len(cases)
+
+
+def check_drawing():
+    cases = drawn()
+    for case in cases:
+        check_case(case)
+    groups = {group: [case for case in cases if case.group == group] for group in GROUPS}
+    assert [len(groups[group]) for group in GROUPS] == [1000, 500, 500]
+    assert {case.operation for case in groups["reductions"]} == set(REDUCTIONS)
+    assert {case.kind for case in groups["maps"]} == set(MAPS)
+    for group, ranks in (("reductions", {1, 2, 3, 4}), ("copies", {2, 3, 4, 5})):
+        assert {len(case.memory) for case in groups[group]} == ranks
+    for dtype in ITEMSIZE:
+        assert 0.2 < share_of(cases, lambda case: case.dtype == dtype) < 0.3
+    assert {len(case.axes) for case in groups["reductions"]} == {1, 2, 3, 4}
+    assert 0.25 < share_of(groups["reductions"], lambda case: case.step == 2) < 0.42
+    is_transposed = share_of(groups["copies"], lambda c: c.order == tuple(range(len(c.order)))[::-1])
+    assert 0.5 < is_transposed < 0.85
+
+
+def check_log_uniform():
+    """The first of two extents is as often in each power of two as in any other."""
+    logs = [math.log2(case.memory[0]) for case in drawn() if len(case.memory) == 2]
+    counts = [sum(low <= x < low + 5 for x in logs) for low in (0.5, 5.5, 10.5, 15.5, 20.5)]
+    assert min(counts) > 0.6 * max(counts), counts
+
+
+def check_bytes():
+    """By hand: what is read and written, once."""
+    half = Case(0, "sum", "sum", "float16", memory=(8, 6), order=(0, 1), axes=(0,))
+    assert half.bytes == 2 * 48 + 2 * 6 and half.result == (6,)
+    turned = Case(0, "sum", "sum", "int8", memory=(8, 6), step=2, order=(1, 0), axes=(0,))
+    assert turned.view == (3, 8) and turned.result == (8,) and turned.bytes == 48 + 8 * 8
+    assert str(turned) == "int8[8, 6][..., ::2].transpose(1, 0).sum((0,))"
+    where = Case(0, "argmax", "argmax", "float32", memory=(8, 6), order=(0, 1), axes=(0, 1))
+    assert where.bytes == 4 * 48 + 8 and where.result == ()
+    column = Case(0, "", "add", "float64", memory=(8, 6), order=(0, 1), second=(8, 1))
+    assert column.bytes == 8 * (48 + 8 + 48) and column.second_at == 256 and column.span == 512
+    rates = {"copy": 2.0, "add": 4.0}
+    copy = Case(0, "", "copy", "int8", memory=(8, 6), order=(1, 0))
+    assert copy.limit(rates) == 48.0 and turned.limit(rates) == 28.0
+
+
+def rows_of_known_shares():
+    for number in range(1, 12):
+        row = {"group": "copies", "kind": "all", "text": f"case {number}", "errors": {}}
+        row |= {"limit": 1.0, "quarry": 10.0 / number, "cupy": 20.0, "torch": 5.0}
+        yield row
+
+
+def check_statistics():
+    assert shape_report.quantile([3.0], 0.1) == 3.0
+    assert shape_report.quantile([4, 1, 3, 2], 0.5) == 2.5
+    assert shape_report.quantile(list(range(11)), 0.1) == 1
+    assert abs(shape_report.quantile([0, 10, 20], 0.1) - 2) < 1e-12
+    rows = list(rows_of_known_shares())
+    rows[3]["torch"], rows[3]["errors"] = None, {"torch": "out of memory"}
+    peers = ["cupy", "torch"]
+    _, copies, _ = shape_report.summary(rows, peers)
+    assert copies[:5] == ["**copies**", "11", "0.10", "0.20", "0.60"], copies
+    assert copies[5:7] == ["12.00", "2.00"], copies  # CuPy's 20 s over ours
+    assert copies[7:9] == ["3.25", "0.50"], copies  # PyTorch's, of ten cases
+    assert copies[9:] == ["3.50", "0.50"], copies  # the shorter one: CuPy's where PyTorch failed
+    worst = list(shape_report.worst_rows(rows, peers))
+    assert len(worst) == 11 and worst[1] == ["`case 1`", "10 s", "1 s", "0.10", "20 s", "5 s"]
+    assert worst[4][-1] == "", "no time where a peer has failed"
+    document = {"seed": 5, "device": "cpu", "log2": 20, "rates": {"copy": 1e9}}
+    text = "\n".join(shape_report.report(document | {"rows": rows, "peers": peers}))
+    assert "seed 5" in text and "- torch, `case 4`: out of memory" in text
+
+
+def check_run(build):
+    """Every case has a time of ours, and the report says what was run."""
+    with tempfile.TemporaryDirectory() as results:
+        settings = {"QUARRY_DEVICE": "cpu", "QUARRY_BENCH_LOG2": "12", "QUARRY_CACHE_DIR": results}
+        options = {"env": os.environ | settings, "check": True, "stdout": subprocess.PIPE}
+        command = [sys.executable, ROOT / "bench/shapes.py", build, results]
+        said = subprocess.run([*command, "--seed", "3", "--cases", "40"], text=True, **options)
+        document = json.loads(Path(results, "shapes.json").read_text())
+        command = [sys.executable, ROOT / "bench/report.py", results]
+        report = subprocess.run(command, text=True, **options).stdout
+    assert "--seed 3" in said.stdout and document["seed"] == 3
+    rows = document["rows"]
+    assert len(rows) == 40 and all(row["quarry"] > 0 for row in rows)
+    assert {row["group"] for row in rows} == set(GROUPS)
+    assert all(f"**{group}**" in report for group in GROUPS) and "seed 3" in report
+
+
+def main():
+    for check in (check_repeats, check_drawing, check_log_uniform, check_bytes, check_statistics):
+        check()
+        print(check.__name__, "passed")
+    if len(sys.argv) > 2:
+        check_run(Path(sys.argv[2]))
+        print("check_run passed")
+
+
+if __name__ == "__main__":
+    main()
