@@ -43,7 +43,7 @@ def gpu_rates(program, results):
     """From the limits of this run, which are measured now if they have not been before."""
     path = results / "limits.json"
     if not path.exists():
-        options = ["--benchmark_filter=device_(add|copy)$", "--benchmark_out_format=json"]
+        options = ["--benchmark_filter=device_(add|copy)/", "--benchmark_out_format=json"]
         subprocess.run([program, f"--benchmark_out={path}", *options], check=True)
     limits = {item: row for (who, item), row in report.load(results)[0].items() if who == "limit"}
     rows = {name: limits[f"device_{name}"] for name in ("copy", "add")}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the drawn cases and the statistics of `scripts/bench shapes` and, where a build folder with
-the benchmarks is given, runs a few small cases on the CPU device.
+"""Checks the drawn cases and the statistics of `scripts/bench shapes` and, where a build folder
+with the benchmarks is given, runs small cases on the CPU device.
 Usage: bench_shapes.py PROJECT_ROOT [BUILD]"""
 
 import json
@@ -70,8 +70,9 @@ def check_drawing():
         assert 0.2 < share_of(cases, lambda case: case.dtype == dtype) < 0.3
     assert {len(case.axes) for case in groups["reductions"]} == {1, 2, 3, 4}
     assert 0.25 < share_of(groups["reductions"], lambda case: case.step == 2) < 0.42
-    is_transposed = share_of(groups["copies"], lambda c: c.order == tuple(range(len(c.order)))[::-1])
-    assert 0.5 < is_transposed < 0.85
+    reversed_axes = share_of(groups["copies"], lambda c: c.order == tuple(sorted(c.order))[::-1])
+    assert 0.5 < reversed_axes < 0.85
+    assert {case.inputs for case in draw_cases(7, 20, 12, FOOTPRINT)} == {16}, "16 at most"
 
 
 def check_log_uniform():
@@ -125,6 +126,56 @@ def check_statistics():
     assert "seed 5" in text and "- torch, `case 4`: out of memory" in text
 
 
+# A machine with a GPU: benchmarks that print what the real ones do.
+STAND_INS = {
+    "bench_shapes": """
+import sys
+if sys.argv[1] == "--machine":
+    print("device cuda:0 A GPU")
+    sys.exit()
+for line in list(open(sys.argv[1]))[:-2]:
+    number, operation = line.split()[:2]
+    print(number, "ok 0.5" if operation != "copy" else "error wrong result: element 3")
+sys.exit(9)
+""",
+    "bench_limits": """
+import json, re, sys
+options = dict(option[2:].split("=") for option in sys.argv[1:])
+rows = [{"name": f"limit/{name}/iterations:1/manual_time", "real_time": 2, "time_unit": "s",
+         "bytes": size} for name, size in (("device_add", 6e9), ("device_copy", 4e9), ("x", 1))]
+rows = [row for row in rows if re.search(options["benchmark_filter"], row["name"])]
+context = {"gpu": "A GPU", "cuda_driver_version": "13.0"}
+with open(options["benchmark_out"], "w") as file:
+    json.dump({"context": context, "benchmarks": rows}, file)
+""",
+}
+
+
+def check_results_of_a_gpu():
+    """The limits are measured in the same run; wrong results, and cases that were not reached, are
+    reported and fail the run."""
+    with tempfile.TemporaryDirectory() as folder:
+        programs = Path(folder, "bench")
+        programs.mkdir()
+        for name, text in STAND_INS.items():
+            (programs / name).write_text(f"#!{sys.executable}\n{text}")
+            (programs / name).chmod(0o755)
+        command = [sys.executable, ROOT / "bench/shapes.py", folder, folder, "--cases", "12"]
+        settings = {"PYTHONPATH": "", "CUDA_VISIBLE_DEVICES": "", "QUARRY_BENCH_LOG2": "20"}
+        options = {"env": os.environ | settings, "stdout": subprocess.PIPE, "check": False}
+        done = subprocess.run(command, **options)
+        assert done.returncode == 1, "a wrong result passes"
+        document = json.loads(Path(folder, "shapes.json").read_text())
+        command = [sys.executable, ROOT / "bench/report.py", folder]
+        report = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert document["rates"] == {"copy": 2e9, "add": 3e9}, document["rates"]
+    errors = [row["errors"].get("quarry") for row in document["rows"]]
+    assert errors[1] == errors[5] == errors[9] == "wrong result: element 3", errors
+    assert errors[-2:] == ["the program has ended with code 9"] * 2, errors
+    assert all(row["quarry"] == 0.5 for row, error in zip(document["rows"], errors) if not error)
+    assert "wrong result: element 3" in report and "A GPU" in report
+
+
 def check_run(build):
     """Every case has a time of ours, and the report says what was run."""
     with tempfile.TemporaryDirectory() as results:
@@ -143,7 +194,8 @@ def check_run(build):
 
 
 def main():
-    for check in (check_repeats, check_drawing, check_log_uniform, check_bytes, check_statistics):
+    checks = [check_repeats, check_drawing, check_log_uniform, check_bytes, check_statistics]
+    for check in (*checks, check_results_of_a_gpu):
         check()
         print(check.__name__, "passed")
     if len(sys.argv) > 2:
