@@ -5,12 +5,12 @@
 #include "kernels/params.cuh"
 #include "kernels/vector.cuh"
 
-/// The maps of GPUs:
-///   map_flat     all operands dense and in one order: vectors of V elements, one a thread
-///   map_strided  any layout of any rank: threads run along the innermost axis
+/// The kernels of maps:
+///   map_flat     all operands dense and in one order: a thread computes a vector of V elements
+///   map_strided  any layout of any rank: consecutive threads are along the innermost axis
 namespace quarry::kernels {
 
-/// `First` is the number of the first input among the operands.
+/// The context (node.hpp) of element i of dense operands; operand `First` is the first input.
 template <class P, int First>
 struct element_context {
   const P& p;
@@ -26,7 +26,7 @@ struct element_context {
   __device__ i64 index() const { return i; }
 };
 
-/// V neighbouring elements of every output.
+/// V consecutive elements of every output.
 template <int V, class E, class Out>
 struct computed {
   vec<Out, V> v;
@@ -65,7 +65,7 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
   using Types = operands_of<Out, In...>;
   using P = params<Types::count, S, 0>;
 
-  /// Where the operands are at element i.
+  /// The addresses of element i of all operands.
   static __device__ void locate(const P& p, i64 i, char** at) {
 #pragma unroll
     for (int k = 0; k < Types::count; ++k) {
@@ -102,15 +102,15 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
 };
 
 /// V * sizeof of the widest operand is at most 16 bytes; every pointer is aligned to V elements.
-/// `backwards` says that the blocks start at the end: a map that starts where the one before it
-/// ended finds the data of that one still in the cache.
+/// With `backwards` the first blocks compute the last elements: those are what the map before it,
+/// in the other order, accessed last, so that they are still in the L2 cache.
 template <class M, int V>
 __global__ void __launch_bounds__(256)
     map_flat(const __grid_constant__ typename map_flat_body<M, V>::param_type p, int backwards) {
   map_flat_body<M, V>::run(p, backwards);
 }
 
-/// Where all operands of a strided map are at one element.
+/// The addresses of one element of all operands of a strided map.
 template <class P, int K, int R, class Index>
 struct map_addresses {
   char* at[K];
@@ -132,7 +132,7 @@ struct map_addresses {
 #pragma unroll
     for (int k = 0; k < K; ++k) at[k] = p.template pointer<char>(k) + offset[k];
   }
-  /// From the row `by` rows before to `row`.
+  /// Moves from row - by to `row`.
   __device__ void next(const P& p, Index column, Index row, Index by) {
     if constexpr (R == 2) {
 #pragma unroll
@@ -156,8 +156,8 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   using Loaded = loaded<V, Wide, 0, In...>;
   using Computed = computed<V, E, Out>;
 
-  /// How many columns left of the first one a warp starts, so that it writes whole 128-byte lines.
-  /// Of short rows too much would be idle.
+  /// By how many columns the grid begins before the first one, so that warps write whole 128-byte
+  /// lines; 0 for short rows, of which too many threads would be idle.
   static __device__ Index lead(const P& p) {
     constexpr u32 size = Types::size_of(0);
     constexpr bool divides = size <= 16 && (size & (size - 1)) == 0;
@@ -179,8 +179,8 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     return static_cast<i64>(row) * p.extent(R - 1) + column;
   }
 
-  /// `Count` rows, `by` apart. All loads come before the stores: they are in flight together, and
-  /// an input may be the output element for element.
+  /// Computes `Count` rows, `by` apart. All loads come before the stores, so that they are in
+  /// flight together; an input may be an output, element for element.
   template <int Count>
   static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
     Loaded in[Count];
@@ -200,8 +200,8 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     for (int r = 0; r < Count; ++r) out[r].store(to[r]);
   }
 
-  /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The rows at
-  /// the end that are too few for that are left to further blocks, which compute one row a thread.
+  /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The last
+  /// rows, too few for that, are computed by further blocks, one row per thread.
   static __device__ void run(const P& p, int backwards) {
     Index rows = 1;
 #pragma unroll
@@ -228,8 +228,9 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   using param_type = P;
 };
 
-/// With V > 1 the outputs are dense along the last axis, whose extent V divides; inputs are dense
-/// along it (bit k of Wide for input k) or do not move along it; all vectors are aligned.
+/// V > 1 requires that the extent of the last axis is a multiple of V, that outputs are dense along
+/// it, that every input is too (bit k of Wide for input k) or has the stride 0 along it, and that
+/// all vectors are aligned.
 template <class M, int R, int IndexBytes, int Rows, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     map_strided(const __grid_constant__

@@ -2,8 +2,7 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
-/// What one thread of a kernel has read: V neighbouring elements of every input, in one access
-/// each.
+/// What a thread has loaded: V consecutive elements of every input, in one access each.
 namespace quarry::kernels {
 
 template <class T, int V>
@@ -11,8 +10,8 @@ struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
   T v[V];
 };
 
-/// One base class an input. Bit K of Wide says that input K is dense along the vector; else it does
-/// not move.
+/// One base class per input. Bit K of Wide says that input K is dense along the vector; else its
+/// stride is 0 there, and one element is loaded for all lanes.
 template <int V, unsigned Wide, int K, class... In>
 struct loaded {
   __device__ void load(const char* const* /*at*/) {}
@@ -27,7 +26,7 @@ struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
   }
   __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane]); }
 };
-/// Of a side operand nothing is read before the position is known.
+/// Nothing of a side operand is loaded before the position is known.
 template <int V, unsigned Wide, int K, class T, class... Rest>
 struct loaded<V, Wide, K, side<T>, Rest...> : loaded<V, Wide, K + 1, Rest...> {
   static constexpr int step = K < 32 && (Wide >> (K % 32) & 1u) != 0 ? sizeof(T) : 0;
@@ -49,7 +48,7 @@ __device__ T side_at(const loaded<V, Wide, K, side<T>, Rest...>& l, int lane, i6
   return l.get_at(lane, offset);
 }
 
-/// One lane of the vectors.
+/// The context (node.hpp) of one lane of the vectors.
 template <class P, int V, unsigned Wide, class... In>
 struct lane_context {
   const P& p;

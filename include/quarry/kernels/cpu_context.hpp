@@ -2,10 +2,10 @@
 #pragma once
 #include <quarry/kernels/types.hpp>
 
-/// What one iteration of a loop of the CPU device reads.
+/// The contexts (node.hpp) of the CPU's loops: element i of a run, dense or strided.
 #ifdef __clang__
 #define QUARRY_IVDEP _Pragma("clang loop vectorize(assume_safety)")
-// Some loops no compiler turns into vector instructions; clang would say so in the user's build.
+// Not every loop can be vectorized; clang would warn of that in the user's build.
 #define QUARRY_LOOPS_BEGIN \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define QUARRY_LOOPS_END _Pragma("clang diagnostic pop")

@@ -4,12 +4,12 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/program.hpp>
 
-/// out[i] = E(in[i]...), moving every operand once. The expression is a type, the layout is data.
-/// Here are the loops of the CPU; the kernels of GPUs are in kernels/map.cuh.
+/// Maps, out[i] = E(in[i]...), on the CPU; the kernels of GPUs are in kernels/map.cuh.
 namespace quarry::kernels {
 
 /// One run of `n` elements: operand k starts at pointer[k] and advances by stride[k] bytes; `first`
-/// is the C-order position of the first element. Operands do not overlap but element by element.
+/// is the C-order position of the first element. An input may be an output, element for element;
+/// else they do not overlap.
 struct map_loops {
   void (*run)(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
 };
@@ -62,7 +62,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
     const i64* const steps = stride + Types::outputs;
     i64 i = 0;
     if (is_dense(stride, Types::size, Types::count)) {
-      // a fixed count, so that -O2 turns the inner loop into vector instructions
+      // a constant count, so that -O2 vectorizes the inner loop
       for (; i + 16 <= n; i += 16) {
         QUARRY_IVDEP
         for (i64 j = i; j < i + 16; ++j) {

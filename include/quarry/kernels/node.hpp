@@ -2,12 +2,12 @@
 #pragma once
 #include <quarry/kernels/functor.hpp>
 
-/// The device form of an expression: a stateless type. What it computes is in the type, so its name
-/// is the name of the kernel; where its operands lie is run-time data, reached through a context
-/// `c`:
-///   c.input<T, K>()   element of the K-th array leaf      c.scalar<T, S>()   the S-th scalar
+/// An expression as kernels see it: a type without data members, which says what is computed. The
+/// kernel is instantiated with it. Operands and scalars are run-time data, which it reads through a
+/// context `c`:
+///   c.input<T, K>()   element of the K-th input array     c.scalar<T, S>()   the S-th scalar
 ///   c.index()         position of the element in C order of the result
-///   c.input_at<T, K>(offset)   the same leaf, so many bytes further on: K is a side operand
+///   c.input_at<T, K>(offset)   the same input, `offset` bytes further on: K is a side operand
 namespace quarry::kernels {
 
 template <class T, int K>
@@ -18,18 +18,18 @@ struct in {
   }
 };
 
-/// The element type of an input that is a side operand: it moves along the common axes as others
-/// do, and has an axis of its own, along which positions are computed (see pick).
+/// The element type of an input that is a side operand: besides the common axes it has an axis of
+/// its own, along which the expression computes the position (see pick).
 template <class T>
 struct side {
   T element;
 };
-/// That axis; it is a scalar of the call. The stride is in bytes.
+/// That axis, a scalar of the call. The stride is in bytes.
 struct side_axis {
   i64 extent, stride;
 };
 
-/// What becomes of positions outside of the axis; none reads outside of it.
+/// How positions outside of the axis are brought into it.
 enum class index_mode : u8 {
   from_end,  ///< negative ones count from the end; the others become the nearest inside
   wrap,      ///< modulo the extent
@@ -55,7 +55,7 @@ QUARRY_HD i64 place_on(V position, i64 extent) {
   }
 }
 
-/// The element of the K-th array leaf, a side operand, at position I of its own axis, scalar S.
+/// The element of input K, a side operand, at position I of its own axis, which is scalar S.
 template <index_mode Mode, class T, int K, int S, class I>
 struct pick {
   template <class C>
@@ -73,7 +73,7 @@ struct val {
   }
 };
 
-/// What a reduction has found, in the expression that is applied to it (see reducer.hpp).
+/// The result of a reduction, in the expression that is applied to it (applied_to in reducer.hpp).
 template <class T>
 struct result {
   template <class C>
@@ -116,12 +116,12 @@ struct call {
   }
 };
 
-/// Expressions, or the types of their outputs, side by side.
+/// A list of expressions, or of the types of their outputs.
 template <class... T>
 struct several {};
 
-/// Everything a map kernel must know at compile time: out[i] = convert<Out>(E(in[i]...)). With
-/// E = several<E1, E2, ...> and Out = several<Out1, Out2, ...> it has as many outputs.
+/// All that a map kernel depends on at compile time: out[i] = convert<Out>(E(in[i]...)). For
+/// several outputs E is several<E1, E2, ...> and Out is several<Out1, Out2, ...>.
 template <class E, class Out, int Scalars, class... In>
 struct map_of {};
 
@@ -147,8 +147,8 @@ struct operands_of<several<Out...>, In...> {
   }
 };
 
-/// The same for a reduction: out[k] = R::finish(what R::take has taken in of E at every reduced
-/// element).
+/// The same for a reduction: out[k] = R::finish(acc), where R::take has added the value of E at
+/// every reduced element to `acc`.
 template <class E, class R, class Acc, class Out, int Scalars, class... In>
 struct reduction_of {};
 

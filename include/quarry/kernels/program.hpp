@@ -7,11 +7,11 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/user_function.hpp>
 
-/// What plain host code knows of one expression type: the name under which NVRTC instantiates it
-/// and the loops that g++ made of it.
+/// A program: the description of a kernel's type for code that is no template. It has the name with
+/// which NVRTC instantiates the kernel, and the loops for the CPU, which the user's compiler made.
 namespace quarry::kernels {
 
-/// NVRTC reads the spelling of this compiler.
+/// The name of a type as this compiler spells it, which NVRTC understands.
 using quarry::detail::type_name;
 
 template <class F>
@@ -19,7 +19,7 @@ concept has_source = requires {
   F::quarry_source;
 };
 
-/// The user functions below a node, in any order, with repetitions.
+/// The user functions in an expression, in any order, with repetitions.
 template <class E>
 struct users_of {
   static void collect(auto&) {}
@@ -46,25 +46,25 @@ struct users_of<call<F, A...>> {
 
 using user_visitor = void (*)(void* state, const user_function&);
 
-/// The ways in which kernels walk over elements. For each, kernels/<name>.cuh has the kernels of
-/// GPUs, and quarry/kernels/<name>.hpp the loops of the CPU and what plain host code is told of a
-/// program (parts_of). How to add one: docs/howto/kernel.md.
+/// The families of kernels, each with a pattern of iteration of its own: kernels/<name>.cuh has the
+/// kernels of GPUs, quarry/kernels/<name>.hpp the loops of the CPU and the family's parts_of. How
+/// to add one: docs/howto/kernel.md.
 enum class family : u8 {
 #define QUARRY_FAMILY(name) name,
 #include <quarry/kernels/families.def>
 #undef QUARRY_FAMILY
 };
 
-/// What plain host code is told of the type M of a program (map_of<...>, ...); the family defines
-/// it:
+/// The parts of a `program` that depend on its type M (map_of<...>, ...). Each family specialises
+/// it with the members
 ///   kind         the family             scalars      how many scalars a call has
 ///   expression   E, or several of them  types        operands_of<...>
-///   loops        a class with the member `loops`: the CPU's, as the family declares them
+///   loops        a class with the member `loops`, the CPU's loops of the family
 template <class M>
 struct parts_of;
 
-/// One for each type of program; lives as long as the program or library that made it. The operands
-/// are the outputs, then the inputs.
+/// There is one for each type M; it lives as long as the executable or shared object that defines
+/// it is loaded. The operands are the outputs, then the inputs.
 struct program {
   family kind;
   std::string_view name;  ///< of map_of<...>, reduction_of<...>, ...
@@ -72,8 +72,8 @@ struct program {
   const std::uint32_t *itemsize, *alignment;  ///< of every operand
   const bool* is_side;                        ///< of every operand: see side in node.hpp
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
-  const void* loops;                          ///< of the CPU, as the family has them
-  /// The backends' compiled variants; entries are added and never removed.
+  const void* loops;                          ///< the CPU's: map_loops, reduce_loops, ...
+  /// The CUDA backend's list of compiled variants; entries are added and never removed.
   mutable std::atomic<const void*> compiled = nullptr;
 
   int operands() const { return outputs + inputs; }

@@ -5,14 +5,15 @@
 #include <quarry/kernels/program.hpp>
 #include <quarry/kernels/reducer.hpp>
 
-/// A reduction over any axes of an expression; the input is read once. Here are the loops of the
-/// CPU; the kernels of GPUs are in kernels/reduce.cuh.
+/// Reductions of an expression over any axes on the CPU, reading the inputs once; the kernels of
+/// GPUs are in kernels/reduce.cuh.
 namespace quarry::kernels {
 
-/// `begin` starts an accumulator, `run` folds `n` elements into it (`first` is the position of the
-/// first one among the reduced), `merge` folds b into a, `finish` writes the result of `count`
-/// elements. For `columns` n accumulators lie side by side and each takes one element of the run.
-/// Accumulators are `accumulator_size` bytes; `pointer` and `stride` are those of the inputs.
+/// `begin` sets n accumulators to the identity. `run` adds n elements to one accumulator; `first`
+/// is the position of the first of them among the reduced. `columns` adds one element, whose
+/// position is `at`, to each of n accumulators. `merge` combines n accumulators of b into those of
+/// a. `finish` writes n results, each of `count` elements. Accumulators have `accumulator_size`
+/// bytes; `pointer` and `stride` are those of the inputs.
 struct reduce_loops {
   u32 accumulator_size;
   void (*begin)(void* acc, i64 n);
@@ -24,7 +25,7 @@ struct reduce_loops {
   void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count, const u64* scalars);
 };
 
-/// What a reduction finds when it finishes a total.
+/// The context of `finish`: the number of reduced elements, and the scalars of the call.
 struct loop_total {
   i64 elements;
   const u64* scalars;
@@ -62,7 +63,7 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
       }
     }
   };
-  /// Chains of a block; a fixed count, so that -O2 makes vectors of them.
+  /// Accumulators of a block; a constant count, so that -O2 vectorizes.
   static constexpr i64 lanes = 32;
 
   static Acc* accumulators(void* acc) { return static_cast<Acc*>(acc); }
@@ -91,7 +92,7 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
     for (; i < end; ++i) r.template add<false>(lane[0], i);
     return lane[0];
   }
-  /// Pairwise above blocks of 16 elements a chain: the rounding error grows with log n.
+  /// Pairwise above blocks of 16 elements per accumulator: the rounding error grows with log n.
   template <bool Dense>
   static Acc fold(const elements& r, i64 begin, i64 end) {
     if (end - begin <= 16 * lanes) return fold_block<Dense>(r, begin, end);

@@ -23,7 +23,7 @@ std::int64_t power_above(std::int64_t n, std::int64_t limit) {
                     : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
 }
 
-/// Blocks along x to cover `n` of which each takes `block`.
+/// The number of blocks along x for `n` elements, `block` in each.
 unsigned grid(std::int64_t n, std::int64_t block) {
   const std::int64_t blocks = divide_up(n, block);
   require<LogicError>(blocks <= max_grid_x, [&] {
@@ -32,14 +32,14 @@ unsigned grid(std::int64_t n, std::int64_t block) {
   return static_cast<unsigned>(blocks);
 }
 
-/// Loop variables of a kernel exceed the size by up to one grid stride, less than 2^28.
+/// Whether indices need 64 bits. In loops they exceed the size by up to one grid stride, < 2^28.
 bool needs_wide_index(std::int64_t span, std::int64_t size) {
   constexpr std::int64_t limit = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
   return span >= limit || size >= limit;
 }
 
-/// The widest block of columns that leaves at most an eighth of the threads idle, else the least
-/// idle one.
+/// The largest number of columns per block that leaves at most an eighth of the threads idle, else
+/// the one that leaves the fewest idle.
 std::int64_t column_block(std::int64_t columns) {
   if (columns < 32) return power_above(columns, 32);
   std::int64_t best = 32;
@@ -51,8 +51,8 @@ std::int64_t column_block(std::int64_t columns) {
   return best;
 }
 
-/// The largest number of elements, a power of two up to `width`, to whose bytes all addresses of
-/// the operand are aligned.
+/// The largest power of two, at most `width`, such that every row of the operand is aligned to
+/// vectors of so many elements.
 int aligned_width(const CallOperands& operands, std::size_t k, int width) {
   std::uint64_t places = operands.address(k);
   for (std::size_t d = 0; d + 1 < operands.rank(); ++d) {
@@ -63,7 +63,8 @@ int aligned_width(const CallOperands& operands, std::size_t k, int width) {
   return width;
 }
 
-/// The widest access of operand k along the last axis, at most `width`; 1 where it is not dense.
+/// The elements of the widest access of operand k along the last axis, at most `width`; 1 if the
+/// operand is not dense along it.
 int dense_width(const CallOperands& operands, std::size_t k, int width) {
   const std::uint32_t size = operands.itemsizes[k];
   if (!is_power_of_two(size) || operands.last_stride(k) != size) return 1;
@@ -85,22 +86,22 @@ VectorAccess input_vectors(const CallOperands& operands, int width) {
 
 constexpr int widest = 16;
 
-/// Rows that a thread computes at once: enough loads in flight, not more than registers hold.
+/// Rows per thread: enough loads in flight, and not more than fit the registers.
 int most_rows(const StridedShape& shape) {
   int rows = shape.vector_width == 1 ? 8 : shape.vector_width == 2 ? 4 : 2;
   while (rows > 1 && rows * shape.vector_width * shape.operands > 64) rows /= 2;
   return rows;
 }
 
-/// Blocks of `by` threads that each take `each` rows, then those that take the rest, one row each.
+/// Blocks of `by` threads with `each` rows per thread; the rest in blocks with one row per thread.
 std::int64_t row_blocks(std::int64_t rows, std::int64_t by, std::int64_t each) {
   return rows / (by * each) + divide_up(rows % (by * each), by);
 }
 
-constexpr std::int64_t unrolled = 4;  // loads in flight of a thread of reduce
+constexpr std::int64_t unrolled = 4;  // loads in flight per thread of reduce
 
-/// Splits the reduced elements so that the device is busy with few outputs: into at most two waves
-/// of blocks.
+/// Splits the reduced elements, so that few outputs keep the device busy too: into at most two
+/// waves of blocks.
 void split(ReduceGeometry& g, const ReduceShape& shape, int multiprocessors) {
   const std::int64_t wave = std::int64_t{8} * multiprocessors;
   const std::int64_t wanted = g.grid_x >= wave ? 1 : 2 * wave / g.grid_x;
@@ -117,7 +118,7 @@ struct Block {
   std::int64_t x, y;
 };
 
-/// Lanes along the reduced axis: few enough that each has some accesses in flight.
+/// Threads along the reduced axis: few enough that each has several loads in flight.
 Block block_along(const ReduceShape& shape) {
   const std::int64_t accesses = shape.vector_width > 1 ? 4 : 8;
   const std::int64_t lanes = shape.reduced / shape.vector_width / accesses;

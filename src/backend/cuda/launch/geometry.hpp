@@ -6,8 +6,7 @@
 
 #include "backend/kernel_call.hpp"
 
-/// Which instantiation of a kernel runs, and with how many blocks: pure functions of a call's
-/// numbers.
+/// Vector widths, block shapes and grids of launches: pure functions of the numbers of a call.
 namespace quarry::backend::cuda {
 
 /// The operands of a call, of which the first `outputs` are written.
@@ -30,23 +29,24 @@ struct CallOperands {
   std::int64_t last_stride(std::size_t k) const { return all[k].strides.back(); }
 };
 
-/// Elements a thread of map_flat moves at once: the largest power of two with which every operand
-/// is moved by aligned accesses of at most 16 bytes.
+/// The elements per thread of map_flat: the largest power of two with which all operands are
+/// accessed by aligned vectors of at most 16 bytes.
 int vector_width(const CallOperands& operands);
 
-/// Vectors along the last axis. Bit k of `wide` says that input k is dense along it; the others do
-/// not move along it.
+/// Vectors along the last axis. Bit k of `wide` says that input k is dense along it; the others
+/// have the stride 0 along it.
 struct VectorAccess {
   int width = 1;
   int wide = 0;  ///< 0 where the width is 1
 };
-/// Of a strided map with rows of `columns` elements.
+/// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
-/// Of the inputs of a reduction along its last axis, the only one that is reduced.
+/// The vectors of the inputs of a reduction along its last axis, the only one that is reduced.
 VectorAccess reduce_vectors(const CallOperands& operands);
 
 inline constexpr unsigned flat_threads = 256;
-/// How many blocks of them. Throws LogicError where the grid would be larger than CUDA allows.
+/// The number of blocks of map_flat. Throws LogicError if the grid would be larger than CUDA
+/// allows.
 unsigned flat_grid(std::int64_t size, int vector_width);
 
 struct StridedShape {
@@ -55,11 +55,11 @@ struct StridedShape {
   int operands = 1;       ///< read or written besides the first output
   int vector_width = 1;
 };
-/// How many columns before the first one map_strided starts.
+/// By how many columns the grid of map_strided begins before the first one: kernels/map.cuh.
 std::int64_t lead_of(const CallOperands& operands, std::int64_t columns);
 
-/// A block covers block_x vectors and rows_a_thread * block_y rows. The last rows, too few for
-/// that, have blocks of block_y rows. A grid that has not enough blocks strides.
+/// A block computes block_x vectors of rows_a_thread * block_y rows; the last rows, too few for
+/// that, have blocks of block_y rows. If there are more such blocks than grid_y, blocks loop.
 struct StridedGeometry {
   unsigned grid_x, grid_y, block_x, block_y;
   int rows_a_thread;

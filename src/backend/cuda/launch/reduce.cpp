@@ -8,13 +8,13 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// Vectors run along the only reduced axis.
+/// Vectors are along the only reduced axis.
 VectorAccess vectors_of(const Launcher& launcher) {
   if (!launcher.call.along_reduced || launcher.call.reduced_rank() != 1) return {};
   return reduce_vectors(launcher.operands);
 }
 
-/// Partial results of a split reduction are combined into a dense output.
+/// Whether reduce_finish can store the outputs: it takes a dense array of them.
 bool can_split(const KernelCall& call) {
   const bool is_dense =
       call.kept_rank == 1 && call.operands[0].strides[0] == call.program->itemsize[0];
