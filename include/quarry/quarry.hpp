@@ -25,6 +25,7 @@
 #include <quarry/memory/registered.hpp>
 #include <quarry/memory/resource.hpp>
 #include <quarry/memory/transfer.hpp>
+#include <quarry/ops/bincount.hpp>
 #include <quarry/ops/closeness.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/methods.hpp>

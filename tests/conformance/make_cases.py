@@ -303,6 +303,17 @@ def roundings(cases):
                       struct.pack("<BHB", IDS[result.dtype], 0, 0) + result.tobytes())
 
 
+def counts(cases):
+    for n in NAMES[:9]:
+        dtype = DTYPES[n]
+        a = random.integers(0, 2 if n == "bool" else 100, 60).astype(dtype)
+        cases.add(f"in/bincount/{n}", a.tobytes())
+        for minlength in [0, 1, 150]:
+            result = np.bincount(a, minlength=minlength)
+            cases.add(f"bincount/{n}/{minlength}",
+                      struct.pack("<BI", IDS[result.dtype], len(result)) + result.tobytes())
+
+
 def main():
     cases = Cases()
     with np.errstate(all="ignore"):
@@ -315,6 +326,7 @@ def main():
     reshapes(cases, random)
     with np.errstate(all="ignore"):
         roundings(cases)
+    counts(cases)
     versions = f"NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}"
     cases.add("versions", versions.encode())
     Path(__file__).with_name("cases.bin").write_bytes(cases.data)

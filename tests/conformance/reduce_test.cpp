@@ -114,5 +114,25 @@ VARIANCE(var)
 VARIANCE(std)
 #undef VARIANCE
 
+template <class T>
+class Counts : public testing::Test {};
+using Integers = testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(Counts, Integers);
+
+TYPED_TEST(Counts, bincount) {
+  const auto host = find("in/bincount/" + name_of<TypeParam>()).template array<TypeParam>({60});
+  for (const int minlength : {0, 1, 150}) {
+    const std::string key = "bincount/" + name_of<TypeParam>() + '/' + std::to_string(minlength);
+    Reader r = find(key);
+    ASSERT_EQ(static_cast<TypeId>(r.value<std::uint8_t>()), TypeId::int64);
+    const auto want = r.array<std::int64_t>({r.value<std::uint32_t>()});
+    ASSERT_TRUE(r.at_end());
+    for (const int layout : layouts()) {
+      EXPECT_EQ(test::values(bincount(laid_out(host, layout), minlength)), want.list()) << key;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quarry::conformance

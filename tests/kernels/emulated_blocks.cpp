@@ -13,16 +13,17 @@ namespace {
 
 constexpr unsigned warp_size = 32;
 
-/// A shuffle that some copy_streams of a warp have reached.
-struct Shuffle {
-  unsigned arrived = 0, distance = 0;
+/// A shuffle or a match that some threads of a warp have reached; a match has no distance.
+struct Exchange {
+  unsigned arrived = 0, distance = 0, lanes = 0;
   int width = 0;
-  std::uint32_t mask = 0, value[warp_size] = {};
+  std::uint32_t mask = 0;
+  std::uint64_t value[warp_size] = {};
 };
 
-/// A lane may reach the next shuffle before the others have read the values of this one.
+/// A thread may reach the next one before the others have read the values of this one.
 struct Warp {
-  Shuffle shuffle[2];
+  Exchange exchange[2];
   unsigned done = 0;
 };
 
@@ -36,12 +37,14 @@ class Block {
   void run(const std::function<void()>& thread);
   void barrier();
   std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
+  std::uint32_t match_any(std::uint32_t mask, std::uint64_t value);
   const Position& position() const { return position_; }
 
  private:
   unsigned count() const { return position_.block_size.x * position_.block_size.y; }
   void enter(unsigned thread);
   void wait() { fibres_[running_]->leave(); }
+  const Exchange& exchange(std::uint32_t mask, std::uint64_t value, unsigned distance, int width);
 
   Position position_;
   std::mt19937_64 random_;
@@ -90,30 +93,45 @@ void Block::barrier() {
   wait();
 }
 
-std::uint32_t Block::shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance,
-                                  int width) {
+const Exchange& Block::exchange(std::uint32_t mask, std::uint64_t value, unsigned distance,
+                                int width) {
   Warp& warp = warps_[running_ / warp_size];
-  Shuffle& shuffle = warp.shuffle[warp.done % 2];
+  Exchange& exchange = warp.exchange[warp.done % 2];
   const unsigned lane = running_ % warp_size, begin = running_ - lane;
-  const unsigned copy_streams = std::min(warp_size, count() - begin);
-  if (shuffle.arrived == 0) {
-    shuffle.distance = distance;
-    shuffle.width = width;
-    shuffle.mask = mask;
-  } else if (shuffle.distance != distance || shuffle.width != width || shuffle.mask != mask) {
-    faults_.insert("copy_streams of a warp shuffle with different distances, widths or masks");
+  const unsigned lanes = std::min(warp_size, count() - begin);
+  if (exchange.arrived == 0) {
+    exchange.distance = distance;
+    exchange.width = width;
+    exchange.mask = mask;
+    exchange.lanes = lanes;
+  } else if (exchange.distance != distance || exchange.width != width || exchange.mask != mask) {
+    faults_.insert("threads of a warp exchange values in different ways");
   }
-  if (mask != 0xffffffffu) faults_.insert("a shuffle of part of a warp");
-  shuffle.value[lane] = value;
-  if (++shuffle.arrived == copy_streams) {
-    shuffle.arrived = 0;
+  if (mask != 0xffffffffu) faults_.insert("an exchange of part of a warp");
+  exchange.value[lane] = value;
+  if (++exchange.arrived == lanes) {
+    exchange.arrived = 0;
     ++warp.done;
-    for (unsigned l = 0; l < copy_streams; ++l) ready_.push_back(begin + l);
+    for (unsigned l = 0; l < lanes; ++l) ready_.push_back(begin + l);
   }
   wait();
+  return exchange;
+}
+
+std::uint32_t Block::shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance,
+                                  int width) {
+  const Exchange& all = exchange(mask, value, distance, width);
+  const unsigned lane = running_ % warp_size;
   const unsigned place = lane % static_cast<unsigned>(width) + distance;
-  const bool is_inside = place < static_cast<unsigned>(width) && lane + distance < copy_streams;
-  return shuffle.value[is_inside ? lane + distance : lane];
+  const bool is_inside = place < static_cast<unsigned>(width) && lane + distance < all.lanes;
+  return static_cast<std::uint32_t>(all.value[is_inside ? lane + distance : lane]);
+}
+
+std::uint32_t Block::match_any(std::uint32_t mask, std::uint64_t value) {
+  const Exchange& all = exchange(mask, value, 0, 0);
+  std::uint32_t equal = 0;
+  for (unsigned l = 0; l < all.lanes; ++l) equal |= std::uint32_t{all.value[l] == value} << l;
+  return equal;
 }
 
 }  // namespace
@@ -122,6 +140,9 @@ const Position& position() { return current->position(); }
 void barrier() { current->barrier(); }
 std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width) {
   return current->shuffle_down(mask, value, distance, width);
+}
+std::uint32_t match_any(std::uint32_t mask, std::uint64_t value) {
+  return current->match_any(mask, value);
 }
 
 std::vector<std::string> launch(const Grid& grid, std::uint64_t seed,

@@ -32,5 +32,12 @@ const Position& position();
 
 void barrier();
 std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
+/// The threads of the warp that have the same value.
+std::uint32_t match_any(std::uint32_t mask, std::uint64_t value);
+/// Threads take turns, so nothing is between the two accesses.
+template <class T>
+void atomic_add(T* to, T value) {
+  *to += value;
+}
 
 }  // namespace quarry::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 // The kernels of GPUs as host code: CUDA's words over emulated blocks.
+#include <bit>
 #include <cstring>
 
 #include "kernels/emulated_blocks.hpp"
@@ -17,6 +18,10 @@
 #define __syncthreads() ::quarry::test::barrier()
 #define __shfl_down_sync(mask, value, distance, width) \
   ::quarry::test::shuffle_down(mask, value, distance, width)
+#define __match_any_sync(mask, value) ::quarry::test::match_any(mask, value)
+#define __popc(bits) std::popcount(bits)
+#define atomicAdd(to, value) ::quarry::test::atomic_add(to, value)
 
+#include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/reduce.cuh"

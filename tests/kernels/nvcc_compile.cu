@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of every family, for a test in which nvcc compiles this file. Needs no GPU.
+#include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/reduce.cuh"
 
@@ -23,6 +24,8 @@ using root_of_mean =
 template <class T>
 using product = reduction_of<in<T, 0>, prod_of, T, T, 0, T>;
 using location = reduction_of<in<float, 0>, argmax_of, located<float>, i64, 0, float>;
+using digits = bincount_of<op<remainder_op, i32, in<i32, 0>, val<i32, 0>>, 2, i32>;
+using bytes = bincount_of<in<u8, 0>, 1, u8>;
 
 template <class M, int V>
 using flat_params = typename map_flat_body<M, V>::param_type;
@@ -34,6 +37,8 @@ using reduce_params =
     typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type;
 template <class M>
 using finish_params = typename reduce_finish_body<M>::param_type;
+template <class M, int V, unsigned Wide>
+using bincount_params = typename bincount_body<M, V, Wide>::param_type;
 
 #define QUARRY_FLAT(M, ...)                          \
   template __global__ void map_flat<M, __VA_ARGS__>( \
@@ -47,6 +52,11 @@ using finish_params = typename reduce_finish_body<M>::param_type;
 #define QUARRY_FINISH(M)                                                                           \
   template __global__ void reduce_finish<M>(const __grid_constant__ finish_params<M>, const void*, \
                                             i64);
+#define QUARRY_BINCOUNT(M, ...)                                 \
+  template __global__ void bincount_private<M, __VA_ARGS__>(    \
+      const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
+  template __global__ void bincount_direct<M, __VA_ARGS__>(     \
+      const __grid_constant__ bincount_params<M, __VA_ARGS__>);
 
 QUARRY_FLAT(fused_map<float>, 4)
 QUARRY_FLAT(fused_map<float16>, 8)
@@ -64,5 +74,8 @@ QUARRY_REDUCE(product<i32>, 1, 2, 8, 0, 1, 0)
 QUARRY_FINISH(product<i32>)
 QUARRY_REDUCE(location, 0, 1, 4, 1, 4, 1)
 QUARRY_FINISH(location)
+QUARRY_BINCOUNT(digits, 4, 1)
+QUARRY_BINCOUNT(bytes, 16, 1)
+QUARRY_BINCOUNT(bytes, 1, 0)
 
 }  // namespace quarry::kernels

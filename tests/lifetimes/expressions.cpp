@@ -166,6 +166,11 @@ Later varies(Scene& t) {
   const auto s = var(t.array(1, {1001}));
   return later(s, [](int) { return 83500; });
 }
+/// Waits for the largest element before it counts; the expression is gone when it does.
+Later counts(Scene& t) {
+  const auto s = bincount(t.array(1, {elements}) % 4, 4);
+  return later(s, [](int) { return static_cast<int>(elements) / 4; });
+}
 Later tests_all(Scene& t) {
   const auto s = all_of(t.array(1) > 0);
   return later(s, [](int) { return 1; });
@@ -210,7 +215,8 @@ std::vector<EntryPoint> reduction_entries() {
           {"Largest", largest},
           {"Averages", averages},
           {"Varies", varies},
-          {"TestsAll", tests_all}};
+          {"TestsAll", tests_all},
+          {.name = "Counts", .queue = counts, .blocks = Blocks::everywhere}};
 }
 
 }  // namespace quarry::test

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 /// Arrays whose sizes and offsets do not fit in 31 or 32 bits, where the machine has the memory.
@@ -66,6 +68,16 @@ TEST_P(Large, ViewsReachTheFarEnd) {
 TEST(LargeBroadcast, CountsEveryElement) {
   constexpr std::int64_t n = (std::int64_t{1} << 32) + 1;
   EXPECT_EQ(sum(ones<std::int8_t>({1}).broadcast_to({n})).item(), n);
+}
+
+/// The same; the counters of a block have 32 bits.
+TEST(LargeBroadcast, CountsEveryValue) {
+  const char* const kind = std::getenv("QUARRY_TEST_DEVICE");
+  if (!kind || std::string_view(kind) != "cuda") GTEST_SKIP() << "takes long without a GPU";
+  constexpr std::int64_t n = (std::int64_t{1} << 33) + 1;
+  const auto counts = bincount(ones<std::uint8_t>({1}).broadcast_to({n}));
+  EXPECT_EQ(counts(0).item(), 0);
+  EXPECT_EQ(counts(1).item(), n);
 }
 
 /// In one call, through all of it.

@@ -7,7 +7,8 @@ Usage: howto.py <project root>
 
 In README.md and the documents a block ```cpp is the text between `// example-begin NAME` and
 `// example-end` in a program of tests/docs, without its indentation, or a whole program of
-examples/ without the line of its licence.
+examples/ without the line of its licence. In a how-to it may also be lines that stand together in a
+file that the how-to names.
 """
 
 import re
@@ -69,6 +70,17 @@ def examples(root):
     return texts
 
 
+def unindented(text):
+    """The lines, each between line ends."""
+    return "\n" + "".join(line.strip() + "\n" for line in text.splitlines())
+
+
+def is_quoted(root, text, block):
+    """Whether the block stands in a file that a how-to names."""
+    files = (root / named for named in named_paths(text) if (root / named).is_file())
+    return any(unindented(block) in unindented(file.read_text(encoding="utf-8")) for file in files)
+
+
 def complaints_about(root, path, variables, programs):
     name, text = path.relative_to(root), path.read_text(encoding="utf-8")
     is_howto = path.parent.name == "howto"
@@ -82,8 +94,9 @@ def complaints_about(root, path, variables, programs):
             if not any(root.glob(named.rstrip("/"))):
                 yield f"{name}: there is no {named}"
     for language, block in BLOCK.findall(text):
-        if language == "cpp" and block not in programs:
-            yield f"{name}: no program has the example that begins {block.splitlines()[0]!r}"
+        if language != "cpp" or block in programs or (is_howto and is_quoted(root, text, block)):
+            continue
+        yield f"{name}: no program or named file has the lines that begin {block.splitlines()[0]!r}"
 
 
 def main(root):

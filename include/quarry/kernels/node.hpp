@@ -152,4 +152,9 @@ struct operands_of<several<Out...>, In...> {
 template <class E, class R, class Acc, class Out, int Scalars, class... In>
 struct reduction_of {};
 
+/// Counts of values: adds 1 to out[E(in[i]...)] for every i where that is less than the number of
+/// bins, which is the last of the call's scalars, an i64. The outputs are i64, one behind another.
+template <class E, int Scalars, class... In>
+struct bincount_of {};
+
 }  // namespace quarry::kernels

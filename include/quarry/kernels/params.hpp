@@ -26,4 +26,7 @@ struct block_places {
 /// the first output; the first threads of a row may then be idle.
 inline constexpr i64 lead_columns = 1024;
 
+/// How many bins a block of bincount_private counts in its shared memory: the 48 KiB of every GPU.
+inline constexpr i64 most_private_bins = 12288;
+
 }  // namespace quarry::kernels

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/params.hpp>
 
 #include "backend/cuda/launch/geometry.hpp"
 
@@ -218,6 +219,33 @@ TEST(cuda_geometry, few_outputs_are_split_over_the_device) {
             multiprocessors);
   EXPECT_EQ(reduce_geometry({1, 1000, 0, true, true}, multiprocessors).splits, 1);
   EXPECT_EQ(reduce_geometry({1 << 20, 1000, 0, true, true}, multiprocessors).splits, 1);
+}
+
+TEST(cuda_geometry, counts_cover_every_element_once) {
+  for (const std::int64_t elements : extents) {
+    for (const std::int64_t bins : extents) {
+      for (const int width : {1, 2, 16}) {
+        const auto g = bincount_geometry(
+            {.elements = elements, .bins = bins, .vector_width = width}, multiprocessors);
+        ASSERT_GE(g.blocks * g.chunk, elements);
+        ASSERT_LT((g.blocks - 1) * g.chunk, elements) << "a block has nothing to do";
+        ASSERT_EQ(g.chunk % width, 0);
+        if (g.is_private) {
+          ASSERT_LE(bins, kernels::most_private_bins);
+          ASSERT_LE(4 * bins * g.blocks, elements + 4 * bins) << "few elements for many counters";
+        }
+      }
+    }
+  }
+}
+
+TEST(cuda_geometry, a_block_counts_fewer_elements_than_its_counters_hold) {
+  for (const int shift : {32, 33, 40, 60}) {
+    const auto g = bincount_geometry({.elements = std::int64_t{1} << shift, .bins = 10}, 1);
+    EXPECT_TRUE(g.is_private);
+    EXPECT_LT(g.chunk, std::int64_t{1} << 32);
+  }
+  EXPECT_THROW(bincount_geometry({.elements = std::int64_t{1} << 62, .bins = 10}, 1), LogicError);
 }
 
 }  // namespace

@@ -60,5 +60,13 @@ struct Reduce {
 struct ReduceFinish {
   operator Variant() const { return {"reduce_finish", {}}; }
 };
+struct Bincount {
+  bool is_private;  ///< every block has counters of its own
+  int width = 1;
+  int wide = 0;
+  operator Variant() const {
+    return {is_private ? "bincount_private" : "bincount_direct", {width, wide}};
+  }
+};
 
 }  // namespace quarry::backend::cuda

@@ -208,4 +208,17 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
   return g;
 }
 
+BincountGeometry bincount_geometry(const BincountShape& shape, int multiprocessors) {
+  constexpr std::int64_t most_elements = std::int64_t{1} << 31;  // of a block: counters of 32 bits
+  const std::int64_t step = std::int64_t{bincount_threads} * shape.vector_width;
+  const std::int64_t wave = std::max(std::int64_t{4} * multiprocessors, std::int64_t{1});
+  const std::int64_t wanted = std::clamp<std::int64_t>(shape.elements / (4 * step), 1, wave);
+  const std::int64_t blocks = std::max(wanted, divide_up(shape.elements, most_elements));
+  const std::int64_t chunk = divide_up(divide_up(shape.elements, blocks), step) * step;
+  // a block clears its counters and adds them to the output: that has to be worth it
+  const bool is_private =
+      shape.bins <= kernels::most_private_bins && std::min(chunk, shape.elements) / 4 >= shape.bins;
+  return {grid(shape.elements, chunk), chunk, is_private};
+}
+
 }  // namespace quarry::backend::cuda

@@ -81,4 +81,16 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
 
 inline constexpr unsigned finish_threads = 128;
 
+struct BincountShape {
+  std::int64_t elements, bins;
+  int vector_width = 1;
+};
+inline constexpr unsigned bincount_threads = 512;
+struct BincountGeometry {
+  unsigned blocks;
+  std::int64_t chunk;  ///< elements [b * chunk, (b + 1) * chunk) belong to block b
+  bool is_private;     ///< counters of a block's own, of 32 bits, in shared memory
+};
+BincountGeometry bincount_geometry(const BincountShape& shape, int multiprocessors);
+
 }  // namespace quarry::backend::cuda

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/bincount.hpp>
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
 
@@ -18,6 +19,7 @@ namespace {
 
 using namespace quarry::kernels;
 using quarry::backend::cuda::Binary;
+using quarry::backend::cuda::Bincount;
 using quarry::backend::cuda::compile_kernel;
 using quarry::backend::cuda::FlatMap;
 using quarry::backend::cuda::kernel_source;
@@ -74,6 +76,15 @@ void add_reductions(std::vector<Check>& checks) {
   checks.push_back({of, ReduceFinish{}});
 }
 
+template <class T>
+void add_counts(std::vector<Check>& checks) {
+  const program* of = &program_for<bincount_of<in<T, 0>, 1, T>>::value;
+  constexpr int widest = 16 / static_cast<int>(sizeof(T));
+  checks.push_back({of, Bincount{true, widest, 1}});
+  checks.push_back({of, Bincount{false, widest, 1}});
+  checks.push_back({of, Bincount{false}});
+}
+
 template <class... T>
 void add_maps_of(std::vector<Check>& checks) {
   (add_maps<T>(checks), ...);
@@ -120,6 +131,11 @@ std::vector<Check> all_checks() {
   add_reductions<complex<float>, sum_of, complex<float>, complex<float>>(checks);
   checks.push_back(
       {&reduce_program<float, sum_of, float, float>::value, reduction(8, 8, true, true)});
+  add_counts<bool>(checks);
+  add_counts<i32>(checks);
+  add_counts<u64>(checks);
+  using bins = op<add_op, i64, in<i32, 0>, op<remainder_op, i64, in<i64, 1>, val<i64, 0>>>;
+  checks.push_back({&program_for<bincount_of<bins, 2, i32, i64>>::value, Bincount{true, 2, 3}});
   return checks;
 }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/creation.hpp>
+#include <quarry/kernels/bincount.hpp>
+#include <quarry/ops/reduce.hpp>
+
+#include <type_traits>
+
+/// NumPy's bincount.
+namespace quarry {
+
+namespace expr {
+
+/// Throws ShapeError, with the values, unless `shape` has one axis and `minlength` is at least 0.
+void require_countable(const Shape& shape, std::int64_t minlength);
+///@{
+/// How many bins there are for elements up to `highest`. Throws, with the value, IndexError for a
+/// negative one and SizeOverflow for one whose bin has no number in 63 bits.
+std::int64_t bin_count(std::int64_t highest, std::int64_t minlength);
+std::int64_t bin_count(std::uint64_t highest, std::int64_t minlength);
+///@}
+
+/// The unsigned integer of the same size, in which negative values are the largest ones.
+template <class T>
+struct Unsigned : std::make_unsigned<T> {};
+template <>
+struct Unsigned<bool> : std::type_identity<bool> {};
+
+template <class E, int S, class Arrays>
+struct BincountProgram;
+template <class E, int S, class... In>
+struct BincountProgram<E, S, List<In...>> {
+  static kernels::program& value() {
+    return kernels::program_for<kernels::bincount_of<E, S, In...>>::value;
+  }
+};
+
+/// Counts the elements of `tree` in new bins.
+template <class X>
+DeviceNDArray<std::int64_t> count_values(const X& tree, std::int64_t bins) {
+  using L = Lowered<X>;
+  constexpr int scalars = L::next_scalar + 1;
+  const Arguments<X> arguments(tree);
+  alignas(16) kernels::u64 values[std::size_t{scalars}][2] = {};
+  std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &values[0][0]);
+  values[L::next_scalar][0] = static_cast<kernels::u64>(bins);
+  const auto counts =
+      zeros<std::int64_t>({bins}, {.stream = quarry::detail::stream_for(*arguments.array[0])});
+  if (tree.shape()[0] == 0) return counts;
+  // for the call it is a reduction of all axes to one place, the first bin
+  reduce_into(BincountProgram<typename L::type, scalars, typename L::arrays>::value(), counts(0),
+              ReducedShape(tree.shape(), {}, {}), arguments.array, values, false);
+  return counts;
+}
+
+}  // namespace expr
+
+/// How often each of 0, 1, 2, ... occurs in `x`, an array or expression of integers or bools with
+/// one axis: a new array of max(x) + 1 counts, at least `minlength`. Waits for the largest element,
+/// from which the length follows; then the counts are queued, in the stream of `x`. An expression
+/// is computed twice, and never stored. Throws ShapeError unless `x` has one axis and for a
+/// negative `minlength`, IndexError for a negative element, SizeOverflow or MemoryError where there
+/// is no room for so many counts.
+template <expr::Operand X>
+DeviceNDArray<std::int64_t> bincount(const X& x, const Extent& minlength = 0) {
+  using T = expr::element_t<X>;
+  using K = kernel_type_t<T>;
+  constexpr bool has_bins = kernels::is_integer<K> || kernels::is_bool<K>;
+  static_assert(has_bins, "bincount counts integers and bools; astype<int>() truncates others");
+  if constexpr (has_bins) {
+    const auto& tree = expr::as_tree(x);
+    expr::require_countable(tree.shape(), minlength.value);
+    if (tree.shape()[0] == 0) return expr::count_values(tree, minlength.value);
+    using Wide = std::conditional_t<kernels::is_signed<K>, std::int64_t, std::uint64_t>;
+    using U = typename expr::Unsigned<T>::type;
+    const U highest = expr::reduce_tree<kernels::max_of, kernel_type_t<U>, U>(
+                          expr::tree_of<U>(x), {}, {}, false, nullptr)
+                          .item();
+    return expr::count_values(tree,
+                              expr::bin_count(Wide{static_cast<T>(highest)}, minlength.value));
+  } else {
+    return expr::no_result<std::int64_t>();
+  }
+}
+
+}  // namespace quarry
