@@ -11,6 +11,7 @@
 #include "memory/address_check.hpp"
 #include "memory/current_resource.hpp"
 #include "memory/granted.hpp"
+#include "memory/graph_memory.hpp"
 #include "memory/resource/stream_order.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/kept_owners.hpp"
@@ -88,7 +89,11 @@ std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Str
 Buffer::~Buffer() {
   const bool holds_memory = resource_ || (owner_ && bytes_ > 0);
   if (!holds_memory || is_forked()) return;
-  if (detail::is_in_callback()) [[unlikely]]
+  if (detail::is_capturing()) [[unlikely]]
+    keep_for_captured_users();
+  if (kept_) [[unlikely]]
+    hand_over();
+  else if (detail::is_in_callback()) [[unlikely]]
     give_back_later();
   else
     give_back();
@@ -115,6 +120,33 @@ void Buffer::give_back_later() noexcept {
   });
 }
 
+/// The memory of a buffer that captured work uses ends with the last of its graphs.
+void Buffer::keep_for_graph(const detail::StreamState& stream) {
+  const std::lock_guard lock(mutex_);
+  if (!kept_) kept_ = std::make_shared<Buffer>(nullptr, 0, home_, nullptr, space_);
+  detail::keep_for_graph(stream, kept_);
+}
+
+/// What a captured stream has used before cannot be freed behind its work: no event in the stream
+/// would tell when that is done.
+void Buffer::keep_for_captured_users() noexcept {
+  try {
+    if (home_.state().is_captured()) keep_for_graph(home_.state());
+    for (const User& user : others_) {
+      if (user->is_captured()) keep_for_graph(*user);
+    }
+  } catch (const std::bad_alloc&) {  // then the free asks the driver, which ends the capture
+  }
+}
+
+void Buffer::hand_over() noexcept {
+  kept_->data_ = data_;
+  kept_->bytes_ = bytes_;
+  kept_->resource_.swap(resource_);
+  kept_->owner_.swap(owner_);
+  kept_->others_.swap(others_);
+}
+
 std::byte* Buffer::host_data() const {
   return is_host_accessible(space_) || home_.state().device->info().is_cpu ? data_ : nullptr;
 }
@@ -122,6 +154,8 @@ std::byte* Buffer::host_data() const {
 void Buffer::remember(const Stream& stream) {
   const detail::StreamState& state = stream.state();
   if (!state.is_of_this_thread()) return remember(detail::per_thread_stream(*state.device));
+  if (state.is_captured()) [[unlikely]]
+    keep_for_graph(state);
   if (stream == home_) return;
   const std::lock_guard lock(mutex_);
   const auto at = std::lower_bound(

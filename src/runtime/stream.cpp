@@ -144,6 +144,8 @@ void fail_callback(void* state, const std::exception_ptr& error) {
 
 /// Takes the callback, unless this throws.
 void queue_callback(std::unique_ptr<Callback>& callback) {
+  require<LogicError>(!callback->stream.state().is_captured(),
+                      "a callback runs once: it cannot be captured into a graph");
   drop_finished_callbacks();
   const StreamState& state = callback->stream.state();
   state.device->host_call(state.native, run_callback, callback.get(), fail_callback);

@@ -16,6 +16,7 @@ namespace quarry::detail {
 /// state per thread, and only that thread can queue in it.
 enum class StreamKind : char { fixed, per_thread, created, external };
 
+struct GraphMemoryState;
 struct StreamState;
 
 /// Data of another layer, attached to a stream.
@@ -39,6 +40,8 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   const std::thread::id thread = std::this_thread::get_id();  ///< that made the state
   int users = 0;                                              ///< see stream_lifetime.hpp
   bool is_retired = false;  ///< has been without users while it was at work
+  /// Keeps the memory that the stream uses while its work is captured, else nullptr.
+  std::atomic<GraphMemoryState*> graph_memory = nullptr;
 
   /// Whether all work in it is done and nothing can be queued any more.
   bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
@@ -49,6 +52,9 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   bool is_of_this_thread() const {
     return kind != StreamKind::per_thread || thread == std::this_thread::get_id();
   }
+  /// Whether its work is being captured into a graph: it must not be queried or waited for, and
+  /// may not wait for events of others.
+  bool is_captured() const noexcept { return graph_memory.load(std::memory_order_relaxed); }
   /// Where an event is recorded that comes after all that was queued here. From another thread that
   /// is the legacy stream, which waits for the per-thread streams of all threads.
   backend::Stream native_for_marks() const {

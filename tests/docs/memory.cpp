@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The examples of docs/memory.md and docs/numerics.md.
+#include <quarry/memory/graph_memory.hpp>
 #include <quarry/quarry.hpp>
 
 #include "check.hpp"
@@ -40,6 +41,31 @@ void resources() {
   // example-end
   CHECK(pool.statistics().peak_active_bytes >= 4000);
   CHECK(qy::current_resource() == qy::current_resource(qy::get_current_device()));
+}
+
+// in place of cuda.h
+using CUstream = struct CUstream_st*;
+using CUgraph = struct CUgraph_st*;
+constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
+void cuStreamBeginCapture(CUstream, int) {}
+void cuStreamEndCapture(CUstream, CUgraph*) {}
+
+void graphs(const qy::DeviceNDArray<float>& a, const qy::DeviceNDArray<float>& b) {
+  const qy::Stream s = qy::stream();
+  CUgraph graph = nullptr;
+  qy::DeviceNDArray<float> c, out = qy::zeros_like(a);
+  // example-begin graphs
+  qy::GraphMemory memory(s);  // before the capture begins
+  cuStreamBeginCapture(reinterpret_cast<CUstream>(s.handle()), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  {
+    const qy::StreamGuard guard(s);
+    c = a + b;
+    out(qy::all) = c / qy::sum(c);
+  }
+  cuStreamEndCapture(reinterpret_cast<CUstream>(s.handle()), &graph);
+  memory.end();
+  // a, b, c may be dropped; keep `memory` as long as the graph is launched
+  // example-end
 }
 
 void pressure() {
@@ -172,6 +198,7 @@ void scalars() {
 int main() {
   order();
   resources();
+  if (!qy::get_current_device().is_cpu()) graphs(qy::ones<float>({10}), qy::ones<float>({10}));
   pressure();
   mapped();
   managed();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capture.hpp"
 #include "entry.hpp"
 #include "state.hpp"
 
@@ -119,6 +120,14 @@ double cost_ms(const Box& box) { return 0.001 + static_cast<double>(box.total())
 
 }  // namespace
 
+/// A captured copy runs later, at every launch of the graph.
+CUresult refuse_pageable(const Box& box, CUstream stream, bool waits) {
+  const Guard lock(state().mutex);
+  const auto queue = find_stream(stream);
+  const bool is_later = !waits && box.from.id != 0 && box.to.id != 0;
+  return queue && queue->capture && !is_later ? refuse_captured(*queue) : CUDA_SUCCESS;
+}
+
 Side host_side(const void* memory) { return {.at = reinterpret_cast<CUdeviceptr>(memory)}; }
 Side device_side(CUdeviceptr address) { return {.at = address, .is_device = true}; }
 
@@ -126,6 +135,7 @@ CUresult copy(Box box, CUstream stream, bool waits) {
   if (const CUresult result = enter()) return result;
   if (box.total() == 0) return CUDA_SUCCESS;
   if (is_split(box) || !is_valid(box)) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = refuse_pageable(box, stream, waits)) return result;
   count(box);
   const bool is_taken = waits && box.from.id == 0 && box.to.id != 0;
   if (is_taken) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include "capture.hpp"
 #include "entry.hpp"
 #include "state.hpp"
 
@@ -15,13 +16,13 @@ CUresult mem_get_info(std::size_t* free, std::size_t* total) {
 }
 
 CUresult mem_alloc(CUdeviceptr* out, std::size_t bytes) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   return state().memory.allocate(current_device(), bytes, out);
 }
 
 CUresult mem_alloc_pitch(CUdeviceptr* out, std::size_t* pitch, std::size_t width,
                          std::size_t height, unsigned element) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   const bool is_word = element == 4 || element == 8 || element == 16;
   if (!is_word || width == 0 || height == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t row = Arena::round_up(width);
@@ -32,7 +33,7 @@ CUresult mem_alloc_pitch(CUdeviceptr* out, std::size_t* pitch, std::size_t width
 }
 
 CUresult mem_free(CUdeviceptr at) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   if (at == 0) return CUDA_SUCCESS;
   const auto found = state().memory.look(at);
   if (found && behaviour().free_waits) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "capture.hpp"
 #include "entry.hpp"
 #include "state.hpp"
 
@@ -149,7 +150,11 @@ CUresult set_current(CUcontext context) {
 }
 
 CUresult synchronize() {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
+  {
+    const Guard lock(state().mutex);
+    if (const CUresult result = refuse_captured(current_device())) return result;
+  }
   state().scheduler.finish_device(current_device());
   state().pools.release_surplus(current_device());
   return state().scheduler.sticky(current_device());
@@ -182,6 +187,7 @@ CUresult stream_destroy(CUstream stream) {
     add_fault("cuStreamDestroy of a stream that is not live");
     return CUDA_ERROR_INVALID_HANDLE;
   }
+  state().captures -= found->second->capture != nullptr;
   state().scheduler.destroy(*found->second);
   state().streams.erase(found);
   return CUDA_SUCCESS;
@@ -189,9 +195,12 @@ CUresult stream_destroy(CUstream stream) {
 
 namespace {
 
-std::shared_ptr<Queue> locked_find(CUstream stream) {
+/// The queue of a stream that may be queried and waited for.
+CUresult find_answering(CUstream stream, std::shared_ptr<Queue>& queue) {
+  if (const CUresult result = enter_unsafe()) return result;
   const Guard lock(state().mutex);
-  return find_stream(stream);
+  queue = find_stream(stream);
+  return queue ? refuse_captured(*queue) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /// The legacy stream is done when all that it would wait for is done: a mark behind it tells.
@@ -207,9 +216,8 @@ std::shared_ptr<Mark> mark_legacy(Queue& queue) {
 }  // namespace
 
 CUresult stream_synchronize(CUstream stream) {
-  if (const CUresult result = enter()) return result;
-  const auto queue = locked_find(stream);
-  if (!queue) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Queue> queue;
+  if (const CUresult result = find_answering(stream, queue)) return result;
   if (queue->kind == StreamKind::legacy) {
     state().scheduler.finish(*mark_legacy(*queue));
   } else {
@@ -220,9 +228,8 @@ CUresult stream_synchronize(CUstream stream) {
 }
 
 CUresult stream_query(CUstream stream) {
-  if (const CUresult result = enter()) return result;
-  const auto queue = locked_find(stream);
-  if (!queue) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Queue> queue;
+  if (const CUresult result = find_answering(stream, queue)) return result;
   const bool is_done = queue->kind == StreamKind::legacy
                            ? state().scheduler.poll_blocking(queue->device)
                            : state().scheduler.poll(*queue);

@@ -36,6 +36,15 @@ CUresult stream_query(CUstream stream);
 CUresult stream_wait(CUstream stream, CUevent event, unsigned flags);
 CUresult launch_host(CUstream stream, CUhostFn function, void* with);
 
+CUresult exchange_capture_mode(CUstreamCaptureMode* mode);
+// not of the library's table, but for programs that capture streams of the library
+CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode);
+CUresult end_capture(CUstream stream, CUgraph* graph);
+CUresult graph_instantiate(CUgraphExec* made, CUgraph graph, unsigned long long flags);
+CUresult graph_launch(CUgraphExec graph, CUstream stream);
+CUresult graph_destroy(CUgraph graph);
+CUresult graph_exec_destroy(CUgraphExec graph);
+
 CUresult event_create(CUevent* event, unsigned flags);
 CUresult event_destroy(CUevent event);
 CUresult event_record(CUevent event, CUstream stream);

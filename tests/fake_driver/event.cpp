@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "capture.hpp"
 #include "entry.hpp"
 #include "state.hpp"
 
@@ -31,6 +32,7 @@ CUresult latest(CUevent event, std::shared_ptr<Mark>* mark, bool needs_timing = 
   if (!found || (needs_timing && (!found->has_timing || !found->latest))) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
+  if (found->is_captured) return CUDA_ERROR_CAPTURED_EVENT;
   *mark = latest_of(*found);
   return CUDA_SUCCESS;
 }
@@ -47,6 +49,19 @@ void add_event(CUevent* out, Event event) {
 CUresult stream_wait(CUstream stream, CUevent event, unsigned flags) {
   if (const CUresult result = enter()) return result;
   if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+  {
+    const Guard lock(state().mutex);
+    const Event* const found = find_event(event);
+    const auto queue = find_stream(stream);
+    if (!found || !queue) return CUDA_ERROR_INVALID_HANDLE;
+    if (queue->capture && found->is_captured && found->captured_in.lock() == queue->capture) {
+      return CUDA_SUCCESS;
+    }
+    if (queue->capture) {
+      queue->capture->is_valid = false;
+      return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
+  }
   Operation operation;
   if (const CUresult result = latest(event, &operation.wait_for)) return result;
   operation.cost_ms = 0;
@@ -78,9 +93,12 @@ CUresult event_record(CUevent event, CUstream stream) {
   const auto mark = operation.mark;
   {
     const Guard lock(state().mutex);
-    const Event* const found = find_event(event);
+    Event* const found = find_event(event);
     const auto queue = find_stream(stream);
     if (!found || !queue || found->device != queue->device) return CUDA_ERROR_INVALID_HANDLE;
+    found->captured_in = queue->capture;
+    found->is_captured = queue->capture != nullptr;
+    if (queue->capture) return CUDA_SUCCESS;
     mark->shared = found->shared;
   }
   if (mark->shared) mark->number = mark->shared->record();
@@ -95,7 +113,7 @@ CUresult event_record(CUevent event, CUstream stream) {
 }
 
 CUresult event_query(CUevent event) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   std::shared_ptr<Mark> mark;
   if (const CUresult result = latest(event, &mark)) return result;
   const bool is_done = !mark || state().scheduler.poll(*mark);
@@ -104,7 +122,7 @@ CUresult event_query(CUevent event) {
 }
 
 CUresult event_synchronize(CUevent event) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   std::shared_ptr<Mark> mark;
   if (const CUresult result = latest(event, &mark)) return result;
   if (mark) state().scheduler.finish(*mark);

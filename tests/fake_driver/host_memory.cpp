@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/mman.h>
 
+#include "capture.hpp"
 #include "entry.hpp"
 #include "state.hpp"
 
@@ -57,7 +58,7 @@ CUresult enqueue_on_managed(CUdeviceptr address, std::function<void()> work, CUs
 }  // namespace
 
 CUresult mem_host_alloc(void** out, std::size_t bytes, unsigned flags) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   constexpr unsigned known =
       CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
   if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
@@ -65,7 +66,7 @@ CUresult mem_host_alloc(void** out, std::size_t bytes, unsigned flags) {
 }
 
 CUresult mem_free_host(void* memory) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   if (behaviour().free_waits) state().scheduler.finish_all();
   return state().memory.free_host(memory);
 }

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "backend/cuda/jit/kernel.hpp"
+#include "capture.hpp"
 #include "entry.hpp"
 #include "image.hpp"
 #include "kernel.hpp"
@@ -71,7 +72,7 @@ namespace entry {
 
 CUresult module_load(CUmodule* out, const void* image, unsigned count, CUjit_option* options,
                      void** values) {
-  if (const CUresult result = enter()) return result;
+  if (const CUresult result = enter_unsafe()) return result;
   const std::optional<Image> parsed = parse_image(static_cast<const char*>(image));
   if (!parsed) {
     write_log("the image was not made by the fake compiler", count, options, values);

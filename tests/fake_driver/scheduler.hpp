@@ -39,6 +39,8 @@ struct Operation {
   double queued_ms = 0;  ///< real time at which it was queued: it cannot have run before
 };
 
+struct Capture;
+
 enum class StreamKind { legacy, blocking, non_blocking };
 
 struct Queue {
@@ -46,7 +48,8 @@ struct Queue {
   int device;
   StreamKind kind;
   bool is_running = false, is_destroyed = false;
-  std::deque<Operation> waiting;  ///< the first one may be running
+  std::deque<Operation> waiting;     ///< the first one may be running
+  std::shared_ptr<Capture> capture;  ///< that operations go into instead; under the state's lock
 };
 
 class Scheduler {

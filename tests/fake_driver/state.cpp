@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "state.hpp"
 
+#include "capture.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -94,9 +96,16 @@ CUresult enqueue(CUstream stream, Operation operation) {
   {
     const Guard lock(state().mutex);
     queue = find_stream(stream);
+    if (!queue) return CUDA_ERROR_INVALID_HANDLE;
+    if (queue->device != current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (queue->capture) {
+      // those of host functions and of managed memory are not needed
+      if (!operation.work) return refuse_captured(*queue);
+      queue->capture->work.push_back(std::move(operation.work));
+      return CUDA_SUCCESS;
+    }
+    if (const CUresult result = refuse_captured(*queue)) return result;
   }
-  if (!queue) return CUDA_ERROR_INVALID_HANDLE;
-  if (queue->device != current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   state().scheduler.add(*queue, std::move(operation));
   return CUDA_SUCCESS;
 }

@@ -25,6 +25,8 @@ struct Event {
   bool has_timing;
   std::shared_ptr<Mark> latest;  ///< null before the first cuEventRecord of this process
   std::shared_ptr<SharedEvent> shared = nullptr;  ///< of events that processes share
+  std::weak_ptr<Capture> captured_in = {};        ///< of the latest recording, if it was captured
+  bool is_captured = false;
 };
 
 /// A kernel in a loaded module: its address is the CUfunction.
@@ -55,6 +57,7 @@ struct State {
   std::map<const void*, std::unique_ptr<Event>> events;
   std::map<const void*, std::unique_ptr<Module>> modules;
   std::map<const void*, std::unique_ptr<Array>> arrays;
+  int captures = 0;  ///< streams that are being captured
   std::string last_kernel;
   Statistics statistics;
 
@@ -90,7 +93,7 @@ bool can_reach(int device, int peer);
 /// The queue behind a handle, or nullptr. With the state's lock held.
 std::shared_ptr<Queue> find_stream(CUstream stream);
 
-/// Queues work on the stream; `cost_ms` is what it takes in virtual time.
+/// Queues work on the stream, or captures it; `cost_ms` is what it takes in virtual time.
 CUresult enqueue(CUstream stream, Operation operation);
 
 }  // namespace quarry::fake

@@ -26,6 +26,7 @@ DriverTable make_table() {
   t.StreamCreateWithPriority = stream_create, t.StreamDestroy = stream_destroy;
   t.StreamSynchronize = stream_synchronize, t.StreamQuery = stream_query;
   t.StreamWaitEvent = stream_wait, t.LaunchHostFunc = launch_host;
+  t.ThreadExchangeStreamCaptureMode = exchange_capture_mode;
   t.EventCreate = event_create, t.EventDestroy = event_destroy, t.EventRecord = event_record;
   t.EventQuery = event_query, t.EventSynchronize = event_synchronize, t.EventElapsedTime = elapsed;
   t.ModuleLoadDataEx = module_load, t.ModuleUnload = module_unload;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <quarry/memory/graph_memory.hpp>
 #include <quarry/quarry.hpp>
 #include <quarry/xtensor.hpp>
 
@@ -123,6 +124,46 @@ TEST_F(CudaRuntime, ItsStreamIsAStream) {
   }
   synchronize();
   cuda.call("cudaStreamDestroy", handle);
+}
+
+/// The modes of a capture in which other threads may do what they want, or this one too.
+class CudaGraph : public CudaRuntime, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(ThreadLocalAndRelaxed, CudaGraph, testing::Values(1, 2));
+
+TEST_P(CudaGraph, HasTheMemoryOfOurWorkAtEveryLaunch) {
+  constexpr std::size_t n = 100000;
+  const Stream s = stream({.non_blocking = true});
+  const StreamGuard guard(s);
+  auto* const handle = reinterpret_cast<void*>(s.handle());
+  const auto work = [&](const DeviceNDArray<float>& out, const DeviceNDArray<float>& a) {
+    const auto b = full<float>({n}, 2.f);
+    const DeviceNDArray<float> c = a + b;
+    out(all) = c + sum(c.copy());
+  };
+  const DeviceNDArray<float> a = to_device(counted(n)), out = zeros<float>({n});
+  work(out, a);  // its kernels are loaded before the capture
+  trim_pool(s.device());
+  s.synchronize();
+  GraphMemory memory(s);
+  void *graph = nullptr, *ready = nullptr;
+  cuda.call("cudaStreamBeginCapture", handle, GetParam());
+  work(out, a);
+  cuda.call("cudaStreamEndCapture", handle, &graph);
+  memory.end();
+  ASSERT_NE(graph, nullptr);
+  cuda.call("cudaGraphInstantiateWithFlags", &ready, graph, 0ull);
+  for (const float start : {1.f, 2.f, 3.f}) {
+    std::vector<DeviceNDArray<float>> others;
+    for (int k = 0; k < 8; ++k) others.push_back(full<float>({n}, -1e9f));
+    std::vector<float> values(n, start);
+    a.copy_to_device(values);
+    cuda.call("cudaGraphLaunch", ready, handle);
+    const auto got = out.copy_to_host();
+    const float want = start + 2.f + static_cast<float>(n) * (start + 2.f);  // exact
+    for (std::size_t i = 0; i < n; ++i) ASSERT_FLOAT_EQ(got[i], want) << i;
+  }
+  cuda.call("cudaGraphExecDestroy", ready);
+  cuda.call("cudaGraphDestroy", graph);
 }
 
 /// A thread that has only used the runtime can use Quarry, and the other way round.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/captures.hpp>
 #include <quarry/memory/resource.hpp>
 
 #include <cstddef>
@@ -55,9 +56,10 @@ class Buffer {
            (begin(*this) < begin(other) + other.bytes_ && begin(other) < begin(*this) + bytes_);
   }
 
-  /// To be called before work on the buffer is queued in `stream`.
+  /// To be called before work on the buffer is queued in `stream`. If that work is captured
+  /// (GraphMemory), the memory is kept for the graph.
   void used_on(const Stream& stream) {
-    if (stream == home_ && !is_per_thread_) [[likely]]
+    if (stream == home_ && !is_per_thread_ && !detail::is_capturing()) [[likely]]
       return;
     remember(stream);
   }
@@ -74,6 +76,9 @@ class Buffer {
   void give_back_later() noexcept;
   void remember(const Stream& stream);
   void add(std::vector<User>::iterator at, User user);
+  void keep_for_graph(const detail::StreamState& stream);
+  void keep_for_captured_users() noexcept;
+  void hand_over() noexcept;
 
   std::byte* data_;
   std::size_t bytes_;
@@ -84,6 +89,8 @@ class Buffer {
   std::shared_ptr<void> owner_;
   std::mutex mutex_;
   std::vector<User> others_;  ///< by address; ended ones are removed before it grows
+  /// Empty, and kept by graphs: takes over the memory when this buffer ends.
+  std::shared_ptr<Buffer> kept_;
 };
 
 }  // namespace quarry

@@ -12,6 +12,7 @@
 #include "backend/cuda/driver/driver.hpp"
 #include "backend/cuda/driver/host_call.hpp"
 #include "backend/cuda/driver/native.hpp"
+#include "backend/cuda/driver/relaxed_capture.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -134,6 +135,7 @@ void CudaDevice::synchronize(Stream stream) {
 
 bool CudaDevice::is_done(Stream stream) {
   const auto current = context_.bind();
+  const RelaxedCapture relaxed;
   return is_ready(driver().StreamQuery(native(stream)));
 }
 
@@ -166,6 +168,7 @@ void CudaDevice::record(Event event, Stream stream) {
 
 bool CudaDevice::query(Event event) {
   const auto current = context_.bind();
+  const RelaxedCapture relaxed;
   return is_ready(driver().EventQuery(native_event(event)));
 }
 

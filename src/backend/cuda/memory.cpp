@@ -10,6 +10,7 @@
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/driver.hpp"
 #include "backend/cuda/driver/native.hpp"
+#include "backend/cuda/driver/relaxed_capture.hpp"
 
 /// Memory of every kind: of the device, of its pool, page-locked and managed.
 namespace quarry::backend::cuda {
@@ -121,12 +122,14 @@ PointerKind kind_of(const Attributes& a) {
 
 void* CudaDevice::do_allocate(std::size_t bytes) {
   const auto current = context_.bind();
+  const RelaxedCapture relaxed;
   CUdeviceptr memory = 0;
   return is_made(driver().MemAlloc(&memory, at_least_one(bytes))) ? pointer(memory) : nullptr;
 }
 
 void CudaDevice::do_free(void* memory, std::size_t) noexcept {
   if (!memory) return;
+  const RelaxedCapture relaxed;
   if (const auto current = context_.try_bind()) note(driver().MemFree(address(memory)));
 }
 

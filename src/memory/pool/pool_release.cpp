@@ -202,7 +202,7 @@ void Pool::State::trim() {
   try {
     const std::lock_guard lock(mutex_);
     for (const auto& arena : arenas_) {
-      if (!arena->is_open) continue;
+      if (!arena->is_open || arena->is_captured()) continue;
       const std::lock_guard heap_lock(arena->mutex);
       detach_segments(*arena, detached);
     }

@@ -46,9 +46,9 @@ Block* Pool::State::find(Heap& own, const Stream& stream, const Request& request
 }
 
 Block* Pool::State::search(Heap& own, const Stream& stream, const Request& request, bool thorough) {
-  if (Block* const block = take_own(own, request, thorough)) return block;
-  if (Block* const block = take_from_others(own, request, false)) return block;
-  return grow(own, stream, request);
+  Block* block = take_own(own, request, thorough);
+  if (!block && !stream.state().is_captured()) block = take_from_others(own, request, false);
+  return block ? block : grow(own, stream, request);
 }
 
 Block* Pool::State::take_own(Heap& own, const Request& request, bool thorough) {
@@ -62,7 +62,7 @@ Block* Pool::State::take_from_others(Heap& own, const Request& request, bool beh
   const std::lock_guard lock(mutex_);
   const std::lock_guard own_lock(own.mutex);
   for (const auto& arena : arenas_) {
-    if (arena.get() == &own || !arena->is_open) continue;
+    if (arena.get() == &own || !arena->is_open || arena->is_captured()) continue;
     std::unique_lock other(arena->mutex, std::defer_lock);
     while (!other.try_lock() && behind_their_work) std::this_thread::yield();
     if (!other) continue;
@@ -210,10 +210,12 @@ Block* Pool::State::grow(Heap& own, const Stream& stream, const Request& request
 
 // --- when there is none --------------------------------------------------------------------------
 
-/// Any fitting memory, with an exhaustive search, after any streams' work.
+/// Any fitting memory, with an exhaustive search, after any streams' work. Captured work cannot
+/// come after it.
 Block* Pool::State::take_anything(Heap& own, const Stream& stream, const Request& request) {
   Block* block = search(own, stream, request, true);
-  if (!block) block = take_pending(own, request);
+  if (block || stream.state().is_captured()) return block;
+  block = take_pending(own, request);
   if (!block) block = take_from_others(own, request, true);
   return block;
 }

@@ -165,7 +165,7 @@ bool StreamArena::prepare(const Request& request, bool thorough) {
     flush();
     if (has(request, thorough)) return true;
   }
-  if (pending.empty()) return false;
+  if (pending.empty() || is_captured()) return false;
   collect(thorough);
   flush();
   return has(request, thorough);

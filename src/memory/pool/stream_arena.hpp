@@ -105,6 +105,8 @@ struct StreamArena {
   detail::StreamState* stream = nullptr;
   std::vector<Mark> done;
   bool is_open = false;
+  /// Whether the end of the stream's work cannot be asked for.
+  bool is_captured() const { return stream && stream->is_captured(); }
 
   /// A block from the cache or the free lists, or nullptr. Throws std::bad_alloc, with nothing
   /// lost.

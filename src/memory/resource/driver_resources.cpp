@@ -99,6 +99,9 @@ struct OfDriverPool {
   backend::Device& device;
 
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t) const {
+    require<LogicError>(!stream.state().is_captured(),
+                        "the driver_pool resource: in a stream whose work is captured the driver "
+                        "would make memory that belongs to the graph");
     return device.allocate_pooled(bytes, stream.state().native);
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,

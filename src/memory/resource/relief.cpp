@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/resource/relief.hpp"
 
+#include <quarry/base/captures.hpp>
+
 #include <exception>
 #include <iterator>
 
@@ -44,7 +46,7 @@ Relief::Relief(backend::Device& device, std::size_t bytes) noexcept
 Relief::~Relief() { --depth; }
 
 bool Relief::next() {
-  if (!is_outermost_) return false;
+  if (!is_outermost_ || (detail::is_capturing() && !device_.info().is_cpu)) return false;
   while (steps_ < std::size(steps)) {
     if (steps[steps_++](device_)) return true;
   }

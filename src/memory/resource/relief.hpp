@@ -22,7 +22,8 @@ class Relief {
   /// Does the next of these steps, and returns whether to try again: does the frees deferred by
   /// scopes of defer_cleanup(); frees the device's caches; waits for the device and frees them
   /// again; calls the callbacks of on_pressure(), up to 8 times, as long as one of them returns
-  /// true. Propagates exceptions of callbacks.
+  /// true. Propagates exceptions of callbacks. Does none for a GPU while work is captured into a
+  /// graph: a wait for the device would end the capture.
   bool next();
 
  private:

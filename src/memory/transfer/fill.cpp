@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/error.hpp>
 #include <quarry/base/overlap.hpp>
 #include <quarry/kernels/map.hpp>
 #include <quarry/memory/transfer.hpp>
+
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <cstring>
@@ -55,6 +58,10 @@ void fill_elements(const DeviceRef& to, const void* value, const Stream& stream)
     const runtime::Operand operand{to.data, &to.layout};
     return runtime::launch_map(fill_program_of(itemsize), {&operand, 1}, &scalar, stream);
   }
+  require<LogicError>(!stream.state().is_captured(), [&] {
+    return fmt::format("a fill with elements of {} bytes cannot be captured into a graph",
+                       itemsize);
+  });
   const auto one = Buffer::allocate(itemsize, stream);  // a record: one element, broadcast
   stream.state().device->copy({backend::Direction::host_to_device, one->data(), value, itemsize},
                               stream.state().native, false);

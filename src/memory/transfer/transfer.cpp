@@ -163,6 +163,16 @@ void copy_on_host(const HostRef& to, const HostRef& from) {
 
 }  // namespace
 
+namespace {
+
+/// The graph would access the host memory at every launch.
+void require_not_captured(const Stream& stream) {
+  require<LogicError>(!stream.state().is_captured(),
+                      "copies between host and device cannot be captured into a graph");
+}
+
+}  // namespace
+
 void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool blocking,
             const kernels::program* convert) {
   require_like(to.layout.shape, to.dtype, from.layout.shape, from.dtype, convert);
@@ -170,6 +180,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   const std::size_t itemsize = to.dtype.itemsize();
   require_no_aliases(to.layout, itemsize);
   memory::require_address(from);
+  require_not_captured(stream);
   if (is_own_memory(from, to)) {
     const HostTemporary copy(from);
     copy_on_host(copy.ref(), from);
@@ -186,6 +197,7 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   if (element_count(to.layout.shape) == 0) return;
   require_no_aliases(to.layout, to.dtype.itemsize());
   memory::require_address(to);
+  require_not_captured(stream);
   memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (is_own_memory(to, from)) {
     const HostTemporary copy(to);

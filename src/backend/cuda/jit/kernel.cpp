@@ -17,6 +17,7 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/driver/relaxed_capture.hpp"
 #include "backend/cuda/jit/jit.hpp"
 #include "backend/cuda/jit/kernel_cache.hpp"
 
@@ -59,6 +60,7 @@ struct Loading {
 
 /// Modules stay loaded until the process ends or the device is reset.
 Loading load(const Binary& binary) {
+  const RelaxedCapture relaxed;
   std::array<char, 4096> log{};
   std::array options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/graph_memory.hpp"
+
+#include <quarry/base/captures.hpp>
+#include <quarry/base/error.hpp>
+#include <quarry/memory/graph_memory.hpp>
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "runtime/stream_state.hpp"
+
+namespace quarry {
+namespace detail {
+namespace {
+
+/// Of every stream's `graph_memory`, and of what it points to.
+std::mutex& captures_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+}  // namespace
+
+struct GraphMemoryState {
+  explicit GraphMemoryState(const Stream& captured) : stream(captured) {
+    StreamState& state = captured.state();
+    const std::lock_guard lock(captures_mutex());
+    require<LogicError>(!state.is_captured(), [&] {
+      return fmt::format("the work of stream {:#x} is being captured already", captured.handle());
+    });
+    state.graph_memory = this;
+    captured_streams.fetch_add(1);
+  }
+  ~GraphMemoryState() { end(); }
+
+  void end() noexcept {
+    std::optional<Stream> released;  // without the lock
+    const std::lock_guard lock(captures_mutex());
+    stream.swap(released);
+    if (!released) return;
+    released->state().graph_memory = nullptr;
+    captured_streams.fetch_sub(1);
+  }
+
+  std::optional<Stream> stream;            ///< until the end
+  std::set<std::shared_ptr<Buffer>> kept;  ///< destroyed without the lock
+};
+
+void keep_for_graph(const StreamState& stream, const std::shared_ptr<Buffer>& kept) {
+  const std::lock_guard lock(captures_mutex());
+  if (GraphMemoryState* const memory = stream.graph_memory) memory->kept.insert(kept);
+}
+
+}  // namespace detail
+
+GraphMemory::GraphMemory(const Stream& stream) {
+  require<LogicError>(!stream.device().is_cpu(),
+                      "GraphMemory: the CPU device has no graphs to capture");
+  state_ = std::make_shared<detail::GraphMemoryState>(stream);
+}
+
+void GraphMemory::end() noexcept {
+  if (state_) state_->end();
+}
+
+}  // namespace quarry
