@@ -91,7 +91,11 @@ function entity(name,    part) {
   sub(/.* /, "", name)
   return name
 }
+# The functions of kernels/vector_functions.hpp, whose names a macro makes, and their variants in the vector ABI.
+function is_vector_function(name) { return name ~ /^(_ZGV[b-e]N[0-9]+v_)?quarry_[a-z]+$/ }
+
 function is_public(name,    scope) {
+  if (is_vector_function(name)) return 1
   if (sub(/^(typeinfo|typeinfo name|vtable|VTT) for /, "", name)) return entity(name) in classes
   scope = name = entity(name)
   sub(/::[^:]*$/, "", scope)

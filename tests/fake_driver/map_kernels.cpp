@@ -3,6 +3,7 @@
 
 #include <quarry/kernels/map.hpp>
 
+#include "backend/cpu/runs.hpp"
 #include "kernel.hpp"
 #include "state.hpp"
 
@@ -13,8 +14,8 @@ using kernels::block_places;
 
 void run_loops(const Launch& launch, std::int64_t n, const std::vector<char*>& addresses,
                const std::vector<std::int64_t>& strides, std::int64_t first) {
-  static_cast<const kernels::map_loops*>(launch.program->loops)
-      ->run(n, addresses.data(), strides.data(), launch.scalars(), first);
+  backend::cpu_backend::map_run(*static_cast<const kernels::map_loops*>(launch.program->loops), n,
+                                addresses.data(), strides.data(), launch.scalars(), first);
 }
 
 CUresult run_flat(const Launch& launch) {

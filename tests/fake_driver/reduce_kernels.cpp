@@ -6,6 +6,7 @@
 
 #include <quarry/kernels/reduce.hpp>
 
+#include "backend/cpu/runs.hpp"
 #include "kernel.hpp"
 #include "state.hpp"
 
@@ -24,8 +25,9 @@ struct AlignedFree {
 using Accumulator = std::unique_ptr<void, AlignedFree>;
 
 Accumulator new_accumulator(const Launch& launch) {
-  Accumulator accumulator(::operator new (loops_of(launch).accumulator_size, std::align_val_t{64}));
-  loops_of(launch).begin(accumulator.get(), 1);
+  Accumulator accumulator(
+      ::operator new (loops_of(launch).fold->accumulator_size, std::align_val_t{64}));
+  loops_of(launch).fold->begin(accumulator.get(), 1);
   return accumulator;
 }
 
@@ -59,8 +61,8 @@ bool fold(const Launch& launch, const Operands& operands, const Operands::Offset
     Operands::Offsets offsets = base;
     operands.advance(offsets, i, first, last);
     if (!operands.resolve(offsets, addresses)) return false;
-    loops_of(launch).run(accumulator, n, addresses.data() + 1, strides.data() + 1, launch.scalars(),
-                         i);
+    backend::cpu_backend::fold_run(loops_of(launch), accumulator, n, addresses.data() + 1,
+                                   strides.data() + 1, launch.scalars(), i);
     i += n;
   }
   return true;
@@ -72,7 +74,7 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
   const std::int64_t kept = launch.word(block_places::kept),
                      reduced = launch.word(block_places::reduced),
                      chunk = launch.word(block_places::chunk);
-  const std::size_t size = loops_of(launch).accumulator_size;
+  const std::size_t size = loops_of(launch).fold->accumulator_size;
   Operands::Offsets base = operands.start();
   operands.advance(base, output, 0, launch.argument(0));
   const Accumulator accumulator = new_accumulator(launch);
@@ -123,7 +125,8 @@ CUresult run_reduce(const Launch& launch) {
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   std::byte* partial = nullptr;
   if (to) {
-    const auto bytes = static_cast<std::size_t>(splits * kept) * loops_of(launch).accumulator_size;
+    const auto bytes =
+        static_cast<std::size_t>(splits * kept) * loops_of(launch).fold->accumulator_size;
     partial = state().memory.find(to, bytes, launch.device);
     if (!partial) return illegal(launch, "the partial results are not in live memory");
   }
@@ -139,7 +142,7 @@ CUresult run_finish(const Launch& launch) {
   const std::int64_t kept = launch.word(block_places::kept),
                      count = launch.word(block_places::reduced),
                      splits = static_cast<std::int64_t>(launch.more[1]);
-  const std::size_t item = loops_of(launch).accumulator_size,
+  const std::size_t item = loops_of(launch).fold->accumulator_size,
                     out_item = launch.program->itemsize[0];
   if (!std::has_single_bit(static_cast<std::uint64_t>(launch.block_x))) {
     return illegal(launch, "a block is no power of two");
@@ -155,7 +158,8 @@ CUresult run_finish(const Launch& launch) {
   for (std::int64_t output = 0; output < kept; ++output) {
     const Accumulator accumulator = new_accumulator(launch);
     for (std::int64_t split = 0; split < splits; ++split) {
-      loops_of(launch).merge(accumulator.get(), partial + size(split * kept + output, item), 1);
+      loops_of(launch).fold->merge(accumulator.get(), partial + size(split * kept + output, item),
+                                   1);
     }
     loops_of(launch).finish(out + size(output, out_item), 0, accumulator.get(), 1, count,
                             launch.scalars());

@@ -9,9 +9,16 @@ namespace quarry::kernels {
 
 /// One run of `n` elements: operand k starts at pointer[k] and advances by stride[k] bytes; `first`
 /// is the C-order position of the first element. An input may be an output, element for element;
-/// else they do not overlap.
+/// else they do not overlap. The loops of `dense` are for dense operands and whole blocks of
+/// elements, with vectors of 32 and of 64 bytes where the processor has them.
 struct map_loops {
+  static constexpr i64 block = 64;
+  using dense_loop = void(i64 n, char* const* pointer, const u64* scalars, i64 first);
   void (*run)(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
+  dense_loop* dense[2];
+  int outputs, inputs;
+  const u32* size;      ///< of an element of every operand
+  const bool* is_side;  ///< of every operand
 };
 
 /// An element of every output: all are computed before one is stored.
@@ -50,6 +57,15 @@ struct element<several<E, Es...>, several<Out, Outs...>> {
   }
 };
 
+/// Whether elements have parts side by side: of real and imaginary parts GCC makes fused
+/// multiply-adds of AVX-512 all the same.
+template <class T>
+inline constexpr bool has_parts = is_complex<T> || is_record<T>;
+template <class T>
+inline constexpr bool has_parts<side<T>> = has_parts<T>;
+template <class... T>
+inline constexpr bool has_parts<several<T...>> = (has_parts<T> || ...);
+
 template <class M>
 struct cpu_map;
 
@@ -60,21 +76,42 @@ struct cpu_map<map_of<E, Out, S, In...>> {
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
     char* const* const inputs = pointer + Types::outputs;
     const i64* const steps = stride + Types::outputs;
-    i64 i = 0;
-    if (is_dense(stride, Types::size, Types::count)) {
-      // a constant count, so that -O2 vectorizes the inner loop
-      for (; i + 16 <= n; i += 16) {
-        QUARRY_IVDEP
-        for (i64 j = i; j < i + 16; ++j) {
-          element<E, Out>(dense_context{inputs, scalars, j, first}).store_dense(pointer, j);
-        }
-      }
-    }
-    for (; i < n; ++i) {
+    for (i64 i = 0; i < n; ++i) {
       element<E, Out>(run_context{inputs, steps, scalars, i, first}).store(pointer, stride, i);
     }
   }
-  static constexpr map_loops loops{run};
+  /// The addresses and the scalars are copied: a store of bytes might change the originals.
+  [[gnu::always_inline]] static inline void blocks(i64 n, char* const* pointer, const u64* scalars,
+                                                   i64 first) {
+    char* at[Types::count];
+    for (int k = 0; k < Types::count; ++k) at[k] = pointer[k];
+    u64 values[static_cast<u64>(2 * S + 1)];
+    for (int k = 0; k < 2 * S; ++k) values[k] = scalars[k];
+    for (i64 i = 0; i < n; i += map_loops::block) {
+      // a constant count, so that -O2 vectorizes the inner loop
+      QUARRY_IVDEP
+      for (i64 j = 0; j < map_loops::block; ++j) {
+        element<E, Out>(dense_context{at + Types::outputs, values, i + j, first})
+            .store_dense(at, i + j);
+      }
+    }
+  }
+  [[gnu::noinline]] QUARRY_AVX2 static void dense(i64 n, char* const* pointer, const u64* scalars,
+                                                  i64 first) {
+    blocks(n, pointer, scalars, first);
+  }
+#ifdef QUARRY_AVX512
+  QUARRY_AVX512 static void dense_512(i64 n, char* const* pointer, const u64* scalars, i64 first) {
+    if constexpr (has_parts<Out> || (has_parts<In> || ...))
+      dense(n, pointer, scalars, first);
+    else
+      blocks(n, pointer, scalars, first);
+  }
+#else
+  static constexpr auto dense_512 = dense;
+#endif
+  static constexpr map_loops loops{run,           {dense, dense_512}, Types::outputs,
+                                   Types::inputs, Types::size,        Types::is_side};
 };
 QUARRY_LOOPS_END
 

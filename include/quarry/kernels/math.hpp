@@ -4,6 +4,9 @@
 // types are computed in float and rounded once.
 
 #include <quarry/kernels/types.hpp>
+#ifndef __CUDACC__
+#include <quarry/kernels/vector_functions.hpp>
+#endif
 
 // A GPU thread computes several elements. The long functions are not inlined there: a copy for each
 // element would take several times as long to compile.
@@ -14,28 +17,30 @@
 #else
 #define QUARRY_LONG __host__ __device__ __noinline__
 #endif
+#define QUARRY_OWN(function) ::function
 #else
 #define QUARRY_LIBM(function) __builtin_##function
+#define QUARRY_OWN(function) ::quarry_##function
 #define QUARRY_LONG inline
 #endif
 
 namespace quarry::kernels::math {
 
-#define QUARRY_MATH_UNARY(function)                                           \
-  template <class T>                                                          \
-  QUARRY_HD T function(T x) {                                                 \
-    if constexpr (is_same<T, double>)                                         \
-      return QUARRY_LIBM(function)(x);                                        \
-    else                                                                      \
-      return static_cast<T>(QUARRY_LIBM(function##f)(static_cast<float>(x))); \
+#define QUARRY_MATH_UNARY(function, from)                              \
+  template <class T>                                                   \
+  QUARRY_HD T function(T x) {                                          \
+    if constexpr (is_same<T, double>)                                  \
+      return from(function)(x);                                        \
+    else                                                               \
+      return static_cast<T>(from(function##f)(static_cast<float>(x))); \
   }
-#define QUARRY_MATH_LONG(function)                                 \
+#define QUARRY_MATH_LONG(function, from)                           \
   template <class T>                                               \
   QUARRY_LONG T function##_of(T x) {                               \
     if constexpr (is_same<T, double>)                              \
-      return QUARRY_LIBM(function)(x);                             \
+      return from(function)(x);                                    \
     else                                                           \
-      return QUARRY_LIBM(function##f)(x);                          \
+      return from(function##f)(x);                                 \
   }                                                                \
   template <class T>                                               \
   QUARRY_HD T function(T x) {                                      \
@@ -44,44 +49,76 @@ namespace quarry::kernels::math {
     else                                                           \
       return static_cast<T>(function##_of(static_cast<float>(x))); \
   }
-QUARRY_MATH_UNARY(sqrt)
-QUARRY_MATH_LONG(cbrt)
-QUARRY_MATH_UNARY(exp)
-QUARRY_MATH_UNARY(exp2)
-QUARRY_MATH_LONG(expm1)
-QUARRY_MATH_UNARY(log)
-QUARRY_MATH_UNARY(log2)
-QUARRY_MATH_LONG(log10)
-QUARRY_MATH_LONG(log1p)
-QUARRY_MATH_LONG(sin)
-QUARRY_MATH_LONG(cos)
-QUARRY_MATH_LONG(tan)
-QUARRY_MATH_LONG(asin)
-QUARRY_MATH_LONG(acos)
-QUARRY_MATH_LONG(atan)
-QUARRY_MATH_LONG(sinh)
-QUARRY_MATH_LONG(cosh)
-QUARRY_MATH_LONG(tanh)
-QUARRY_MATH_LONG(asinh)
-QUARRY_MATH_LONG(acosh)
-QUARRY_MATH_LONG(atanh)
-QUARRY_MATH_UNARY(rint)
+#ifdef __clang__  // calls no variants for vectors
+QUARRY_MATH_UNARY(sqrt, QUARRY_LIBM)
+#else
+QUARRY_MATH_UNARY(sqrt, QUARRY_OWN)
+#endif
+QUARRY_MATH_LONG(cbrt, QUARRY_LIBM)
+QUARRY_MATH_UNARY(exp, QUARRY_OWN)
+QUARRY_MATH_UNARY(exp2, QUARRY_LIBM)
+QUARRY_MATH_LONG(expm1, QUARRY_LIBM)
+QUARRY_MATH_UNARY(log, QUARRY_OWN)
+QUARRY_MATH_UNARY(log2, QUARRY_LIBM)
+QUARRY_MATH_LONG(log10, QUARRY_LIBM)
+QUARRY_MATH_LONG(log1p, QUARRY_LIBM)
+QUARRY_MATH_LONG(sin, QUARRY_OWN)
+QUARRY_MATH_LONG(cos, QUARRY_OWN)
+QUARRY_MATH_LONG(tan, QUARRY_LIBM)
+QUARRY_MATH_LONG(asin, QUARRY_LIBM)
+QUARRY_MATH_LONG(acos, QUARRY_LIBM)
+QUARRY_MATH_LONG(atan, QUARRY_LIBM)
+QUARRY_MATH_LONG(sinh, QUARRY_LIBM)
+QUARRY_MATH_LONG(cosh, QUARRY_LIBM)
+QUARRY_MATH_LONG(tanh, QUARRY_OWN)
+QUARRY_MATH_LONG(asinh, QUARRY_LIBM)
+QUARRY_MATH_LONG(acosh, QUARRY_LIBM)
+QUARRY_MATH_LONG(atanh, QUARRY_LIBM)
+QUARRY_MATH_UNARY(rint, QUARRY_LIBM)
 #undef QUARRY_MATH_UNARY
 #undef QUARRY_MATH_LONG
 
-#define QUARRY_MATH_ROUNDING(function)                                        \
-  template <class T>                                                          \
-  QUARRY_HD T function(T x) {                                                 \
-    if constexpr (!is_floating<T>)                                            \
-      return x;                                                               \
-    else if constexpr (is_same<T, double>)                                    \
-      return QUARRY_LIBM(function)(x);                                        \
-    else                                                                      \
-      return static_cast<T>(QUARRY_LIBM(function##f)(static_cast<float>(x))); \
+template <class T>
+QUARRY_HD T copysign(T x, T y) {
+  if constexpr (is_same<T, double>)
+    return QUARRY_LIBM(copysign)(x, y);
+  else
+    return static_cast<T>(QUARRY_LIBM(copysignf)(static_cast<float>(x), static_cast<float>(y)));
+}
+// By the nearest whole number, which the CPU finds in vectors without further options.
+template <class T>
+QUARRY_HD T nearest_below(T x) {
+  const T nearest = rint(x);
+  return nearest - static_cast<T>(nearest > x ? 1 : 0);
+}
+template <class T>
+QUARRY_HD T nearest_above(T x) {
+  const T nearest = rint(x);
+  return copysign(nearest + static_cast<T>(nearest < x ? 1 : 0), x);
+}
+template <class T>
+QUARRY_HD T nearest_inside(T x) {
+  return copysign(nearest_below(copysign(x, T(1))), x);
+}
+#ifdef __CUDACC__
+#define QUARRY_ROUNDED(function, own, x) ::function(x)
+#else
+#define QUARRY_ROUNDED(function, own, x) own(x)
+#endif
+#define QUARRY_MATH_ROUNDING(function, own)                                           \
+  template <class T>                                                                  \
+  QUARRY_HD T function(T x) {                                                         \
+    if constexpr (!is_floating<T>)                                                    \
+      return x;                                                                       \
+    else if constexpr (is_same<T, double>)                                            \
+      return QUARRY_ROUNDED(function, own, x);                                        \
+    else                                                                              \
+      return static_cast<T>(QUARRY_ROUNDED(function##f, own, static_cast<float>(x))); \
   }
-QUARRY_MATH_ROUNDING(floor)
-QUARRY_MATH_ROUNDING(ceil)
-QUARRY_MATH_ROUNDING(trunc)
+QUARRY_MATH_ROUNDING(floor, nearest_below)
+QUARRY_MATH_ROUNDING(ceil, nearest_above)
+QUARRY_MATH_ROUNDING(trunc, nearest_inside)
+#undef QUARRY_ROUNDED
 #undef QUARRY_MATH_ROUNDING
 
 #define QUARRY_MATH_BINARY(function, libm)                                                \
@@ -104,14 +141,6 @@ QUARRY_MATH_BINARY(hypot, hypot)
 QUARRY_MATH_BINARY(float_fmod, fmod)
 QUARRY_MATH_BINARY(float_power, pow)
 #undef QUARRY_MATH_BINARY
-
-template <class T>
-QUARRY_HD T copysign(T x, T y) {
-  if constexpr (is_same<T, double>)
-    return QUARRY_LIBM(copysign)(x, y);
-  else
-    return static_cast<T>(QUARRY_LIBM(copysignf)(static_cast<float>(x), static_cast<float>(y)));
-}
 
 template <class T>
 QUARRY_HD bool isnan(T x) {

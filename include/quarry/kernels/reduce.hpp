@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/cpu_context.hpp>
-#include <quarry/kernels/node.hpp>
+#include <quarry/kernels/map.hpp>
 #include <quarry/kernels/program.hpp>
 #include <quarry/kernels/reducer.hpp>
 
@@ -9,19 +8,30 @@
 /// GPUs are in kernels/reduce.cuh.
 namespace quarry::kernels {
 
-/// `begin` sets n accumulators to the identity. `run` adds n elements to one accumulator; `first`
-/// is the position of the first of them among the reduced. `columns` adds one element, whose
-/// position is `at`, to each of n accumulators. `merge` combines n accumulators of b into those of
-/// a. `finish` writes n results, each of `count` elements. Accumulators have `accumulator_size`
-/// bytes; `pointer` and `stride` are those of the inputs.
-struct reduce_loops {
-  u32 accumulator_size;
+/// What a reducer does with values that lie side by side; the library has these loops for every
+/// reducer and type of accumulator. `begin` starts n accumulators, `merge` folds n others into
+/// them. `run` folds n > 0 values into one accumulator; `first` is the position of the first one
+/// among the reduced. For `columns` n accumulators lie side by side and each takes one value, of
+/// position `at`. There is one for each length of vectors: 16, 32 and 64 bytes.
+struct fold_loops {
+  u32 accumulator_size, value_size;
   void (*begin)(void* acc, i64 n);
-  void (*run)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
-              i64 first);
-  void (*columns)(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
-                  i64 at);
   void (*merge)(void* a, const void* b, i64 n);
+  void (*run[3])(void* acc, i64 n, const void* values, i64 first);
+  void (*columns[3])(void* acc, i64 n, const void* values, i64 at);
+};
+template <class Reducer, class Acc>
+struct folds {
+  static const fold_loops loops;
+};
+
+/// `values` computes the values from the inputs, unless the values are those of the only input.
+/// `finish` writes the results of n accumulators of `count` elements each.
+struct reduce_loops {
+  const fold_loops* fold;
+  const map_loops* values;
+  bool are_input;       ///< the values are the only input
+  bool have_positions;  ///< they depend on where they are among the reduced
   void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count, const u64* scalars);
 };
 
@@ -36,99 +46,56 @@ struct loop_total {
   }
 };
 
+/// The reducer without what is applied to its result.
+template <class R>
+struct reducer_alone {
+  using type = R;
+};
+template <class R, class T, class E>
+struct reducer_alone<applied_to<R, T, E>> : reducer_alone<R> {};
+
+/// Whether an expression depends on the position of its element.
+template <class E>
+inline constexpr bool has_position = false;
+template <class T>
+inline constexpr bool has_position<iota<T>> = true;
+template <class T, class A>
+inline constexpr bool has_position<cast<T, A>> = has_position<A>;
+template <class F, class L, class... A>
+inline constexpr bool has_position<op<F, L, A...>> = (has_position<A> || ...);
+template <class F, class... A>
+inline constexpr bool has_position<call<F, A...>> = (has_position<A> || ...);
+template <index_mode Mode, class T, int K, int S, class I>
+inline constexpr bool has_position<pick<Mode, T, K, S, I>> = has_position<I>;
+
+/// The type of the values that an accumulator takes: no half precision, which is slow to compute
+/// with, and whose order is that of float.
+template <class Acc>
+struct value_of {
+  using type = Acc;
+};
+template <class T>
+struct value_of<located<T>> : value_of<T> {};
+template <>
+struct value_of<float16> {
+  using type = float;
+};
+template <>
+struct value_of<bfloat16> {
+  using type = float;
+};
+
 template <class M>
 struct cpu_reduce;
 
 QUARRY_LOOPS_BEGIN
 template <class E, class Op, class Acc, class Out, int S, class... In>
 struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
-  /// Reads element i of the run, which is at `position` among the reduced.
-  template <class C>
-  struct context : C {
-    i64 position;
-    i64 index() const { return position; }
-  };
-  struct elements {
-    char* const* pointer;
-    const i64* stride;
-    const u64* scalars;
-    i64 first;
-    template <bool Dense>
-    void add(Acc& a, i64 i) const {
-      if constexpr (Dense) {
-        Op::take(a, E{}(context<dense_context>{{pointer, scalars, i, 0}, first + i}), first + i);
-      } else {
-        Op::take(a, E{}(context<run_context>{{pointer, stride, scalars, i, 0}, first + i}),
-                 first + i);
-      }
-    }
-  };
-  /// Accumulators of a block; a constant count, so that -O2 vectorizes.
-  static constexpr i64 lanes = 32;
+  using Reducer = typename reducer_alone<Op>::type;
+  using Value = typename value_of<Acc>::type;
+  /// The bytes of bools are normalised on the way, for all but these.
+  static constexpr bool takes_bytes = is_same<Reducer, any_of> || is_same<Reducer, all_of>;
 
-  static Acc* accumulators(void* acc) { return static_cast<Acc*>(acc); }
-  static void begin(void* acc, i64 n) {
-    for (i64 i = 0; i < n; ++i) accumulators(acc)[i] = Op::template identity<Acc>();
-  }
-  static bool is_dense_run(const i64* stride) {
-    return is_dense(stride, operands_of<Out, In...>::size + 1, sizeof...(In));
-  }
-
-  template <bool Dense>
-  static Acc fold_block(const elements& r, i64 begin, i64 end) {
-    Acc lane[lanes];
-    lane[0] = Op::template identity<Acc>();
-    i64 i = begin;
-    if (i + lanes <= end) {
-      for (Acc& a : lane) a = Op::template identity<Acc>();
-      for (; i + lanes <= end; i += lanes) {
-        QUARRY_IVDEP
-        for (i64 j = 0; j < lanes; ++j) r.template add<Dense>(lane[j], i + j);
-      }
-      for (i64 width = lanes / 2; width > 0; width /= 2) {
-        for (i64 j = 0; j < width; ++j) lane[j] = Op::combine(lane[j], lane[j + width]);
-      }
-    }
-    for (; i < end; ++i) r.template add<false>(lane[0], i);
-    return lane[0];
-  }
-  /// Pairwise above blocks of 16 elements per accumulator: the rounding error grows with log n.
-  template <bool Dense>
-  static Acc fold(const elements& r, i64 begin, i64 end) {
-    if (end - begin <= 16 * lanes) return fold_block<Dense>(r, begin, end);
-    const i64 middle = begin + (end - begin) / 2 / lanes * lanes;
-    return Op::combine(fold<Dense>(r, begin, middle), fold<Dense>(r, middle, end));
-  }
-  static void run(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
-                  i64 first) {
-    const elements r{pointer, stride, scalars, first};
-    Acc& a = *accumulators(acc);
-    a = Op::combine(a, is_dense_run(stride) ? fold<true>(r, 0, n) : fold<false>(r, 0, n));
-  }
-  static void columns(void* acc, i64 n, char* const* pointer, const i64* stride, const u64* scalars,
-                      i64 at) {
-    Acc* const a = accumulators(acc);
-    i64 i = 0;
-    if (is_dense_run(stride)) {
-      for (; i + 16 <= n; i += 16) {
-        Acc* const to = a + i;
-        QUARRY_IVDEP
-        for (i64 j = 0; j < 16; ++j) {
-          Acc next = to[j];
-          Op::take(next, E{}(context<dense_context>{{pointer, scalars, i + j, 0}, at}), at);
-          to[j] = next;
-        }
-      }
-    }
-    for (; i < n; ++i) {
-      Op::take(a[i], E{}(context<run_context>{{pointer, stride, scalars, i, 0}, at}), at);
-    }
-  }
-  static void merge(void* a, const void* b, i64 n) {
-    for (i64 i = 0; i < n; ++i) {
-      accumulators(a)[i] = Op::combine(accumulators(a)[i], static_cast<const Acc*>(b)[i]);
-    }
-  }
   static void finish(void* out, i64 out_stride, const void* acc, i64 n, i64 count,
                      const u64* scalars) {
     for (i64 i = 0; i < n; ++i) {
@@ -136,7 +103,9 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
           Op::template finish<Out>(static_cast<const Acc*>(acc)[i], loop_total{count, scalars});
     }
   }
-  static constexpr reduce_loops loops{sizeof(Acc), begin, run, columns, merge, finish};
+  static constexpr reduce_loops loops{
+      &folds<Reducer, Acc>::loops, &cpu_map<map_of<E, Value, S, In...>>::loops,
+      is_same<E, in<Value, 0>> && (takes_bytes || !is_bool<Value>), has_position<E>, finish};
 };
 QUARRY_LOOPS_END
 

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/cursor.hpp"
 #include "backend/cpu/loops.hpp"
+#include "backend/cpu/runs.hpp"
 #include "backend/cpu/threads.hpp"
 
 namespace quarry::backend::cpu_backend {
@@ -25,7 +26,7 @@ void map_flat(const KernelCall& call) {
   const auto range = [&](i64 begin, i64 end) {
     Pointers at(pointers.size());
     advance(at, pointers, step, begin);
-    loops_of(call).run(end - begin, at.data(), step.data(), scalars_of(call), begin);
+    map_run(loops_of(call), end - begin, at.data(), step.data(), scalars_of(call), begin);
   };
   const i64 size = call.kept;
   if (size < inline_elements) return range(0, size);
@@ -70,7 +71,8 @@ void map_rows(const KernelCall& call) {
       Cursor cursor(outer, pointers, first);
       for (i64 row = first; row < last; ++row, cursor.next()) {
         advance(at, cursor.pointers(), step, column);
-        loops_of(call).run(n, at.data(), step.data(), scalars_of(call), row * columns + column);
+        map_run(loops_of(call), n, at.data(), step.data(), scalars_of(call),
+                row * columns + column);
       }
     }
   };

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/cursor.hpp"
 #include "backend/cpu/loops.hpp"
+#include "backend/cpu/runs.hpp"
 #include "backend/cpu/threads.hpp"
 
 namespace quarry::backend::cpu_backend {
@@ -73,10 +74,10 @@ Reduction::Reduction(const KernelCall& call)
       reduced_(call, call.kept_rank, call.reduced_rank()),
       kept_step_(kept_.last_steps()),
       reduced_step_(reduced_.last_steps()),
-      acc_size_(loops_.accumulator_size) {
+      acc_size_(loops_.fold->accumulator_size) {
   assert(acc_size_ <= stack_bytes);
   const i64 row = kept_.last_extent();
-  along_ = along_reduced(call, row, reduced_.last_extent());
+  along_ = loops_.have_positions || along_reduced(call, row, reduced_.last_extent());
   chunk_ =
       std::max(along_ ? run_chunk : column_chunk, (call.reduced + most_chunks - 1) / most_chunks);
   chunks_ = (call.reduced + chunk_ - 1) / chunk_;
@@ -124,7 +125,7 @@ void Reduction::run_in_chunks() const {
                const OutputBlock to = block(b);
                for (i64 width = 1; width < chunks_; width *= 2) {
                  for (i64 c = 0; c + width < chunks_; c += 2 * width) {
-                   loops_.merge(at(c, to), at(c + width, to), to.count);
+                   loops_.fold->merge(at(c, to), at(c + width, to), to.count);
                  }
                }
                finish(to, at(0, to));
@@ -143,7 +144,7 @@ OutputBlock Reduction::block(i64 index) const {
 
 void Reduction::fold(const OutputBlock& to, i64 chunk, std::byte* accumulators) const {
   const i64 begin = chunk * chunk_, end = std::min(begin + chunk_, call_.reduced);
-  loops_.begin(accumulators, to.count);
+  loops_.fold->begin(accumulators, to.count);
   if (along_)
     fold_along(to, begin, end, accumulators);
   else
@@ -175,7 +176,7 @@ void Reduction::fold_along(const OutputBlock& to, i64 begin, i64 end,
     advance(base, to.at, kept_step_, j);
     std::byte* const accumulator = accumulators + static_cast<std::size_t>(j) * acc_size_;
     for_runs(base, begin, end, [&](i64 n, Pointers& at, i64 first) {
-      loops_.run(accumulator, n, at.data() + 1, reduced_step_.data() + 1, scalars_, first);
+      fold_run(loops_, accumulator, n, at.data() + 1, reduced_step_.data() + 1, scalars_, first);
     });
   }
 }
@@ -184,8 +185,8 @@ void Reduction::fold_columns(const OutputBlock& to, i64 begin, i64 end,
                              std::byte* accumulators) const {
   for_runs(to.at, begin, end, [&](i64 n, Pointers& at, i64 first) {
     for (i64 i = 0; i < n; ++i) {
-      loops_.columns(accumulators, to.count, at.data() + 1, kept_step_.data() + 1, scalars_,
-                     first + i);
+      fold_column(loops_, accumulators, to.count, at.data() + 1, kept_step_.data() + 1, scalars_,
+                  first + i);
       advance(at, at, reduced_step_, 1);
     }
   });

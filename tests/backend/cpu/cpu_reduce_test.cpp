@@ -8,6 +8,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/cpu/cpu_layouts.hpp"
+#include "kernels/folds.hpp"
 
 namespace quarry::backend {
 namespace {
@@ -37,6 +38,18 @@ struct digest_of {
            static_cast<Out>(c.template scalar<i64, 0>());
   }
 };
+}  // namespace
+}  // namespace quarry::backend
+
+template <>
+struct quarry::kernels::value_of<quarry::backend::Digest> {
+  using type = quarry::kernels::i64;
+};
+template struct quarry::kernels::folds<quarry::backend::digest_of, quarry::backend::Digest>;
+
+namespace quarry::backend {
+namespace {
+
 using Value = op<multiply_op, i64, in<int, 0>, val<i64, 0>>;
 using Program = reduction_of<Value, digest_of, Digest, u64, 1, int>;
 

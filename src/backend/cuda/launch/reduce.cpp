@@ -41,11 +41,11 @@ void launch_reduce(const Launcher& launcher) {
                                             .vector_width = vectors.width},
                                            launcher.multiprocessors());
   const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
-  void* const partial =
-      g.splits == 1
-          ? nullptr
-          : launcher.workspace.take(static_cast<std::size_t>(g.splits) *
-                                    static_cast<std::size_t>(call.kept) * loops.accumulator_size);
+  void* const partial = g.splits == 1
+                            ? nullptr
+                            : launcher.workspace.take(static_cast<std::size_t>(g.splits) *
+                                                      static_cast<std::size_t>(call.kept) *
+                                                      loops.fold->accumulator_size);
   const Reduce variant{.kept_rank = static_cast<int>(call.kept_rank),
                        .reduced_rank = static_cast<int>(call.reduced_rank()),
                        .index_bytes = g.wide_index ? 8 : 4,

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cpu/runs.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "backend/cpu/vectors.hpp"
+#include "base/small_array.hpp"
+
+namespace quarry::backend::cpu_backend {
+namespace {
+
+using kernels::fold_loops;
+using kernels::map_loops;
+using kernels::reduce_loops;
+
+using Pointers = SmallArray<char*>;
+using Steps = SmallArray<i64>;
+
+constexpr i64 block = map_loops::block;
+constexpr i64 piece_bytes = i64{16} << 10;  // of values between their computation and their fold
+constexpr i64 least_dense = 8;              // fewer elements are not worth a copy into a block
+constexpr std::size_t most_bytes = 16;      // of an element that is copied
+constexpr i64 spread_count = 512;           // copies of an element that is the same everywhere
+constexpr std::size_t staged_bytes = std::size_t{32} << 10;
+
+map_loops::dense_loop* dense_loop(const map_loops& loops) {
+  const Vectors longest = vectors();
+  if (longest == Vectors::bytes_16) return nullptr;
+  return loops.dense[longest == Vectors::bytes_64 ? 1 : 0];
+}
+
+void repeat(char* to, const char* element, std::size_t size, i64 n) {
+  if (n == 0) return;
+  std::memcpy(to, element, size);
+  const std::size_t total = size * static_cast<std::size_t>(n);
+  for (std::size_t done = size; done < total; done *= 2) {
+    std::memcpy(to + done, to, std::min(done, total - done));
+  }
+}
+
+/// How a run may be computed by its dense loop.
+class DenseRun {
+ public:
+  DenseRun(const map_loops& loops, char* const* pointer, const i64* stride)
+      : loops_(loops), operands_(loops.outputs + loops.inputs), pointer_(pointer), stride_(stride) {
+    for (int k = 0; k < operands_; ++k) {
+      can_ = can_ && !loops.is_side[k];
+      const bool is_dense = stride[k] == static_cast<i64>(size(k));
+      if (is_dense) continue;
+      can_ = can_ && stride[k] == 0 && k >= loops.outputs && size(k) <= most_bytes;
+      ++repeated_;
+    }
+    can_ = can_ && repeated_ * spread_bytes <= staged_bytes;
+  }
+  /// Whether every operand is dense, or an input that is the same element everywhere; side operands
+  /// are neither.
+  bool can() const { return can_; }
+  void run(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 first) const;
+
+ private:
+  static constexpr std::size_t spread_bytes = most_bytes * spread_count;
+  std::size_t size(int k) const { return loops_.size[k]; }
+  void blocks(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 first) const;
+  void rest(map_loops::dense_loop* dense, i64 begin, i64 n, const u64* scalars, i64 first) const;
+  bool has_small_elements() const;
+  void strided(i64 begin, i64 n, const u64* scalars, i64 first) const;
+
+  const map_loops& loops_;
+  const int operands_;
+  char* const* const pointer_;
+  const i64* const stride_;
+  bool can_ = true;
+  std::size_t repeated_ = 0;
+};
+
+void DenseRun::run(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 first) const {
+  const i64 whole = n / block * block;
+  if (whole > 0 && repeated_ == 0) dense(whole, pointer_, scalars, first);
+  if (whole > 0 && repeated_ > 0) blocks(dense, whole, scalars, first);
+  if (whole == n) return;
+  if (n - whole >= least_dense && has_small_elements())
+    rest(dense, whole, n - whole, scalars, first);
+  else
+    strided(whole, n - whole, scalars, first);
+}
+
+// Inputs that are the same element everywhere are read from copies of it.
+void DenseRun::blocks(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 first) const {
+  alignas(64) char staged[staged_bytes];
+  Pointers at(operands_);
+  char* next = staged;
+  for (int k = 0; k < operands_; ++k) {
+    at[k] = pointer_[k];
+    if (stride_[k] != 0) continue;
+    repeat(next, pointer_[k], size(k), std::min(n, spread_count));
+    at[k] = next;
+    next += spread_bytes;
+  }
+  for (i64 i = 0; i < n; i += spread_count) {
+    dense(std::min(spread_count, n - i), at.data(), scalars, first + i);
+    for (int k = 0; k < operands_; ++k) at[k] += spread_count * stride_[k];
+  }
+}
+
+bool DenseRun::has_small_elements() const {
+  std::size_t bytes = 0;
+  for (int k = 0; k < operands_; ++k) {
+    if (size(k) > most_bytes) return false;
+    bytes += most_bytes * block;
+  }
+  return bytes <= staged_bytes;
+}
+
+// Less than a block: the inputs are copied, and their last elements repeated.
+void DenseRun::rest(map_loops::dense_loop* dense, i64 begin, i64 n, const u64* scalars,
+                    i64 first) const {
+  alignas(64) char staged[staged_bytes];
+  Pointers at(operands_);
+  for (int k = 0; k < operands_; ++k) {
+    at[k] = staged + static_cast<std::size_t>(k) * most_bytes * block;
+    if (k < loops_.outputs) continue;
+    const char* const from = pointer_[k] + begin * stride_[k];
+    const std::size_t bytes = stride_[k] == 0 ? 0 : size(k) * static_cast<std::size_t>(n);
+    std::memcpy(at[k], from, bytes);
+    const char* const last = stride_[k] == 0 ? from : from + (n - 1) * stride_[k];
+    repeat(at[k] + bytes, last, size(k), stride_[k] == 0 ? block : block - n);
+  }
+  dense(block, at.data(), scalars, first + begin);
+  for (int k = 0; k < loops_.outputs; ++k) {
+    std::memcpy(pointer_[k] + begin * stride_[k], at[k], size(k) * static_cast<std::size_t>(n));
+  }
+}
+
+void DenseRun::strided(i64 begin, i64 n, const u64* scalars, i64 first) const {
+  Pointers at(operands_);
+  for (int k = 0; k < operands_; ++k) at[k] = pointer_[k] + begin * stride_[k];
+  loops_.run(n, at.data(), stride_, scalars, first + begin);
+}
+
+/// The values of n elements from element i of a run on: computed into `buffer`, or where they are.
+const void* values_of(const reduce_loops& loops, i64 i, i64 n, char* const* pointer,
+                      const i64* stride, const u64* scalars, i64 first, char* buffer) {
+  const auto size = static_cast<i64>(loops.fold->value_size);
+  if (loops.are_input && stride[0] == size) return pointer[0] + i * size;
+  const int operands = 1 + loops.values->inputs;
+  Pointers at(operands);
+  Steps steps(operands);
+  at[0] = buffer;
+  steps[0] = size;
+  for (int k = 1; k < operands; ++k) {
+    at[k] = pointer[k - 1] + i * stride[k - 1];
+    steps[k] = stride[k - 1];
+  }
+  map_run(*loops.values, n, at.data(), steps.data(), scalars, first + i);
+  return buffer;
+}
+
+template <class F>
+void for_pieces(const reduce_loops& loops, i64 n, char* const* pointer, const i64* stride,
+                const u64* scalars, i64 first, const F& f) {
+  alignas(64) char buffer[piece_bytes];
+  const i64 piece = piece_bytes / static_cast<i64>(loops.fold->value_size);
+  for (i64 i = 0; i < n; i += piece) {
+    const i64 count = std::min(piece, n - i);
+    f(i, count, values_of(loops, i, count, pointer, stride, scalars, first, buffer));
+  }
+}
+
+}  // namespace
+
+void map_run(const map_loops& loops, i64 n, char* const* pointer, const i64* stride,
+             const u64* scalars, i64 first) {
+  map_loops::dense_loop* const dense = n < least_dense ? nullptr : dense_loop(loops);
+  if (dense) {
+    const DenseRun whole(loops, pointer, stride);
+    if (whole.can()) return whole.run(dense, n, scalars, first);
+  }
+  loops.run(n, pointer, stride, scalars, first);
+}
+
+void fold_run(const reduce_loops& loops, void* accumulator, i64 n, char* const* pointer,
+              const i64* stride, const u64* scalars, i64 first) {
+  const auto fold = loops.fold->run[static_cast<int>(vectors())];
+  for_pieces(loops, n, pointer, stride, scalars, first, [&](i64 i, i64 count, const void* values) {
+    fold(accumulator, count, values, first + i);
+  });
+}
+
+void fold_column(const reduce_loops& loops, void* accumulators, i64 n, char* const* pointer,
+                 const i64* stride, const u64* scalars, i64 at) {
+  const auto fold = loops.fold->columns[static_cast<int>(vectors())];
+  auto* const bytes = static_cast<char*>(accumulators);
+  for_pieces(loops, n, pointer, stride, scalars, 0, [&](i64 i, i64 count, const void* values) {
+    fold(bytes + i * static_cast<i64>(loops.fold->accumulator_size), count, values, at);
+  });
+}
+
+}  // namespace quarry::backend::cpu_backend
