@@ -166,6 +166,17 @@ std::size_t leading_input(const Shape& shape, std::span<const Operand> operands)
   return shape.empty() ? 0 : leader;
 }
 
+/// Whether the leading input is nearest along the reduced axes. Not if they give pieces of a few
+/// elements between which kept ones lie: neighbouring threads then take neighbouring pieces.
+bool runs_along_reduced(const AxisGroup& kept, const AxisGroup& inner, std::size_t leader) {
+  constexpr std::int64_t short_piece = 16;
+  if (kept.extents.back() == 1 || leader == 0) return true;
+  const std::int64_t piece = inner.extents.back(), step = inner.innermost(leader);
+  if (piece == 1 || step > kept.innermost(leader)) return false;
+  const bool is_short = inner.extents.size() > 1 && piece < short_piece;
+  return !is_short || kept.innermost(leader) != piece * step;
+}
+
 template <class D>
 D joined(const D& first, const D& second) {
   D all = first;
@@ -192,9 +203,7 @@ void launch_reduction(const kernels::program& program, const Shape& shape,
     call.operands[k].strides = joined(kept.strides[k], inner.strides[k]);
   }
   call.span = span_of(call);
-  call.along_reduced =
-      kept.extents.back() == 1 || leader == 0 ||
-      (inner.extents.back() > 1 && inner.innermost(leader) <= kept.innermost(leader));
+  call.along_reduced = runs_along_reduced(kept, inner, leader);
   launch(call, operands, scalars, workspace, stream);
 }
 

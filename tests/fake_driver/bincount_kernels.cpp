@@ -35,7 +35,8 @@ CUresult count(const Launch& launch) {
     return illegal(launch, wrong);
   }
   const Operands operands = launch.operands(true, false);
-  if (!has_legal_vectors(launch, operands, 1, launch.argument(0), launch.argument(1)) ||
+  if (!has_legal_vectors(launch, operands, 1, launch.argument(0), launch.argument(1),
+                         launch.rank() - 1) ||
       launch.pointer(0) % sizeof(std::int64_t) != 0) {
     return misaligned(launch);
   }

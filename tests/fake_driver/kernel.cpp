@@ -46,25 +46,15 @@ const Kernel* find_kernel(std::string_view name) {
   return nullptr;
 }
 
-/// Whether every element of operand k lies where the hardware can access it.
-bool is_natural(const Launch& launch, const Operands& operands, int k) {
-  std::uint64_t places = launch.pointer(k);
-  for (int axis = 0; axis < launch.rank(); ++axis) {
-    if (operands.extent(axis) > 1) places |= static_cast<std::uint64_t>(operands.stride(k, axis));
-  }
-  return places % launch.program->alignment[k] == 0;
-}
-
-/// Whether operand k may be accessed by vectors of `width` elements along the last axis.
-bool is_aligned(const Launch& launch, const Operands& operands, int k, int width) {
+/// Whether operand k may be accessed by vectors of `width` elements along the axis.
+bool is_aligned(const Launch& launch, const Operands& operands, int k, int width, int along) {
   const std::uint32_t size = launch.program->itemsize[k];
   const auto unit = static_cast<std::uint64_t>(width) * size;
-  const int last = launch.rank() - 1;
   std::uint64_t places = launch.pointer(k);
-  for (int axis = 0; axis < last; ++axis) {
-    places |= static_cast<std::uint64_t>(operands.stride(k, axis));
+  for (int axis = 0; axis < launch.rank(); ++axis) {
+    if (axis != along) places |= static_cast<std::uint64_t>(operands.stride(k, axis));
   }
-  return operands.stride(k, last) == size && std::has_single_bit(size) && unit <= 16 &&
+  return operands.stride(k, along) == size && std::has_single_bit(size) && unit <= 16 &&
          places % unit == 0;
 }
 
@@ -110,8 +100,16 @@ CUresult misaligned(const Launch& launch) {
   return CUDA_ERROR_MISALIGNED_ADDRESS;
 }
 
+bool is_natural(const Launch& launch, const Operands& operands, int k) {
+  std::uint64_t places = launch.pointer(k);
+  for (int axis = 0; axis < launch.rank(); ++axis) {
+    if (operands.extent(axis) > 1) places |= static_cast<std::uint64_t>(operands.stride(k, axis));
+  }
+  return places % launch.program->alignment[k] == 0;
+}
+
 bool has_legal_vectors(const Launch& launch, const Operands& operands, int first, int width,
-                       int wide) {
+                       int wide, int axis) {
   const int outputs = launch.program->outputs;
   for (int k = first; k < operands.count(); ++k) {
     if (!is_natural(launch, operands, k)) return false;
@@ -119,8 +117,7 @@ bool has_legal_vectors(const Launch& launch, const Operands& operands, int first
   if (width == 1) return wide == 0;
   for (int k = first; k < operands.count(); ++k) {
     const bool is_wide = k < outputs || (wide >> (k - outputs) & 1) != 0;
-    if (is_wide ? !is_aligned(launch, operands, k, width)
-                : operands.stride(k, launch.rank() - 1) != 0) {
+    if (is_wide ? !is_aligned(launch, operands, k, width, axis) : operands.stride(k, axis) != 0) {
       return false;
     }
   }

@@ -70,10 +70,12 @@ CUresult run_launch(const Launch& launch);
 CUresult illegal(const Launch& launch, const std::string& what);
 CUresult misaligned(const Launch& launch);
 
-/// Whether the operands from `first` on may be accessed by vectors along the last axis: those with
-/// their bit in `wide`, and all outputs, are dense along it, the others do not move.
+/// Whether every element of operand k lies where the hardware can access it.
+bool is_natural(const Launch& launch, const Operands& operands, int k);
+/// Whether the operands from `first` on may be accessed by vectors along the axis: those with their
+/// bit in `wide`, and all outputs, are dense along it, the others do not move.
 bool has_legal_vectors(const Launch& launch, const Operands& operands, int first, int width,
-                       int wide);
+                       int wide, int axis);
 
 #define QUARRY_FAMILY(name) std::span<const Kernel> name##_kernels();
 #include <quarry/kernels/families.def>

@@ -76,7 +76,7 @@ CUresult run_strided(const Launch& launch) {
     return illegal(launch, "the shape is not the size");
   if (launch.grid_x * launch.block_x * width < columns + lead(launch, operands, columns))
     return illegal(launch, "the grid covers too little");
-  if (columns % width != 0 || !has_legal_vectors(launch, operands, 0, width, wide))
+  if (columns % width != 0 || !has_legal_vectors(launch, operands, 0, width, wide, rank - 1))
     return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   const std::int64_t rows = n / columns;

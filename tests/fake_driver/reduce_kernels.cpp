@@ -92,36 +92,71 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
 }
 
 /// Empty when the geometry computes every output from every element once.
-std::string wrong_geometry(const Launch& launch) {
+std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   const Variant variant(launch);
   const std::int64_t kept = launch.word(block_places::kept),
                      reduced = launch.word(block_places::reduced),
                      chunk = launch.word(block_places::chunk);
-  const std::int64_t a_block = variant.is_along ? launch.block_y : launch.block_x;
-  const auto is_power = [](std::int64_t n) {
-    return std::has_single_bit(static_cast<std::uint64_t>(n));
-  };
-  if (!is_power(launch.block_x) || !is_power(launch.block_y)) return "a block is no power of two";
+  const std::int64_t a_block = variant.is_along ? launch.block_y : launch.block_x * variant.width;
+  if (variant.is_along && !std::has_single_bit(static_cast<std::uint64_t>(launch.block_x))) {
+    return "the lanes of a row are no power of two";
+  }
   if (launch.block_x * launch.block_y < 32) return "a block is less than a warp";
   if (launch.grid_x * a_block < kept) return "the grid covers too few outputs";
   if (chunk <= 0 || launch.grid_y * chunk < reduced) return "the splits cover too little";
   if (launch.grid_y > 1 && launch.more[0] == 0) return "several splits write one output";
-  if (variant.width > 1 &&
-      (!variant.is_along || variant.reduced_rank != 1 || chunk % variant.width != 0)) {
-    return "vectors need chunks of whole vectors along one axis";
+  if (variant.width == 1) return {};
+  const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;
+  const bool is_rest_taken = variant.is_along && variant.reduced_rank == 1;
+  if (!is_rest_taken && operands.extent(axis) % variant.width != 0) {
+    return "vectors go beyond the axis";
   }
+  if (variant.is_along && chunk % variant.width != 0) return "vectors go beyond the chunk";
   return {};
 }
 
+/// Whether the dense inputs are as far from aligned vectors as each other at every output.
+bool are_congruent(const Launch& launch, const Operands& operands, const Variant& variant) {
+  const int last = launch.rank() - 1, outputs = launch.program->outputs;
+  int first = -1;
+  for (int k = outputs; k < operands.count(); ++k) {
+    if (!is_natural(launch, operands, k)) return false;
+    const std::uint32_t size = launch.program->itemsize[k];
+    if ((variant.wide >> (k - outputs) & 1) == 0) {
+      if (operands.stride(k, last) != 0) return false;
+      continue;
+    }
+    const auto unit = static_cast<std::int64_t>(size) * variant.width;
+    if (operands.stride(k, last) != size || !std::has_single_bit(size) || unit > 16) return false;
+    if (first < 0) first = k;
+    if (size != launch.program->itemsize[first]) return false;
+    const auto apart = static_cast<std::int64_t>(launch.pointer(k) - launch.pointer(first));
+    if (apart % unit != 0) return false;
+    for (int axis = 0; axis < last; ++axis) {
+      if ((operands.stride(k, axis) - operands.stride(first, axis)) % unit != 0) return false;
+    }
+  }
+  return first >= 0;
+}
+
+bool has_legal_reads(const Launch& launch, const Operands& operands) {
+  const Variant variant(launch);
+  if (variant.width > 1 && variant.is_along && variant.reduced_rank == 1) {
+    return are_congruent(launch, operands, variant);
+  }
+  const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;
+  return has_legal_vectors(launch, operands, launch.program->outputs, variant.width, variant.wide,
+                           axis);
+}
+
 CUresult run_reduce(const Launch& launch) {
-  if (const std::string wrong = wrong_geometry(launch); !wrong.empty())
-    return illegal(launch, wrong);
   const Variant variant(launch);
   const std::int64_t kept = launch.word(block_places::kept), splits = launch.grid_y;
   const std::uint64_t to = launch.more[0];
   const Operands operands = launch.operands(variant.has_wide_index, to == 0);
-  if (!has_legal_vectors(launch, operands, 1, variant.width, variant.wide))
-    return misaligned(launch);
+  if (const std::string wrong = wrong_geometry(launch, operands); !wrong.empty())
+    return illegal(launch, wrong);
+  if (!has_legal_reads(launch, operands)) return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   std::byte* partial = nullptr;
   if (to) {
@@ -142,27 +177,24 @@ CUresult run_finish(const Launch& launch) {
   const std::int64_t kept = launch.word(block_places::kept),
                      count = launch.word(block_places::reduced),
                      splits = static_cast<std::int64_t>(launch.more[1]);
-  const std::size_t item = loops_of(launch).fold->accumulator_size,
-                    out_item = launch.program->itemsize[0];
-  if (!std::has_single_bit(static_cast<std::uint64_t>(launch.block_x))) {
-    return illegal(launch, "a block is no power of two");
-  }
-  const auto size = [](std::int64_t n, std::size_t bytes) {
-    return static_cast<std::size_t>(n) * bytes;
-  };
-  std::byte* const out =
-      state().memory.find(launch.pointer(0), size(kept, out_item), launch.device);
+  const std::size_t item = loops_of(launch).fold->accumulator_size;
+  const auto slot = [&](std::int64_t n) { return static_cast<std::size_t>(n) * item; };
+  const Operands operands = launch.operands(true);
   const std::byte* const partial =
-      state().memory.find(launch.more[0], size(splits * kept, item), launch.device);
-  if (!out || !partial) return illegal(launch, "an operand is not in live memory");
+      state().memory.find(launch.more[0], slot(splits * kept), launch.device);
+  if (!operands.are_inside() || !partial) {
+    return illegal(launch, "an operand is not in live memory");
+  }
+  std::vector<char*> addresses;
   for (std::int64_t output = 0; output < kept; ++output) {
     const Accumulator accumulator = new_accumulator(launch);
     for (std::int64_t split = 0; split < splits; ++split) {
-      loops_of(launch).fold->merge(accumulator.get(), partial + size(split * kept + output, item),
-                                   1);
+      loops_of(launch).fold->merge(accumulator.get(), partial + slot(split * kept + output), 1);
     }
-    loops_of(launch).finish(out + size(output, out_item), 0, accumulator.get(), 1, count,
-                            launch.scalars());
+    Operands::Offsets offsets = operands.start();
+    operands.advance(offsets, output, 0, launch.argument(0));
+    if (!operands.resolve(offsets, addresses)) return illegal(launch, "an output is outside");
+    loops_of(launch).finish(addresses[0], 0, accumulator.get(), 1, count, launch.scalars());
   }
   return CUDA_SUCCESS;
 }
@@ -180,9 +212,9 @@ std::span<const Kernel> reduce_kernels() {
        run_reduce},
       {"reduce",
        "reduce_finish",
-       0,
+       2,
        128,
-       [](const std::vector<int>&) { return 0; },
+       [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
        {sizeof(void*), sizeof(std::int64_t)},
        run_finish}};
   return kernels;

@@ -72,7 +72,7 @@ struct Case<bincount_of<E, S, In...>> {
     (operands.template input<In>(places, draw.one_in(2), false), ...);
     operands.pack(1, n, S, places);
     operands.words[3 + sizeof...(In) + 1 + 2 * (S - 1)] = u64(bins);
-    const auto vectors = backend::cuda::reduce_vectors({operands.all, sizes, 1});
+    const auto vectors = backend::cuda::aligned_vectors({operands.all, sizes, 1});
     geometry = backend::cuda::bincount_geometry(
         {.elements = n, .bins = bins, .vector_width = vectors.width}, draw.of({0, 1, 4}));
     operands.words[2] = u64(geometry.chunk);

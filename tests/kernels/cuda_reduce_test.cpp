@@ -70,8 +70,17 @@ template <class M, unsigned AllWide, int V, unsigned Wide>
 void add_widths(ReduceKernels& all) {
   if constexpr (V > 1) {
     add<M, 0, 1, i32, 1, V, Wide>(all);
+    add<M, 0, 2, i64, 1, V, Wide>(all);
     add<M, 1, 1, i64, 1, V, Wide>(all);
     add<M, 2, 1, i32, 1, V, Wide>(all);
+    add<M, 1, 2, i32, 1, V, Wide>(all);
+    add<M, 2, 2, i64, 1, V, Wide>(all);
+    if constexpr (V <= 4) {
+      add<M, 1, 1, i32, 0, V, Wide>(all);
+      add<M, 2, 1, i64, 0, V, Wide>(all);
+      add<M, 1, 2, i64, 0, V, Wide>(all);
+      add<M, 2, 2, i32, 0, V, Wide>(all);
+    }
     if constexpr (Wide > 1) {
       add_widths<M, AllWide, V, Wide - 1>(all);
     } else {
@@ -102,6 +111,23 @@ const ReduceKernels& kernels_of() {
   return found;
 }
 
+using FinishKernel = void (*)(const u64* words, void* partial, i64 splits);
+using FinishKernels = std::map<std::pair<int, int>, FinishKernel>;
+
+template <class M, int Rk, int Rr>
+void run_finish(const u64* words, void* partial, i64 splits) {
+  typename reduce_finish_body<M, Rk, Rr>::param_type p;
+  std::memcpy(&p, words, sizeof p);
+  reduce_finish<M, Rk, Rr>(p, partial, splits);
+}
+template <class M>
+const FinishKernels& finishes_of() {
+  static const FinishKernels all{{{0, 1}, run_finish<M, 0, 1>}, {{1, 1}, run_finish<M, 1, 1>},
+                                 {{2, 1}, run_finish<M, 2, 1>}, {{0, 2}, run_finish<M, 0, 2>},
+                                 {{1, 2}, run_finish<M, 1, 2>}, {{2, 2}, run_finish<M, 2, 2>}};
+  return all;
+}
+
 Extents draw_extents(Draw& draw, int rank, std::int64_t most) {
   Extents extents;
   for (int d = 0; d < rank; ++d) extents.push_back(1 + draw.below(draw.of({3, 40, 700, 9000})));
@@ -129,18 +155,20 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     reduced = draw_extents(draw, 1 + int(draw.below(2)), std::max<i64>(limit / product(kept), 1));
     whole = kept;
     whole.insert(whole.end(), reduced.begin(), reduced.end());
-    const bool is_dense = draw.one_in(2);
-    operands.template output<Out>(kept, is_dense);
+    operands.template output<Out>(kept, draw.one_in(2));
     (operands.template input<In>(whole, draw.one_in(2), false), ...);
     operands.pack(product(kept), product(reduced), S, whole);
-    choose(is_dense);
+    choose();
   }
 
-  void choose(bool is_dense) {
+  void choose() {
     const bool is_along = draw.one_in(2);
     backend::cuda::VectorAccess vectors;
-    if (is_along && reduced.size() == 1) {
-      vectors = backend::cuda::reduce_vectors({operands.all, sizes, 1});
+    const backend::cuda::CallOperands call{operands.all, sizes, 1};
+    if (is_along) {
+      vectors = backend::cuda::row_vectors(call, reduced.size(), reduced.back());
+    } else if (!kept.empty()) {
+      vectors = backend::cuda::column_vectors(call, kept.size() - 1, kept.back());
     }
     variant = {.kept_rank = int(kept.size()),
                .reduced_rank = int(reduced.size()),
@@ -152,7 +180,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
                                                .reduced = product(reduced),
                                                .span = 0,
                                                .along_reduced = is_along,
-                                               .can_split = is_dense,
+                                               .columns = kept.empty() ? 1 : kept.back(),
                                                .vector_width = vectors.width},
                                               draw.of({1, 4, 132}));
     operands.words[2] = u64(geometry.chunk);
@@ -205,12 +233,12 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   }
 
   void finish(void* scratch) {
-    const auto outputs = product(kept), most = draw.of<std::int64_t>({1, 7, outputs});
-    const Grid grid{{unsigned(std::min(outputs, most))}, {draw.of({32u, 64u, 128u})}};
-    typename reduce_finish_body<M>::param_type p;
-    std::memcpy(&p, operands.words.data(), sizeof p);
+    const auto g = backend::cuda::finish_geometry(product(kept));
+    const Grid grid{{1 + unsigned(draw.below(g.grid_x))}, {g.block_x, g.block_y}};
+    const auto& all = finishes_of<M>();
+    const auto run = all.at({int(kept.size()), int(reduced.size())});
     const auto faults =
-        launch(grid, draw.bits(), [&] { reduce_finish<M>(p, scratch, geometry.splits); });
+        launch(grid, draw.bits(), [&] { run(operands.words.data(), scratch, geometry.splits); });
     EXPECT_EQ(faults, std::vector<std::string>{});
   }
 
@@ -259,10 +287,12 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
     ++seen[c.variant.along_reduced ? "along" : "across"];
     ++seen[c.variant.width > 1 ? "vectors" : "elements"];
     if (c.geometry.block_x > 32) ++seen["several warps"];
+    if (!std::has_single_bit(c.geometry.block_x)) ++seen["short rows of columns"];
     if (::testing::Test::HasFailure()) break;
   }
   for (const auto& [what, count] : seen) this->RecordProperty(what, count);
-  for (const char* const what : {"split", "whole", "along", "across", "several warps"}) {
+  for (const char* const what :
+       {"split", "whole", "along", "across", "several warps", "short rows of columns"}) {
     EXPECT_GT(seen[what], 5) << what;
   }
 }

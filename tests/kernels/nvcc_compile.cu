@@ -35,10 +35,10 @@ using strided_params =
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide>
 using reduce_params =
     typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type;
-template <class M>
-using finish_params = typename reduce_finish_body<M>::param_type;
 template <class M, int V, unsigned Wide>
 using bincount_params = typename bincount_body<M, V, Wide>::param_type;
+template <class M, int Rk, int Rr>
+using finish_params = typename reduce_finish_body<M, Rk, Rr>::param_type;
 
 #define QUARRY_FLAT(M, ...)                          \
   template __global__ void map_flat<M, __VA_ARGS__>( \
@@ -49,14 +49,14 @@ using bincount_params = typename bincount_body<M, V, Wide>::param_type;
 #define QUARRY_REDUCE(M, ...)                      \
   template __global__ void reduce<M, __VA_ARGS__>( \
       const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*);
-#define QUARRY_FINISH(M)                                                                           \
-  template __global__ void reduce_finish<M>(const __grid_constant__ finish_params<M>, const void*, \
-                                            i64);
 #define QUARRY_BINCOUNT(M, ...)                                 \
   template __global__ void bincount_private<M, __VA_ARGS__>(    \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
   template __global__ void bincount_direct<M, __VA_ARGS__>(     \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>);
+#define QUARRY_FINISH(M, ...)                             \
+  template __global__ void reduce_finish<M, __VA_ARGS__>( \
+      const __grid_constant__ finish_params<M, __VA_ARGS__>, const void*, i64);
 
 QUARRY_FLAT(fused_map<float>, 4)
 QUARRY_FLAT(fused_map<float16>, 8)
@@ -69,11 +69,12 @@ QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)
 QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
 QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
 QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
-QUARRY_FINISH(root_of_mean)
+QUARRY_REDUCE(root_of_mean, 1, 2, 4, 0, 4, 1)
+QUARRY_FINISH(root_of_mean, 1, 1)
 QUARRY_REDUCE(product<i32>, 1, 2, 8, 0, 1, 0)
-QUARRY_FINISH(product<i32>)
+QUARRY_FINISH(product<i32>, 2, 2)
 QUARRY_REDUCE(location, 0, 1, 4, 1, 4, 1)
-QUARRY_FINISH(location)
+QUARRY_FINISH(location, 1, 1)
 QUARRY_BINCOUNT(digits, 4, 1)
 QUARRY_BINCOUNT(bytes, 16, 1)
 QUARRY_BINCOUNT(bytes, 1, 0)

@@ -114,8 +114,8 @@ TEST(cuda_geometry, large_calls_have_wide_indices) {
   EXPECT_TRUE(strided_geometry({10, 10, limit}, 1).wide_index);
   EXPECT_TRUE(strided_geometry({limit, 1, 0}, 1).wide_index);
   EXPECT_TRUE(strided_geometry({1, limit, 0}, 1).wide_index);
-  EXPECT_TRUE(reduce_geometry({1, limit, 0, true, true}, 1).wide_index);
-  EXPECT_TRUE(reduce_geometry({1, 10, limit, true, true}, 1).wide_index);
+  EXPECT_TRUE(reduce_geometry({1, limit, 0, true}, 1).wide_index);
+  EXPECT_TRUE(reduce_geometry({1, 10, limit / 2, true}, 1).wide_index);
 }
 
 void expect_vectors(const VectorAccess& access, int width, int wide) {
@@ -164,9 +164,9 @@ TEST(cuda_geometry, too_many_inputs_are_read_one_by_one) {
 }
 
 TEST(cuda_geometry, reductions_read_vectors_whatever_their_output) {
-  expect_vectors(reduce_vectors(Case{{257, 512}, {8, 4}, {3, 0, 800, 4}}.operands()), 4, 1);
-  expect_vectors(reduce_vectors(Case{{257, 512}, {8, 4}, {3, 0, 804, 4}}.operands()), 1, 0);
-  expect_vectors(reduce_vectors(Case{{256, 512}, {4, 4}, {4, 0, 4, 0}}.operands()), 1, 0);
+  expect_vectors(row_vectors(Case{{257, 512}, {8, 4}, {3, 0, 800, 4}}.operands(), 1, 100), 4, 1);
+  expect_vectors(row_vectors(Case{{257, 512}, {8, 4}, {3, 0, 804, 4}}.operands(), 1, 100), 4, 1);
+  expect_vectors(row_vectors(Case{{256, 512}, {4, 4}, {4, 0, 4, 0}}.operands(), 1, 100), 1, 0);
 }
 
 TEST(cuda_geometry, long_rows_begin_at_lines) {
@@ -182,11 +182,14 @@ TEST(cuda_geometry, long_rows_begin_at_lines) {
 }
 
 void expect_covers(const ReduceShape& shape, const ReduceGeometry& g) {
-  ASSERT_TRUE(std::has_single_bit(g.block_x) && std::has_single_bit(g.block_y));
+  if (shape.along_reduced) {
+    ASSERT_TRUE(std::has_single_bit(g.block_x));
+  }
   ASSERT_LE(g.block_x * g.block_y, 256u);
   ASSERT_GE(g.block_x * g.block_y, 32u);
   ASSERT_EQ(g.chunk % shape.vector_width, 0);
-  const auto outputs = std::int64_t{g.grid_x} * (shape.along_reduced ? g.block_y : g.block_x);
+  const auto outputs = std::int64_t{g.grid_x} *
+                       (shape.along_reduced ? g.block_y : g.block_x * unsigned(shape.vector_width));
   ASSERT_GE(outputs, shape.kept);
   ASSERT_GE(g.splits, 1);
   ASSERT_LE(g.splits, 65535);
@@ -198,13 +201,12 @@ TEST(cuda_geometry, reductions_cover_every_element_once) {
   for (const std::int64_t kept : extents) {
     for (const std::int64_t reduced : extents) {
       for (const bool along : {false, true}) {
-        for (const bool can_split : {false, true}) {
-          const int width = along && can_split ? 4 : 1;
-          const ReduceShape shape{kept, reduced, 1000, along, can_split, width};
-          const ReduceGeometry g = reduce_geometry(shape, multiprocessors);
-          expect_covers(shape, g);
-          if (!can_split) {
-            ASSERT_EQ(g.splits, 1);
+        for (const std::int64_t columns : extents) {
+          if (kept % columns != 0) continue;
+          for (const int width : {1, 4}) {
+            if (!along && columns % width != 0) continue;
+            const ReduceShape shape{kept, reduced, 1000, along, columns, width};
+            expect_covers(shape, reduce_geometry(shape, multiprocessors));
           }
         }
       }
@@ -212,13 +214,52 @@ TEST(cuda_geometry, reductions_cover_every_element_once) {
   }
 }
 
-TEST(cuda_geometry, few_outputs_are_split_over_the_device) {
-  EXPECT_GE(reduce_geometry({1, 1 << 28, 0, true, true}, multiprocessors).splits,
-            2 * multiprocessors);
-  EXPECT_GE(reduce_geometry({32, 1 << 20, 0, false, true}, multiprocessors).splits,
+TEST(cuda_geometry, rows_of_any_alignment_have_vectors_if_all_are_shifted_alike) {
+  const auto rows = [](std::vector<std::uint64_t> pointers, std::vector<std::int64_t> strides,
+                       std::size_t reduced_rank, std::int64_t extent) {
+    std::vector<std::uint32_t> sizes(pointers.size(), 4);
+    sizes[0] = 8;
+    return row_vectors(Case{std::move(pointers), std::move(sizes), std::move(strides)}.operands(),
+                       reduced_rank, extent);
+  };
+  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 1001), 4, 1);
+  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 20), 2, 1);
+  expect_vectors(rows({256, 512}, {8, 0, 4000, 4}, 1, 20), 4, 1);
+  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 4004, 4}, 1, 1001), 4, 3);
+  expect_vectors(rows({256, 512, 1028}, {8, 0, 4004, 4, 4004, 4}, 1, 1001), 1, 0);
+  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 4008, 4}, 1, 1001), 1, 0);
+  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 0, 0}, 1, 1001), 4, 1);
+  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 8, 8}, 1, 1001), 1, 0);
+  expect_vectors(rows({256, 512}, {8, 0, 400, 4}, 2, 100), 4, 1);
+  expect_vectors(rows({256, 512}, {8, 0, 404, 4}, 2, 101), 1, 0);
+}
+
+TEST(cuda_geometry, columns_have_vectors_along_the_last_kept_axis) {
+  const auto columns = [](std::uint32_t size, std::int64_t row, std::int64_t extent) {
+    Case c{{256, 512}, {8, size}, {8, 0, size, row}};
+    return column_vectors(c.operands(), 0, extent);
+  };
+  expect_vectors(columns(4, 400, 100), 4, 1);
+  expect_vectors(columns(4, 408, 102), 2, 1);
+  expect_vectors(columns(4, 404, 101), 1, 0);
+  expect_vectors(columns(2, 400, 200), 4, 1);
+  expect_vectors(columns(8, 800, 100), 2, 1);
+}
+
+TEST(cuda_geometry, outputs_in_any_order_are_split_too) {
+  // two columns of three rows: (9124, 3, 2120, 2) over its axes 0 and 2
+  EXPECT_GE(reduce_geometry({6, 9124 * 2120, 1000, false, 2}, multiprocessors).splits,
             multiprocessors);
-  EXPECT_EQ(reduce_geometry({1, 1000, 0, true, true}, multiprocessors).splits, 1);
-  EXPECT_EQ(reduce_geometry({1 << 20, 1000, 0, true, true}, multiprocessors).splits, 1);
+  const ReduceGeometry g = reduce_geometry({6, 9124 * 2120, 1000, false, 3}, multiprocessors);
+  EXPECT_EQ(g.block_x, 3u);  // neighbouring lanes read neighbouring elements
+  EXPECT_GE(g.block_y, 64u);
+}
+
+TEST(cuda_geometry, few_outputs_are_split_over_the_device) {
+  EXPECT_GE(reduce_geometry({1, 1 << 28, 0, true}, multiprocessors).splits, 2 * multiprocessors);
+  EXPECT_GE(reduce_geometry({32, 1 << 20, 0, false, 32}, multiprocessors).splits, multiprocessors);
+  EXPECT_EQ(reduce_geometry({1, 1000, 0, true}, multiprocessors).splits, 1);
+  EXPECT_EQ(reduce_geometry({1 << 20, 1000, 0, true}, multiprocessors).splits, 1);
 }
 
 TEST(cuda_geometry, counts_cover_every_element_once) {

@@ -287,7 +287,7 @@ TEST_F(FakeCompiler, WantsWhatTheRealOneWants) {
   }
   EXPECT_EQ(compile(map, "quarry::kernels::other<M>", "--gpu-architecture=sm_90"),
             NVRTC_ERROR_COMPILATION);
-  EXPECT_EQ(compile(map, "quarry::kernels::reduce_finish<M>", "--gpu-architecture=sm_90"),
+  EXPECT_EQ(compile(map, "quarry::kernels::reduce_finish<M, 1, 1>", "--gpu-architecture=sm_90"),
             NVRTC_ERROR_COMPILATION);
   EXPECT_EQ(
       compile(map, "quarry::kernels::map_flat<quarry_user_12, 1>", "--gpu-architecture=sm_90"),

@@ -58,7 +58,8 @@ struct Reduce {
   }
 };
 struct ReduceFinish {
-  operator Variant() const { return {"reduce_finish", {}}; }
+  int kept_rank, reduced_rank;
+  operator Variant() const { return {"reduce_finish", {kept_rank, reduced_rank}}; }
 };
 struct Bincount {
   bool is_private;  ///< every block has counters of its own

@@ -5,7 +5,7 @@ namespace quarry::backend::cuda {
 
 void launch_bincount(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
-  const VectorAccess vectors = reduce_vectors(launcher.operands);
+  const VectorAccess vectors = aligned_vectors(launcher.operands);
   const std::uint64_t bins = call.scalars[call.program->scalars - 1].word[0];
   const BincountGeometry g = bincount_geometry({.elements = call.reduced,
                                                 .bins = static_cast<std::int64_t>(bins),

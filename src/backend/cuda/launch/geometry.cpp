@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/params.hpp>
@@ -32,10 +33,11 @@ unsigned grid(std::int64_t n, std::int64_t block) {
   return static_cast<unsigned>(blocks);
 }
 
-/// Whether indices need 64 bits. In loops they exceed the size by up to one grid stride, < 2^28.
+/// Indices of 32 bits suffice below this: in loops they exceed the size by up to one grid stride,
+/// < 2^28.
+constexpr std::int64_t most_span = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
 bool needs_wide_index(std::int64_t span, std::int64_t size) {
-  constexpr std::int64_t limit = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
-  return span >= limit || size >= limit;
+  return span >= most_span || size >= most_span;
 }
 
 /// The largest number of columns per block that leaves at most an eighth of the threads idle, else
@@ -51,36 +53,72 @@ std::int64_t column_block(std::int64_t columns) {
   return best;
 }
 
-/// The largest power of two, at most `width`, such that every row of the operand is aligned to
-/// vectors of so many elements.
-int aligned_width(const CallOperands& operands, std::size_t k, int width) {
-  std::uint64_t places = operands.address(k);
-  for (std::size_t d = 0; d + 1 < operands.rank(); ++d) {
-    places |= static_cast<std::uint64_t>(operands.stride(k, d));
-  }
+/// The elements of the widest access of operand k along `axis`, at most `width` and 16 bytes; 1 if
+/// the operand is not dense along it.
+int dense_width(const CallOperands& operands, std::size_t k, std::size_t axis, int width) {
   const std::uint32_t size = operands.itemsizes[k];
+  if (!is_power_of_two(size) || operands.stride(k, axis) != size) return 1;
+  return std::min(width, static_cast<int>(std::max(16u / size, 1u)));
+}
+
+/// The address of operand k and its strides along all axes but `axis`, or how much they differ from
+/// those of operand `from`, combined by or: a multiple of every power of two that they all are
+/// multiples of.
+std::uint64_t places_of(const CallOperands& operands, std::size_t k, std::size_t axis,
+                        std::optional<std::size_t> from) {
+  std::uint64_t places = operands.address(k) - (from ? operands.address(*from) : 0);
+  for (std::size_t d = 0; d < operands.rank(); ++d) {
+    if (d == axis) continue;
+    const std::int64_t stride = operands.stride(k, d) - (from ? operands.stride(*from, d) : 0);
+    places |= static_cast<std::uint64_t>(stride);
+  }
+  return places;
+}
+
+/// The largest number of elements, a power of two up to `width`, that `places` are multiples of.
+int aligned_width(std::uint64_t places, std::uint32_t size, int width) {
   while (width > 1 && !is_multiple(places, static_cast<std::uint64_t>(width) * size)) width /= 2;
   return width;
 }
 
-/// The elements of the widest access of operand k along the last axis, at most `width`; 1 if the
-/// operand is not dense along it.
-int dense_width(const CallOperands& operands, std::size_t k, int width) {
-  const std::uint32_t size = operands.itemsizes[k];
-  if (!is_power_of_two(size) || operands.last_stride(k) != size) return 1;
-  return aligned_width(operands, k, std::min(width, static_cast<int>(std::max(16u / size, 1u))));
-}
+constexpr std::size_t most_wide_inputs = 16;
 
-VectorAccess input_vectors(const CallOperands& operands, int width) {
-  constexpr std::size_t most_inputs = 16;
-  if (operands.all.size() - operands.outputs > most_inputs) return {};
+/// Vectors along `axis` to which every row of every input is aligned.
+VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width) {
+  if (operands.all.size() - operands.outputs > most_wide_inputs) return {};
   unsigned wide = 0;
   for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
-    if (operands.last_stride(k) == 0) continue;
-    width = dense_width(operands, k, width);
+    if (operands.stride(k, axis) == 0) continue;
+    width = dense_width(operands, k, axis, width);
+    width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
     wide |= 1u << (k - operands.outputs);
   }
   if (width == 1) return {};
+  return {width, static_cast<int>(wide)};
+}
+
+/// None where no input moves.
+VectorAccess moving(const VectorAccess& access) {
+  return access.wide == 0 ? VectorAccess{} : access;
+}
+
+/// The same for rows of any alignment, if at each output those of all inputs are equally far from
+/// an aligned vector.
+VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int width) {
+  if (operands.all.size() - operands.outputs > most_wide_inputs) return {};
+  unsigned wide = 0;
+  std::optional<std::size_t> first;
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (operands.stride(k, axis) == 0) continue;
+    const std::uint32_t size = operands.itemsizes[k];
+    if (first && size != operands.itemsizes[*first]) return {};
+    width = dense_width(operands, k, axis, width);
+    if (first) width = aligned_width(places_of(operands, k, axis, first), size, width);
+    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+    if (!first) first = k;
+    wide |= 1u << (k - operands.outputs);
+  }
+  if (width == 1 || wide == 0) return {};
   return {width, static_cast<int>(wide)};
 }
 
@@ -108,7 +146,7 @@ void split(ReduceGeometry& g, const ReduceShape& shape, int multiprocessors) {
   const std::int64_t step =
       shape.along_reduced ? std::int64_t{g.block_x} * shape.vector_width : g.block_y;
   const std::int64_t least = std::max<std::int64_t>(2 * unrolled * step, 64);
-  const std::int64_t possible = shape.can_split ? shape.reduced / least : 1;
+  const std::int64_t possible = shape.reduced / least;
   const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
   g.chunk = divide_up(divide_up(shape.reduced, splits), step) * step;
   g.splits = divide_up(shape.reduced, g.chunk);
@@ -128,11 +166,21 @@ Block block_along(const ReduceShape& shape) {
   return {std::max(power, 32 / y), y};
 }
 
+/// Lanes along the kept axes. Short rows of them are read whole by neighbouring lanes, and lanes
+/// that share an output follow: in dense memory a warp reads neighbouring elements.
 Block block_across(const ReduceShape& shape) {
-  const std::int64_t columns = shape.kept > 128 ? 64 : power_above(shape.kept, 32);
-  const std::int64_t y =
-      std::min(threads / columns, power_above(divide_up(shape.reduced, unrolled), threads));
-  const std::int64_t x = std::min(threads / y, power_above(shape.kept, threads));
+  const std::int64_t vectors = shape.kept / shape.vector_width,
+                     row = shape.columns / shape.vector_width,
+                     wanted = divide_up(shape.reduced, unrolled);
+  if (row < 32) {
+    const std::int64_t y = std::min(threads / row, wanted);
+    const std::int64_t rows = std::min(threads / (row * y), divide_up(vectors, row));
+    const std::int64_t x = row * std::max<std::int64_t>(rows, 1);
+    return {x, std::max(y, divide_up(32, x))};
+  }
+  const std::int64_t columns = vectors > 128 ? 64 : power_above(vectors, 32);
+  const std::int64_t y = std::min(threads / columns, power_above(wanted, threads));
+  const std::int64_t x = std::min(threads / y, power_above(vectors, threads));
   return {x, std::max(y, 32 / x)};
 }
 
@@ -151,15 +199,37 @@ int vector_width(const CallOperands& operands) {
 }
 
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
+  const std::size_t axis = operands.rank() - 1;
   int width = widest;
-  for (std::size_t k = 0; k < operands.outputs; ++k) width = dense_width(operands, k, width);
+  for (std::size_t k = 0; k < operands.outputs; ++k) {
+    width = dense_width(operands, k, axis, width);
+    width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
+  }
   while (width > 1 && columns % width != 0) width /= 2;
-  return input_vectors(operands, width);
+  return input_vectors(operands, axis, width);
 }
 
-VectorAccess reduce_vectors(const CallOperands& operands) {
-  const VectorAccess access = input_vectors(operands, widest);
-  return access.wide == 0 ? VectorAccess{} : access;
+VectorAccess aligned_vectors(const CallOperands& operands) {
+  return moving(input_vectors(operands, operands.rank() - 1, widest));
+}
+
+VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
+                         std::int64_t extent) {
+  const std::size_t axis = operands.rank() - 1;
+  int width = widest;
+  while (reduced_rank > 1 && width > 1 && extent % width != 0) width /= 2;
+  const VectorAccess aligned = moving(input_vectors(operands, axis, width));
+  if (reduced_rank > 1) return aligned;
+  while (width > 1 && extent < 8 * width) width /= 2;
+  const VectorAccess shifted = shifted_vectors(operands, axis, width);
+  return shifted.width > aligned.width ? shifted : aligned;
+}
+
+VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent) {
+  constexpr int widest_column = 4;  // every one has an accumulator
+  int width = widest_column;
+  while (width > 1 && extent % width != 0) width /= 2;
+  return moving(input_vectors(operands, axis, width));
 }
 
 unsigned flat_grid(std::int64_t size, int vector_width) {
@@ -196,14 +266,24 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
           .wide_index = needs_wide_index(shape.span, std::max(shape.columns, shape.rows))};
 }
 
+FinishGeometry finish_geometry(std::int64_t kept) {
+  constexpr std::int64_t finish_threads = 128;
+  const std::int64_t x = power_above(kept, 32);
+  return {static_cast<unsigned>(std::min(divide_up(kept, x), max_grid_x)), static_cast<unsigned>(x),
+          static_cast<unsigned>(finish_threads / x)};
+}
+
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
+  // offsets go on by one step, at most the whole reduced shape, after the last element
+  const std::int64_t overshot = shape.span > most_span / 2 ? most_span : 2 * shape.span;
   const Block block = shape.along_reduced ? block_along(shape) : block_across(shape);
-  ReduceGeometry g{.grid_x = grid(shape.kept, shape.along_reduced ? block.y : block.x),
+  const std::int64_t outputs = shape.along_reduced ? block.y : block.x * shape.vector_width;
+  ReduceGeometry g{.grid_x = grid(shape.kept, outputs),
                    .block_x = static_cast<unsigned>(block.x),
                    .block_y = static_cast<unsigned>(block.y),
                    .splits = 1,
                    .chunk = shape.reduced,
-                   .wide_index = needs_wide_index(shape.span, std::max(shape.kept, shape.reduced))};
+                   .wide_index = needs_wide_index(overshot, std::max(shape.kept, shape.reduced))};
   split(g, shape, multiprocessors);
   return g;
 }

@@ -41,8 +41,14 @@ struct VectorAccess {
 };
 /// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
-/// The vectors of the inputs of a reduction along its last axis, the only one that is reduced.
-VectorAccess reduce_vectors(const CallOperands& operands);
+/// The vectors of the inputs along the last axis, to which every row is aligned.
+VectorAccess aligned_vectors(const CallOperands& operands);
+/// The vectors of the inputs of a reduction along its last axis, of `extent` elements, one of
+/// `reduced_rank` reduced ones. Their alignment: kernels/reduce.cuh.
+VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
+                         std::int64_t extent);
+/// The same along its last kept axis, number `axis`.
+VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent);
 
 inline constexpr unsigned flat_threads = 256;
 /// The number of blocks of map_flat. Throws LogicError if the grid would be larger than CUDA
@@ -69,7 +75,8 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
 
 struct ReduceShape {
   std::int64_t kept, reduced, span;
-  bool along_reduced, can_split;
+  bool along_reduced;
+  std::int64_t columns = 1;  ///< positions on the last kept axis
   int vector_width = 1;
 };
 struct ReduceGeometry {
@@ -79,7 +86,11 @@ struct ReduceGeometry {
 };
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
 
-inline constexpr unsigned finish_threads = 128;
+/// Of reduce_finish.
+struct FinishGeometry {
+  unsigned grid_x, block_x, block_y;
+};
+FinishGeometry finish_geometry(std::int64_t kept);
 
 struct BincountShape {
   std::int64_t elements, bins;

@@ -8,24 +8,13 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// Vectors are along the only reduced axis.
 VectorAccess vectors_of(const Launcher& launcher) {
-  if (!launcher.call.along_reduced || launcher.call.reduced_rank() != 1) return {};
-  return reduce_vectors(launcher.operands);
-}
-
-/// Whether reduce_finish can store the outputs: it takes a dense array of them.
-bool can_split(const KernelCall& call) {
-  const bool is_dense =
-      call.kept_rank == 1 && call.operands[0].strides[0] == call.program->itemsize[0];
-  return is_dense || call.kept == 1;
-}
-
-void launch_finish(const Launcher& launcher, const void* partial, std::int64_t splits) {
   const KernelCall& call = launcher.call;
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(call.kept, 2147483647));
-  launcher.run(ReduceFinish{}, {blocks, 1, finish_threads, 1},
-               parameter_block(call, false, call.reduced), partial, splits);
+  if (call.along_reduced) {
+    return row_vectors(launcher.operands, call.reduced_rank(), call.shape.back());
+  }
+  const std::size_t last_kept = call.kept_rank - 1;
+  return column_vectors(launcher.operands, last_kept, call.shape[last_kept]);
 }
 
 }  // namespace
@@ -37,7 +26,7 @@ void launch_reduce(const Launcher& launcher) {
                                             .reduced = call.reduced,
                                             .span = call.span,
                                             .along_reduced = call.along_reduced,
-                                            .can_split = can_split(call),
+                                            .columns = call.shape[call.kept_rank - 1],
                                             .vector_width = vectors.width},
                                            launcher.multiprocessors());
   const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
@@ -52,9 +41,13 @@ void launch_reduce(const Launcher& launcher) {
                        .along_reduced = call.along_reduced ? 1 : 0,
                        .width = vectors.width,
                        .wide = vectors.wide};
-  launcher.run(variant, {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y},
-               parameter_block(call, true, g.chunk), partial);
-  if (partial) launch_finish(launcher, partial, g.splits);
+  const ParameterBlock block = parameter_block(call, true, g.chunk);
+  launcher.run(variant, {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y}, block,
+               partial);
+  if (!partial) return;
+  const FinishGeometry finish = finish_geometry(call.kept);
+  launcher.run(ReduceFinish{variant.kept_rank, variant.reduced_rank},
+               {finish.grid_x, 1, finish.block_x, finish.block_y}, block, partial, g.splits);
 }
 
 }  // namespace quarry::backend::cuda

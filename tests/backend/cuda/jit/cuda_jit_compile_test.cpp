@@ -71,9 +71,12 @@ template <class T, class Reducer, class Acc, class Out>
 void add_reductions(std::vector<Check>& checks) {
   const program* of = &reduce_program<T, Reducer, Acc, Out>::value;
   checks.push_back({of, reduction(0, 1, false, true)});
-  if constexpr (sizeof(T) < 16) checks.push_back({of, reduction(1, 1, false, true, 2, 1)});
+  if constexpr (sizeof(T) < 16) {
+    checks.push_back({of, reduction(1, 1, false, true, 2, 1)});
+    checks.push_back({of, reduction(1, 2, false, false, 2, 1)});
+  }
   checks.push_back({of, reduction(1, 1, true, false)});
-  checks.push_back({of, ReduceFinish{}});
+  checks.push_back({of, ReduceFinish{1, 1}});
 }
 
 template <class T>
@@ -121,7 +124,7 @@ std::vector<Check> all_checks() {
   using deviation =
       reduction_of<in<float, 0>, applied_to<sum_of, float, quotient>, float, float, 1, float>;
   checks.push_back({&program_for<deviation>::value, reduction(1, 1, false, true, 4, 1)});
-  checks.push_back({&program_for<deviation>::value, ReduceFinish{}});
+  checks.push_back({&program_for<deviation>::value, ReduceFinish{2, 1}});
   add_reductions<float, sum_of, float, float>(checks);
   add_reductions<float16, mean_of, float, float16>(checks);
   add_reductions<i32, prod_of, i64, i64>(checks);

@@ -60,7 +60,7 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
             "quarry::kernels::map_strided<M, 2, 4, 2, 4, 5>");
   EXPECT_EQ(name(Reduce{.kept_rank = 1, .reduced_rank = 2, .index_bytes = 4, .along_reduced = 1}),
             "quarry::kernels::reduce<M, 1, 2, 4, 1, 1, 0>");
-  EXPECT_EQ(name(ReduceFinish{}), "quarry::kernels::reduce_finish<M>");
+  EXPECT_EQ(name(ReduceFinish{2, 1}), "quarry::kernels::reduce_finish<M, 2, 1>");
 }
 
 TEST(cuda_kernel_source, variants_are_equal_if_kernel_and_arguments_are) {
