@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "capture.hpp"
-#include "entry.hpp"
-#include "state.hpp"
+#include "fake_driver/entry.hpp"
+#include "fake_driver/state.hpp"
+#include "fake_driver/streams/capture.hpp"
 
 namespace quarry::fake::entry {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <map>
 
-#include "entry.hpp"
-#include "state.hpp"
+#include "fake_driver/entry.hpp"
+#include "fake_driver/state.hpp"
 
 /// The numbers of an H200 and the names of the errors.
 namespace quarry::fake::entry {

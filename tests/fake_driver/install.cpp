@@ -6,8 +6,8 @@
 
 #include <quarry/base/error.hpp>
 
-#include "shim.hpp"
-#include "state.hpp"
+#include "fake_driver/shim.hpp"
+#include "fake_driver/state.hpp"
 
 namespace quarry::fake {
 namespace {

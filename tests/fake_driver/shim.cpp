@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shim.hpp"
+#include "fake_driver/shim.hpp"
 
 #include <array>
 #include <atomic>

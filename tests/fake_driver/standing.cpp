@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "standing.hpp"
+#include "fake_driver/standing.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <quarry/runtime/device.hpp>
 
 #include "backend/backend.hpp"
+#include "fake_driver/shim.hpp"
+#include "fake_driver/test_device.hpp"
 #include "runtime/inventory.hpp"
-#include "shim.hpp"
-#include "test_device.hpp"
 
 namespace quarry::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/ledger.hpp"
-#include "fake_driver.hpp"
+#include "fake_driver/fake_driver.hpp"
 
 namespace quarry::test {
 

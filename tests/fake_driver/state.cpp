@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "state.hpp"
+#include "fake_driver/state.hpp"
 
-#include "capture.hpp"
+#include "fake_driver/streams/capture.hpp"
 
 #include <algorithm>
 #include <atomic>

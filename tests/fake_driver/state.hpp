@@ -9,13 +9,13 @@
 #include <thread>
 #include <vector>
 
-#include "array.hpp"
-#include "fake_driver.hpp"
-#include "ipc.hpp"
-#include "memory.hpp"
-#include "pool.hpp"
-#include "scheduler.hpp"
-#include "shared_event.hpp"
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/memory/array.hpp"
+#include "fake_driver/memory/ipc.hpp"
+#include "fake_driver/memory/memory.hpp"
+#include "fake_driver/memory/pool.hpp"
+#include "fake_driver/streams/scheduler.hpp"
+#include "fake_driver/streams/shared_event.hpp"
 
 /// All that the fake driver knows.
 namespace quarry::fake {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string_view>
 
-#include "entry.hpp"
-#include "fake_driver.hpp"
-#include "state.hpp"
+#include "fake_driver/entry.hpp"
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/state.hpp"
 
 namespace quarry::fake {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "test_device.hpp"
+#include "fake_driver/test_device.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include <quarry/runtime/stream.hpp>
 
-#include "fake_driver.hpp"
-#include "standing.hpp"
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/standing.hpp"
 
 namespace quarry::test {
 namespace {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fake_driver/kernels/kernel.hpp"
+
+#include <bit>
+#include <charconv>
+#include <cstddef>
+
+#include "base/float_environment.hpp"
+#include "fake_driver/state.hpp"
+
+namespace quarry::fake {
+namespace {
+
+/// The arguments of a template, cut at the commas outside of brackets.
+std::vector<std::string> template_arguments(std::string_view text) {
+  std::vector<std::string> arguments(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += (c == '<' || c == '(' || c == '{') - (c == '>' || c == ')' || c == '}');
+    if (c == ',' && depth == 0) {
+      arguments.emplace_back();
+    } else if (c != ' ' || !arguments.back().empty()) {
+      arguments.back() += c;
+    }
+  }
+  return arguments;
+}
+
+std::optional<int> number(const std::string& text) {
+  int value = 0;
+  const auto end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
+}
+
+const Kernel* find_kernel(std::string_view name) {
+  for (const auto& kernels : {
+#define QUARRY_FAMILY(name) name##_kernels(),
+#include <quarry/kernels/families.def>
+#undef QUARRY_FAMILY
+       }) {
+    for (const Kernel& kernel : kernels) {
+      if (kernel.name == name) return &kernel;
+    }
+  }
+  return nullptr;
+}
+
+/// Whether operand k may be accessed by vectors of `width` elements along the axis.
+bool is_aligned(const Launch& launch, const Operands& operands, int k, int width, int along) {
+  const std::uint32_t size = launch.program->itemsize[k];
+  const auto unit = static_cast<std::uint64_t>(width) * size;
+  std::uint64_t places = launch.pointer(k);
+  for (int axis = 0; axis < launch.rank(); ++axis) {
+    if (axis != along) places |= static_cast<std::uint64_t>(operands.stride(k, axis));
+  }
+  return operands.stride(k, along) == size && std::has_single_bit(size) && unit <= 16 &&
+         places % unit == 0;
+}
+
+}  // namespace
+
+std::optional<KernelName> parse_kernel(std::string_view expression) {
+  constexpr std::string_view space = "quarry::kernels::";
+  if (!expression.starts_with(space) || !expression.ends_with('>')) return std::nullopt;
+  expression.remove_prefix(space.size());
+  const auto open = expression.find('<');
+  if (open == expression.npos) return std::nullopt;
+  const auto texts = template_arguments(expression.substr(open + 1, expression.size() - open - 2));
+  KernelName name{find_kernel(expression.substr(0, open)), texts[0], {}};
+  if (!name.kernel || texts.size() != name.kernel->arguments + 1) return std::nullopt;
+  for (std::size_t k = 1; k < texts.size(); ++k) {
+    const std::optional<int> argument = number(texts[k]);
+    if (!argument) return std::nullopt;
+    name.arguments.push_back(*argument);
+  }
+  return name;
+}
+
+Operands Launch::operands(bool has_wide_index, bool has_output) const {
+  const kernels::block_places at = places();
+  return Operands({.device = device,
+                   .count = program->operands(),
+                   .rank = at.rank,
+                   .pointers = words.data() + kernels::block_places::pointers,
+                   .shape = words.data() + at.shape(),
+                   .strides = words.data() + at.strides(),
+                   .itemsize = program->itemsize,
+                   .has_wide_index = has_wide_index,
+                   .has_output = has_output});
+}
+
+CUresult illegal(const Launch& launch, const std::string& what) {
+  add_fault(launch.expression + ": " + what);
+  return CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+CUresult misaligned(const Launch& launch) {
+  add_fault(launch.expression + ": an operand is not aligned for vectors");
+  return CUDA_ERROR_MISALIGNED_ADDRESS;
+}
+
+bool is_natural(const Launch& launch, const Operands& operands, int k) {
+  std::uint64_t places = launch.pointer(k);
+  for (int axis = 0; axis < launch.rank(); ++axis) {
+    if (operands.extent(axis) > 1) places |= static_cast<std::uint64_t>(operands.stride(k, axis));
+  }
+  return places % launch.program->alignment[k] == 0;
+}
+
+bool has_legal_vectors(const Launch& launch, const Operands& operands, int first, int width,
+                       int wide, int axis) {
+  const int outputs = launch.program->outputs;
+  for (int k = first; k < operands.count(); ++k) {
+    if (!is_natural(launch, operands, k)) return false;
+  }
+  if (width == 1) return wide == 0;
+  for (int k = first; k < operands.count(); ++k) {
+    const bool is_wide = k < outputs || (wide >> (k - outputs) & 1) != 0;
+    if (is_wide ? !is_aligned(launch, operands, k, width, axis) : operands.stride(k, axis) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+CUresult run_launch(const Launch& launch) {
+  const FloatEnvironment environment;  // a GPU has one of its own
+  return launch.name.kernel->run(launch);
+}
+
+}  // namespace quarry::fake

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fake_driver/kernels/operands.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "fake_driver/state.hpp"
+
+namespace quarry::fake {
+namespace {
+
+bool fits_int(std::int64_t value) {
+  return value >= std::numeric_limits<std::int32_t>::min() &&
+         value <= std::numeric_limits<std::int32_t>::max();
+}
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+Operands::Operands(const Source& source) : source_(source), base_(at(source.count)) {
+  for (int k = 0; k < source_.count; ++k) {
+    if (is_used(k) && !place(k)) are_inside_ = false;
+  }
+}
+
+std::int64_t Operands::extent(int axis) const {
+  return static_cast<std::int64_t>(source_.shape[axis]);
+}
+
+std::int64_t Operands::stride(int operand, int axis) const {
+  return static_cast<std::int64_t>(source_.strides[operand * source_.rank + axis]);
+}
+
+/// Finds the memory of everything the operand reaches, offsets taken in 64 bits.
+bool Operands::place(int operand) {
+  std::int64_t lowest = 0, highest = 0;
+  for (int axis = 0; axis < source_.rank; ++axis) {
+    const std::int64_t reach = (extent(axis) - 1) * stride(operand, axis);
+    (reach < 0 ? lowest : highest) += reach;
+  }
+  if (!source_.has_wide_index && !(fits_int(lowest) && fits_int(highest))) wraps_ = true;
+  const CUdeviceptr from = source_.pointers[operand] + static_cast<std::uint64_t>(lowest);
+  const auto bytes = static_cast<std::size_t>(highest - lowest) + source_.itemsize[operand];
+  std::byte* const memory = state().memory.find(from, bytes, source_.device);
+  if (memory) base_[at(operand)] = reinterpret_cast<char*>(memory) - lowest;
+  return memory != nullptr;
+}
+
+void Operands::advance(Offsets& offsets, std::int64_t index, int first, int last) const {
+  for (int axis = last - 1; axis >= first; --axis) {
+    const std::int64_t j = axis > first ? index % extent(axis) : index;
+    index = axis > first ? index / extent(axis) : 0;
+    for (int k = 0; k < source_.count; ++k) offsets[at(k)] += j * stride(k, axis);
+  }
+}
+
+bool Operands::resolve(const Offsets& offsets, std::vector<char*>& addresses) const {
+  addresses.resize(at(source_.count));
+  for (int k = 0; k < source_.count; ++k) {
+    if (!wraps_) {
+      addresses[at(k)] = base_[at(k)] + offsets[at(k)];
+      continue;
+    }
+    if (!is_used(k)) continue;
+    const auto offset = static_cast<std::int64_t>(static_cast<std::int32_t>(offsets[at(k)]));
+    const CUdeviceptr from = source_.pointers[k] + static_cast<std::uint64_t>(offset);
+    addresses[at(k)] =
+        reinterpret_cast<char*>(state().memory.find(from, source_.itemsize[k], source_.device));
+    if (!addresses[at(k)]) return false;
+  }
+  return true;
+}
+
+}  // namespace quarry::fake

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <new>
+
+#include <quarry/kernels/reduce.hpp>
+
+#include "backend/cpu/runs.hpp"
+#include "fake_driver/kernels/kernel.hpp"
+#include "fake_driver/state.hpp"
+
+namespace quarry::fake {
+namespace {
+
+using kernels::block_places;
+
+const kernels::reduce_loops& loops_of(const Launch& launch) {
+  return *static_cast<const kernels::reduce_loops*>(launch.program->loops);
+}
+
+struct AlignedFree {
+  void operator()(void* memory) const { ::operator delete (memory, std::align_val_t{64}); }
+};
+using Accumulator = std::unique_ptr<void, AlignedFree>;
+
+Accumulator new_accumulator(const Launch& launch) {
+  Accumulator accumulator(
+      ::operator new (loops_of(launch).fold->accumulator_size, std::align_val_t{64}));
+  loops_of(launch).fold->begin(accumulator.get(), 1);
+  return accumulator;
+}
+
+/// The arguments of reduce<PROGRAM, ...>.
+struct Variant {
+  explicit Variant(const Launch& launch)
+      : kept_rank(launch.argument(0)),
+        reduced_rank(launch.argument(1)),
+        has_wide_index(launch.argument(2) == 8),
+        is_along(launch.argument(3) == 1),
+        width(launch.argument(4)),
+        wide(launch.argument(5)) {}
+  int kept_rank, reduced_rank;
+  bool has_wide_index, is_along;
+  int width, wide;
+};
+
+/// Folds the reduced elements [begin, end) of one output into `accumulator`.
+bool fold(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
+          void* accumulator, std::int64_t begin, std::int64_t end) {
+  const Variant variant(launch);
+  const int first = variant.kept_rank, last = launch.rank();
+  const std::int64_t columns = last > first ? operands.extent(last - 1) : 1;
+  std::vector<std::int64_t> strides;
+  for (int k = 0; k < operands.count(); ++k) {
+    strides.push_back(last > first ? operands.stride(k, last - 1) : 0);
+  }
+  std::vector<char*> addresses;
+  for (std::int64_t i = begin; i < end;) {
+    const std::int64_t n = operands.run(std::min(columns - i % columns, end - i));
+    Operands::Offsets offsets = base;
+    operands.advance(offsets, i, first, last);
+    if (!operands.resolve(offsets, addresses)) return false;
+    backend::cpu_backend::fold_run(loops_of(launch), accumulator, n, addresses.data() + 1,
+                                   strides.data() + 1, launch.scalars(), i);
+    i += n;
+  }
+  return true;
+}
+
+/// The part of one output that the blocks of one split compute.
+bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t output,
+                   std::int64_t split, std::byte* partial) {
+  const std::int64_t kept = launch.word(block_places::kept),
+                     reduced = launch.word(block_places::reduced),
+                     chunk = launch.word(block_places::chunk);
+  const std::size_t size = loops_of(launch).fold->accumulator_size;
+  Operands::Offsets base = operands.start();
+  operands.advance(base, output, 0, launch.argument(0));
+  const Accumulator accumulator = new_accumulator(launch);
+  const std::int64_t begin = split * chunk, end = std::min(begin + chunk, reduced);
+  if (!fold(launch, operands, base, accumulator.get(), begin, end)) return false;
+  if (partial) {
+    const auto slot = static_cast<std::size_t>(split * kept + output);
+    std::copy_n(static_cast<const std::byte*>(accumulator.get()), size, partial + slot * size);
+    return true;
+  }
+  std::vector<char*> addresses;
+  if (!operands.resolve(base, addresses)) return false;
+  loops_of(launch).finish(addresses[0], 0, accumulator.get(), 1, reduced, launch.scalars());
+  return true;
+}
+
+/// Empty when the geometry computes every output from every element once.
+std::string wrong_geometry(const Launch& launch, const Operands& operands) {
+  const Variant variant(launch);
+  const std::int64_t kept = launch.word(block_places::kept),
+                     reduced = launch.word(block_places::reduced),
+                     chunk = launch.word(block_places::chunk);
+  const std::int64_t a_block = variant.is_along ? launch.block_y : launch.block_x * variant.width;
+  if (variant.is_along && !std::has_single_bit(static_cast<std::uint64_t>(launch.block_x))) {
+    return "the lanes of a row are no power of two";
+  }
+  if (launch.block_x * launch.block_y < 32) return "a block is less than a warp";
+  if (launch.grid_x * a_block < kept) return "the grid covers too few outputs";
+  if (chunk <= 0 || launch.grid_y * chunk < reduced) return "the splits cover too little";
+  if (launch.grid_y > 1 && launch.more[0] == 0) return "several splits write one output";
+  if (variant.width == 1) return {};
+  const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;
+  const bool is_rest_taken = variant.is_along && variant.reduced_rank == 1;
+  if (!is_rest_taken && operands.extent(axis) % variant.width != 0) {
+    return "vectors go beyond the axis";
+  }
+  if (variant.is_along && chunk % variant.width != 0) return "vectors go beyond the chunk";
+  return {};
+}
+
+/// Whether the dense inputs are as far from aligned vectors as each other at every output.
+bool are_congruent(const Launch& launch, const Operands& operands, const Variant& variant) {
+  const int last = launch.rank() - 1, outputs = launch.program->outputs;
+  int first = -1;
+  for (int k = outputs; k < operands.count(); ++k) {
+    if (!is_natural(launch, operands, k)) return false;
+    const std::uint32_t size = launch.program->itemsize[k];
+    if ((variant.wide >> (k - outputs) & 1) == 0) {
+      if (operands.stride(k, last) != 0) return false;
+      continue;
+    }
+    const auto unit = static_cast<std::int64_t>(size) * variant.width;
+    if (operands.stride(k, last) != size || !std::has_single_bit(size) || unit > 16) return false;
+    if (first < 0) first = k;
+    if (size != launch.program->itemsize[first]) return false;
+    const auto apart = static_cast<std::int64_t>(launch.pointer(k) - launch.pointer(first));
+    if (apart % unit != 0) return false;
+    for (int axis = 0; axis < last; ++axis) {
+      if ((operands.stride(k, axis) - operands.stride(first, axis)) % unit != 0) return false;
+    }
+  }
+  return first >= 0;
+}
+
+bool has_legal_reads(const Launch& launch, const Operands& operands) {
+  const Variant variant(launch);
+  if (variant.width > 1 && variant.is_along && variant.reduced_rank == 1) {
+    return are_congruent(launch, operands, variant);
+  }
+  const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;
+  return has_legal_vectors(launch, operands, launch.program->outputs, variant.width, variant.wide,
+                           axis);
+}
+
+CUresult run_reduce(const Launch& launch) {
+  const Variant variant(launch);
+  const std::int64_t kept = launch.word(block_places::kept), splits = launch.grid_y;
+  const std::uint64_t to = launch.more[0];
+  const Operands operands = launch.operands(variant.has_wide_index, to == 0);
+  if (const std::string wrong = wrong_geometry(launch, operands); !wrong.empty())
+    return illegal(launch, wrong);
+  if (!has_legal_reads(launch, operands)) return misaligned(launch);
+  if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
+  std::byte* partial = nullptr;
+  if (to) {
+    const auto bytes =
+        static_cast<std::size_t>(splits * kept) * loops_of(launch).fold->accumulator_size;
+    partial = state().memory.find(to, bytes, launch.device);
+    if (!partial) return illegal(launch, "the partial results are not in live memory");
+  }
+  for (std::int64_t i = 0; i < splits * kept; ++i) {
+    if (!reduce_output(launch, operands, i % kept, i / kept, partial)) {
+      return illegal(launch, "a 32-bit offset has wrapped");
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult run_finish(const Launch& launch) {
+  const std::int64_t kept = launch.word(block_places::kept),
+                     count = launch.word(block_places::reduced),
+                     splits = static_cast<std::int64_t>(launch.more[1]);
+  const std::size_t item = loops_of(launch).fold->accumulator_size;
+  const auto slot = [&](std::int64_t n) { return static_cast<std::size_t>(n) * item; };
+  const Operands operands = launch.operands(true);
+  const std::byte* const partial =
+      state().memory.find(launch.more[0], slot(splits * kept), launch.device);
+  if (!operands.are_inside() || !partial) {
+    return illegal(launch, "an operand is not in live memory");
+  }
+  std::vector<char*> addresses;
+  for (std::int64_t output = 0; output < kept; ++output) {
+    const Accumulator accumulator = new_accumulator(launch);
+    for (std::int64_t split = 0; split < splits; ++split) {
+      loops_of(launch).fold->merge(accumulator.get(), partial + slot(split * kept + output), 1);
+    }
+    Operands::Offsets offsets = operands.start();
+    operands.advance(offsets, output, 0, launch.argument(0));
+    if (!operands.resolve(offsets, addresses)) return illegal(launch, "an output is outside");
+    loops_of(launch).finish(addresses[0], 0, accumulator.get(), 1, count, launch.scalars());
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+std::span<const Kernel> reduce_kernels() {
+  static constexpr Kernel kernels[] = {
+      {"reduce",
+       "reduce",
+       6,
+       256,
+       [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
+       {sizeof(void*)},
+       run_reduce},
+      {"reduce",
+       "reduce_finish",
+       2,
+       128,
+       [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
+       {sizeof(void*), sizeof(std::int64_t)},
+       run_finish}};
+  return kernels;
+}
+
+}  // namespace quarry::fake
