@@ -11,7 +11,7 @@ namespace quarry::kernels::lanes {
 
 template <class T, u64 Width>
 struct vector_of {
-  typedef T type __attribute__((vector_size(Width)));
+  using type __attribute__((vector_size(Width))) = T;
 };
 template <class T, u64 Width>
 using vector = typename vector_of<T, Width>::type;

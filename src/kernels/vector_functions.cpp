@@ -34,7 +34,7 @@ template <class F, class T, class V>
 
 template <class T, u64 Width>
 struct vector_of {
-  typedef T type __attribute__((vector_size(Width)));
+  using type __attribute__((vector_size(Width))) = T;
 };
 template <class T, u64 Width>
 using vector = typename vector_of<T, Width>::type;

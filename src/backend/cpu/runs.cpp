@@ -11,7 +11,6 @@
 namespace quarry::backend::cpu_backend {
 namespace {
 
-using kernels::fold_loops;
 using kernels::map_loops;
 using kernels::reduce_loops;
 
