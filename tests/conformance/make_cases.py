@@ -120,7 +120,10 @@ def suitable(name, operands):
     if name == "power" and last.dtype.kind in "iu":
         return [operands[0], np.where(last < 0, three, last)]
     if name == "power" and last.dtype.kind == "c":
-        return [np.where(np.isfinite(a), a, three) for a in operands]
+        base, exponent = (np.where(np.isfinite(a), a, three) for a in operands)
+        with np.errstate(all="ignore"):  # the last place of the product decides the result there
+            too_large = (base != 0) & ~(abs(exponent * np.log(base)) < 400)
+        return [base, np.where(too_large, three, exponent)]
     if name == "reciprocal" and last.dtype.kind in "iu":
         return [np.where(last == 0, three, last)]
     return operands

@@ -139,7 +139,7 @@ struct operands_of<several<Out...>, In...> {
   static constexpr int outputs = sizeof...(Out), inputs = sizeof...(In), count = outputs + inputs;
   static constexpr u32 size[] = {sizeof(Out)..., sizeof(In)...};
   static constexpr u32 alignment[] = {alignof(Out)..., alignof(In)...};
-  static constexpr bool is_side[] = {(sizeof(Out), false)..., is_side_operand<In>...};
+  static constexpr bool is_side[] = {is_side_operand<Out>..., is_side_operand<In>...};
   /// For device code, which cannot index the array.
   QUARRY_HD static constexpr u32 size_of(int k) {
     const u32 sizes[] = {sizeof(Out)..., sizeof(In)...};

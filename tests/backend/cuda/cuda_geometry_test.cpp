@@ -184,10 +184,10 @@ TEST(cuda_geometry, long_rows_begin_at_lines) {
 void expect_covers(const ReduceShape& shape, const ReduceGeometry& g) {
   if (shape.along_reduced) {
     ASSERT_TRUE(std::has_single_bit(g.block_x));
+    ASSERT_EQ(g.chunk % shape.vector_width, 0);
   }
   ASSERT_LE(g.block_x * g.block_y, 256u);
   ASSERT_GE(g.block_x * g.block_y, 32u);
-  ASSERT_EQ(g.chunk % shape.vector_width, 0);
   const auto outputs = std::int64_t{g.grid_x} *
                        (shape.along_reduced ? g.block_y : g.block_x * unsigned(shape.vector_width));
   ASSERT_GE(outputs, shape.kept);

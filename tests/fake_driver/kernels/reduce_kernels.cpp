@@ -126,14 +126,17 @@ bool are_congruent(const Launch& launch, const Operands& operands, const Variant
       if (operands.stride(k, last) != 0) return false;
       continue;
     }
-    const auto unit = static_cast<std::int64_t>(size) * variant.width;
-    if (operands.stride(k, last) != size || !std::has_single_bit(size) || unit > 16) return false;
+    const bool is_dense = operands.stride(k, last) == size && std::has_single_bit(size);
+    if (!is_dense || size * static_cast<std::uint32_t>(variant.width) > 16) return false;
     if (first < 0) first = k;
-    if (size != launch.program->itemsize[first]) return false;
-    const auto apart = static_cast<std::int64_t>(launch.pointer(k) - launch.pointer(first));
-    if (apart % unit != 0) return false;
+    const auto apart = [&](std::int64_t place, std::int64_t first_place) {
+      const std::int64_t first_size = launch.program->itemsize[first];
+      return (place / size - first_place / first_size) % variant.width;
+    };
+    const auto address = [&](int of) { return static_cast<std::int64_t>(launch.pointer(of)); };
+    if (apart(address(k), address(first)) != 0) return false;
     for (int axis = 0; axis < last; ++axis) {
-      if ((operands.stride(k, axis) - operands.stride(first, axis)) % unit != 0) return false;
+      if (apart(operands.stride(k, axis), operands.stride(first, axis)) != 0) return false;
     }
   }
   return first >= 0;
