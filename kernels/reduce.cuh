@@ -36,18 +36,24 @@ struct block_total {
   }
 };
 
-/// Combines the accumulators of the threads with the same threadIdx.x; the result is valid where
-/// threadIdx.y is 0. Called by all threads of the block, for each of which `shared` has an element.
+/// The part of a thread in a total: `lanes` threads share an output, `apart` from each other.
+struct lane_of {
+  int lane, lanes, apart;
+};
+
+/// Combines the accumulators of the lanes of each output; the result is valid in lane 0. Called by
+/// all threads of the block, for each of which `shared` has an element.
 template <class Op, class Acc>
-__device__ Acc column_total(Acc* shared, Acc sum) {
-  const int y = static_cast<int>(threadIdx.y), bx = static_cast<int>(blockDim.x);
-  const int slot = y * bx + static_cast<int>(threadIdx.x);
+__device__ Acc total_of_lanes(Acc* shared, Acc sum, const lane_of& me) {
+  const int slot = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
   shared[slot] = sum;
 #pragma unroll 1
-  for (int rows = static_cast<int>(blockDim.y); rows > 1; rows = (rows + 1) / 2) {
-    const int half = (rows + 1) / 2;
+  for (int rest = me.lanes; rest > 1; rest = (rest + 1) / 2) {
+    const int half = (rest + 1) / 2;
     __syncthreads();
-    if (y + half < rows) shared[slot] = Op::combine(shared[slot], shared[slot + half * bx]);
+    if (me.lane + half < rest) {
+      shared[slot] = Op::combine(shared[slot], shared[slot + half * me.apart]);
+    }
   }
   sum = shared[slot];
   __syncthreads();  // the memory is used again
@@ -57,11 +63,13 @@ __device__ Acc column_total(Acc* shared, Acc sum) {
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
 
-/// Along = 1: consecutive threads read along the reduced axes, which have the smallest strides; a
+/// Along > 0: consecutive threads read along the reduced axes, which have the smallest strides; a
 /// block computes blockDim.y outputs. Along = 0: consecutive threads compute consecutive groups of
-/// V outputs, and blockDim.y threads share the elements of each. gridDim.y splits the reduced
-/// elements; with more than one split the partial accumulators go to `partial` as [split][kept],
-/// and reduce_finish combines them in order.
+/// V outputs, and blockDim.y threads share the elements of each. If the last kept axis has fewer
+/// than short_row groups, blockDim.x is a multiple of their number: the threads that share a row of
+/// them are consecutive, so that a warp reads consecutive elements of dense memory, and a block
+/// computes blockDim.y rows. gridDim.y splits the reduced elements; with more than one split the
+/// partial accumulators go to `partial` as [split][kept], and reduce_finish combines them in order.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
@@ -95,35 +103,49 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
   };
 
-  /// Reduced positions i, i + step, ...: only the first one costs divisions.
+  static __device__ Index wrapped_sum(Index a, Index b) {
+    return static_cast<Index>(static_cast<u64>(a) + static_cast<u64>(b));
+  }
+
+  /// Reduced positions i, i + step, ...: of several axes only the first one costs divisions, on one
+  /// axis each is a multiplication.
   struct Cursor {
     Offsets at, by{};
     Index digit[Rr], step_digit[Rr];
-    __device__ Cursor(const P& p, const Offsets& base, i64 i, i64 step) : at(base) {
-      at.advance(p, static_cast<Index>(i), Rk, R, digit);
-      by.advance(p, static_cast<Index>(step), Rk, R, step_digit);
+    __device__ Cursor(const P& p, const Offsets& base, Index i, Index step) : at(base) {
+      if constexpr (Rr > 1) {
+        at.advance(p, i, Rk, R, digit);
+        by.advance(p, step, Rk, R, step_digit);
+      }
     }
+    /// `i` is the position that the cursor has reached.
     template <class L>
-    __device__ void load(const P& p, L& in) const {
+    __device__ void load(const P& p, L& in, Index i) const {
       const char* from[K];
 #pragma unroll
-      for (int k = 1; k < K; ++k) from[k - 1] = p.template pointer<const char>(k) + at.of[k];
+      for (int k = 1; k < K; ++k) {
+        const Index along = Rr == 1 ? i * static_cast<Index>(p.stride(k, R - 1)) : 0;
+        from[k - 1] = p.template pointer<const char>(k) + (at.of[k] + along);
+      }
       in.load(from);
     }
+    /// The last one leads to offsets that are not used, and may be too large for Index.
     __device__ void next(const P& p) {
+      if constexpr (Rr > 1) {
 #pragma unroll
-      for (int k = 1; k < K; ++k) at.of[k] += by.of[k];
+        for (int k = 1; k < K; ++k) at.of[k] = wrapped_sum(at.of[k], by.of[k]);
 #pragma unroll
-      for (int d = Rr - 1; d > 0; --d) {
-        const Index extent = static_cast<Index>(p.extent(Rk + d));
-        digit[d] += step_digit[d];
-        if (digit[d] < extent) continue;
-        digit[d] -= extent;
-        digit[d - 1] += 1;
+        for (int d = Rr - 1; d > 0; --d) {
+          const Index extent = static_cast<Index>(p.extent(Rk + d));
+          digit[d] += step_digit[d];
+          if (digit[d] < extent) continue;
+          digit[d] -= extent;
+          digit[d - 1] += 1;
 #pragma unroll
-        for (int k = 1; k < K; ++k) {
-          at.of[k] += static_cast<Index>(p.stride(k, Rk + d - 1)) -
-                      extent * static_cast<Index>(p.stride(k, Rk + d));
+          for (int k = 1; k < K; ++k) {
+            const i64 carry = p.stride(k, Rk + d - 1) - p.extent(Rk + d) * p.stride(k, Rk + d);
+            at.of[k] = wrapped_sum(at.of[k], static_cast<Index>(carry));
+          }
         }
       }
     }
@@ -142,9 +164,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// Reduces the accesses at begin, begin + step, ... that end by `end` into sum[outputs], in
   /// independent accumulators, so that `unroll` loads are in flight.
   template <int Lanes, unsigned Mask>
-  static __device__ void walk(const P& p, const Offsets& base, i64 begin, i64 end, i64 step,
+  static __device__ void walk(const P& p, const Offsets& base, Index begin, Index end, Index step,
                               Acc* sum) {
-    constexpr int width = Along ? Lanes : 1;
+    constexpr Index width = Along ? Lanes : 1;
     if (begin + width > end) return;
     Cursor cursor(p, base, begin, step < end - begin ? step : 0);
     Acc chain[chains][outputs];
@@ -153,13 +175,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 #pragma unroll
       for (int j = 0; j < outputs; ++j) chain[u][j] = Op::template identity<Acc>();
     }
-    i64 i = begin;
+    Index i = begin;
 #pragma unroll 1
     for (; i + (unroll - 1) * step + width <= end; i += unroll * step) {
       Loaded<Lanes, Mask> in[unroll];
 #pragma unroll
       for (int u = 0; u < unroll; ++u) {
-        cursor.load(p, in[u]);
+        cursor.load(p, in[u], i + u * step);
         cursor.next(p);
       }
 #pragma unroll
@@ -170,7 +192,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 #pragma unroll(V > 1 ? 1 : 4)
     for (; i + width <= end; i += step) {
       Loaded<Lanes, Mask> in;
-      cursor.load(p, in);
+      cursor.load(p, in, i);
       cursor.next(p);
       add<Lanes, Mask>(p, chain[0], in, i);
     }
@@ -188,36 +210,36 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     return k + 1;
   }
   /// How many elements lie before the first whole vector of a row that begins at `base`.
-  static __device__ i64 before_vectors(const P& p, const Offsets& base, i64 begin, i64 end) {
+  static __device__ Index before_vectors(const P& p, const Offsets& base, Index begin, Index end) {
     constexpr int k = first_wide();
     const u64 size = Types::size_of(k);
     const u64 from = p.address(k) + static_cast<u64>(base.of[k]) + static_cast<u64>(begin) * size;
-    const i64 odd = static_cast<i64>(from / size % V), head = odd == 0 ? 0 : V - odd;
+    const Index odd = static_cast<Index>(from / size % V), head = odd == 0 ? 0 : V - odd;
     return head < end - begin ? head : end - begin;
   }
 
   /// Reduces the elements at begin, begin + step, ..., which are in no vector.
-  static __device__ void take_single(const P& p, const Offsets& base, i64 begin, i64 end, i64 step,
-                                     Acc* sum) {
+  static __device__ void take_single(const P& p, const Offsets& base, Index begin, Index end,
+                                     Index step, Acc* sum) {
 #pragma unroll 1
-    for (i64 i = begin; i < end; i += step) {
+    for (Index i = begin; i < end; i += step) {
       Loaded<1, 0> in;
-      Cursor(p, base, i, 0).load(p, in);
+      Cursor(p, base, i, 0).load(p, in, i);
       add<1, 0>(p, sum, in, i);
     }
   }
 
   /// Lane `lane` of `lanes` takes its share of the reduced elements [begin, end).
-  static __device__ void fold(const P& p, const Offsets& base, i64 begin, i64 end, int lane,
+  static __device__ void fold(const P& p, const Offsets& base, Index begin, Index end, int lane,
                               int lanes, Acc* sum) {
-    if constexpr (Along && V > 1 && Rr == 1) {
-      const i64 first = begin + before_vectors(p, base, begin, end);
-      const i64 rest = first + (end - first) / V * V;
+    if constexpr (Along == 2) {
+      const Index first = begin + before_vectors(p, base, begin, end);
+      const Index rest = first + (end - first) / V * V;
       take_single(p, base, begin + lane, first, lanes, sum);
-      walk<V, Wide>(p, base, first + lane * V, rest, static_cast<i64>(lanes) * V, sum);
+      walk<V, Wide>(p, base, first + lane * V, rest, lanes * V, sum);
       take_single(p, base, rest + lane, end, lanes, sum);
     } else {
-      walk<V, Wide>(p, base, begin + lane * taken, end, static_cast<i64>(lanes) * taken, sum);
+      walk<V, Wide>(p, base, begin + lane * taken, end, lanes * taken, sum);
     }
   }
 
@@ -242,31 +264,55 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
     return sum;
   }
-  /// The same of threads that are blockDim.x apart.
-  static __device__ Acc total_across(Acc sum) {
+  /// The same of threads that are as far from each other as `me` says.
+  static __device__ Acc total_across(Acc sum, const lane_of& me) {
     alignas(16) __shared__ char storage[threads * sizeof(Acc)];
-    return column_total<Op>(reinterpret_cast<Acc*>(storage), sum);
+    return total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
   }
+
+  /// The first output of a thread, and its share of the elements.
+  struct Share {
+    lane_of me;
+    i64 output;
+    __device__ explicit Share(const P& p) {
+      const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+      const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
+      const i64 row = blockIdx.x * static_cast<i64>(by) + y;
+      if constexpr (Along) {
+        me = {x, bx, 1};
+        output = row;
+      } else {
+        const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / V : 1;
+        if (columns < short_row) {
+          const int apart = static_cast<int>(columns);
+          me = {x / apart, bx / apart, apart};
+          output = (row * columns + x % apart) * V;
+        } else {
+          me = {y, by, bx};
+          output = (blockIdx.x * static_cast<i64>(bx) + x) * V;
+        }
+      }
+    }
+  };
 
   static __device__ void run(const P& p, Acc* partial) {
     const i64 kept = p.kept(), reduced = p.reduced(), chunk = p.chunk();
-    const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-    const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
-    const i64 output =
-        Along ? blockIdx.x * static_cast<i64>(by) + y : (blockIdx.x * static_cast<i64>(bx) + x) * V;
-    const i64 begin = blockIdx.y * chunk, end = begin + chunk < reduced ? begin + chunk : reduced;
+    const Share share(p);
+    const i64 output = share.output, begin = blockIdx.y * chunk;
+    const i64 end = begin + chunk < reduced ? begin + chunk : reduced;
     Offsets base{};
     Acc sum[outputs];
 #pragma unroll
     for (int j = 0; j < outputs; ++j) sum[j] = Op::template identity<Acc>();
     if (output < kept) {
       base.advance(p, static_cast<Index>(output), 0, Rk);
-      fold(p, base, begin, end, Along ? x : y, Along ? bx : by, sum);
+      fold(p, base, static_cast<Index>(begin), static_cast<Index>(end), share.me.lane,
+           share.me.lanes, sum);
     }
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
-      const Acc total = Along ? total_along(sum[j]) : total_across(sum[j]);
-      if ((Along ? x : y) != 0 || output >= kept) continue;
+      const Acc total = Along ? total_along(sum[j]) : total_across(sum[j], share.me);
+      if (share.me.lane != 0 || output >= kept) continue;
       if (partial) {
         partial[blockIdx.y * kept + output + j] = total;
       } else {
@@ -281,11 +327,11 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 };
 
 /// A block has at most 256 threads; with Along blockDim.x is a power of two. V > 1 is for inputs
-/// that are dense along an axis (bit k of Wide for input k) or do not move along it:
-///   Along = 1  the last reduced axis. With one reduced axis the dense inputs are as far from an
-///              aligned vector as each other at every output; else vectors are aligned, and V
-///              divides the axis and the chunks.
-///   Along = 0  the last kept axis, which V divides; vectors are aligned.
+/// that are dense along an axis (bit k of Wide for input k) or have the stride 0 along it:
+///   Along = 0  the last kept axis; V divides its extent, and vectors are aligned
+///   Along = 1  the last reduced axis; V divides its extent and the chunks, and vectors are aligned
+///   Along = 2  the only reduced axis; V divides the chunks, and at every output the dense inputs
+///              are equally far from an aligned vector
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__
@@ -330,7 +376,8 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
           sum = Op::combine(sum, partial[s * kept + output]);
         }
       }
-      sum = column_total<Op>(reinterpret_cast<Acc*>(storage), sum);
+      sum = total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum,
+                               {y, static_cast<int>(blockDim.y), static_cast<int>(blockDim.x)});
       if (y != 0 || output >= kept) continue;
       *reinterpret_cast<Out*>(p.template pointer<char>(0) + offset_of(p, output)) =
           Op::template finish<Out>(sum, block_total<P>{p});

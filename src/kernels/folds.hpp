@@ -21,7 +21,7 @@ struct chain_fold {
   template <u64 Width>
   QUARRY_INLINED static void run(Acc& acc, const Acc* values, i64 n, i64 /*first*/) {
     using Real = real_type<Acc>;
-    constexpr int parts = sizeof(Acc) / sizeof(Real);
+    constexpr int parts = is_complex<Acc> ? 2 : 1;
     Acc total;
     if constexpr (is_integer<Acc>) {
       using Word = make_unsigned<Acc>;

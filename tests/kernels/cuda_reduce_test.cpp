@@ -70,6 +70,9 @@ template <class M, unsigned AllWide, int V, unsigned Wide>
 void add_widths(ReduceKernels& all) {
   if constexpr (V > 1) {
     add<M, 0, 1, i32, 1, V, Wide>(all);
+    add<M, 0, 1, i64, 2, V, Wide>(all);
+    add<M, 1, 1, i32, 2, V, Wide>(all);
+    add<M, 2, 1, i64, 2, V, Wide>(all);
     add<M, 0, 2, i64, 1, V, Wide>(all);
     add<M, 1, 1, i64, 1, V, Wide>(all);
     add<M, 2, 1, i32, 1, V, Wide>(all);
@@ -173,7 +176,9 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     variant = {.kept_rank = int(kept.size()),
                .reduced_rank = int(reduced.size()),
                .index_bytes = 4,
-               .along_reduced = is_along ? 1 : 0,
+               .along_reduced = vectors.is_shifted ? 2
+                                : is_along         ? 1
+                                                   : 0,
                .width = vectors.width,
                .wide = vectors.wide};
     geometry = backend::cuda::reduce_geometry({.kept = product(kept),
@@ -233,7 +238,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   }
 
   void finish(void* scratch) {
-    const auto g = backend::cuda::finish_geometry(product(kept));
+    const auto g = backend::cuda::finish_geometry(product(kept), geometry.splits);
     const Grid grid{{1 + unsigned(draw.below(g.grid_x))}, {g.block_x, g.block_y}};
     const auto& all = finishes_of<M>();
     const auto run = all.at({int(kept.size()), int(reduced.size())});
@@ -287,10 +292,14 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
     ++seen[c.variant.along_reduced ? "along" : "across"];
     ++seen[c.variant.width > 1 ? "vectors" : "elements"];
     if (c.geometry.block_x > 32) ++seen["several warps"];
+    if (c.variant.along_reduced == 2) ++seen["shifted rows"];
     if (!std::has_single_bit(c.geometry.block_x)) ++seen["short rows of columns"];
     if (::testing::Test::HasFailure()) break;
   }
   for (const auto& [what, count] : seen) this->RecordProperty(what, count);
+  if (seen["vectors"] > 0) {
+    EXPECT_GT(seen["shifted rows"], 1);
+  }
   for (const char* const what :
        {"split", "whole", "along", "across", "several warps", "short rows of columns"}) {
     EXPECT_GT(seen[what], 5) << what;

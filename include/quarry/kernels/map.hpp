@@ -111,7 +111,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
   static constexpr auto dense_512 = dense;
 #endif
   static constexpr map_loops loops{run,           {dense, dense_512}, Types::outputs,
-                                   Types::inputs, Types::size,        Types::is_side};
+                                   Types::inputs, Types::size,        sides_of<Types>::value};
 };
 QUARRY_LOOPS_END
 

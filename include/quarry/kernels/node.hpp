@@ -130,7 +130,7 @@ inline constexpr bool is_side_operand = false;
 template <class T>
 inline constexpr bool is_side_operand<side<T>> = true;
 
-/// How many operands there are, which are side operands, and the sizes and alignments of their
+/// How many operands there are, and the sizes and alignments of their
 /// elements.
 template <class Outputs, class... In>
 struct operands_of : operands_of<several<Outputs>, In...> {};
@@ -139,7 +139,6 @@ struct operands_of<several<Out...>, In...> {
   static constexpr int outputs = sizeof...(Out), inputs = sizeof...(In), count = outputs + inputs;
   static constexpr u32 size[] = {sizeof(Out)..., sizeof(In)...};
   static constexpr u32 alignment[] = {alignof(Out)..., alignof(In)...};
-  static constexpr bool is_side[] = {is_side_operand<Out>..., is_side_operand<In>...};
   /// For device code, which cannot index the array.
   QUARRY_HD static constexpr u32 size_of(int k) {
     const u32 sizes[] = {sizeof(Out)..., sizeof(In)...};

@@ -22,6 +22,9 @@ struct block_places {
   QUARRY_HD constexpr int words() const { return strides() + operands * rank; }
 };
 
+/// Rows of outputs with fewer vectors than this are reduced by consecutive threads.
+inline constexpr i64 short_row = 32;
+
 /// In rows of a strided map that are at least this long, warps begin at multiples of 128 bytes of
 /// the first output; the first threads of a row may then be idle.
 inline constexpr i64 lead_columns = 1024;

@@ -55,6 +55,16 @@ enum class family : u8 {
 #undef QUARRY_FAMILY
 };
 
+/// Which operands are side operands. Apart from operands_of, so that it is not in device code.
+template <class Types>
+struct sides_of;
+template <class Outputs, class... In>
+struct sides_of<operands_of<Outputs, In...>> : sides_of<operands_of<several<Outputs>, In...>> {};
+template <class... Out, class... In>
+struct sides_of<operands_of<several<Out...>, In...>> {
+  static constexpr bool value[] = {is_side_operand<Out>..., is_side_operand<In>...};
+};
+
 /// The parts of a `program` that depend on its type M (map_of<...>, ...). Each family specialises
 /// it with the members
 ///   kind         the family             scalars      how many scalars a call has
@@ -92,9 +102,9 @@ struct program_for {
   using Parts = parts_of<M>;
   using Types = typename Parts::types;
   static inline constinit program value{
-      Parts::kind,         type_name<M>(), Types::outputs,
-      Types::inputs,       Parts::scalars, Types::size,
-      Types::alignment,    Types::is_side, detail::visit_users<typename Parts::expression>,
+      Parts::kind,         type_name<M>(),         Types::outputs,
+      Types::inputs,       Parts::scalars,         Types::size,
+      Types::alignment,    sides_of<Types>::value, detail::visit_users<typename Parts::expression>,
       &Parts::loops::loops};
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/standard.hpp>
 
 /// Functions of the library for the CPU's loops. They do not set errno, so that loops over them can
 /// become vector instructions, and GCC calls their variants for whole vectors, which have the same

@@ -115,10 +115,11 @@ TEST(cuda_geometry, large_calls_have_wide_indices) {
   EXPECT_TRUE(strided_geometry({limit, 1, 0}, 1).wide_index);
   EXPECT_TRUE(strided_geometry({1, limit, 0}, 1).wide_index);
   EXPECT_TRUE(reduce_geometry({1, limit, 0, true}, 1).wide_index);
-  EXPECT_TRUE(reduce_geometry({1, 10, limit / 2, true}, 1).wide_index);
+  EXPECT_TRUE(reduce_geometry({1, 10, limit, true}, 1).wide_index);
 }
 
-void expect_vectors(const VectorAccess& access, int width, int wide) {
+void expect_vectors(const VectorAccess& access, int width, int wide, bool is_shifted = false) {
+  EXPECT_EQ(access.is_shifted, is_shifted);
   EXPECT_EQ(access.width, width);
   EXPECT_EQ(access.wide, wide);
 }
@@ -165,7 +166,8 @@ TEST(cuda_geometry, too_many_inputs_are_read_one_by_one) {
 
 TEST(cuda_geometry, reductions_read_vectors_whatever_their_output) {
   expect_vectors(row_vectors(Case{{257, 512}, {8, 4}, {3, 0, 800, 4}}.operands(), 1, 100), 4, 1);
-  expect_vectors(row_vectors(Case{{257, 512}, {8, 4}, {3, 0, 804, 4}}.operands(), 1, 100), 4, 1);
+  expect_vectors(row_vectors(Case{{257, 512}, {8, 4}, {3, 0, 804, 4}}.operands(), 1, 100), 4, 1,
+                 true);
   expect_vectors(row_vectors(Case{{256, 512}, {4, 4}, {4, 0, 4, 0}}.operands(), 1, 100), 1, 0);
 }
 
@@ -188,8 +190,16 @@ void expect_covers(const ReduceShape& shape, const ReduceGeometry& g) {
   }
   ASSERT_LE(g.block_x * g.block_y, 256u);
   ASSERT_GE(g.block_x * g.block_y, 32u);
-  const auto outputs = std::int64_t{g.grid_x} *
-                       (shape.along_reduced ? g.block_y : g.block_x * unsigned(shape.vector_width));
+  std::int64_t outputs = g.grid_x * std::int64_t{g.block_y};  // of rows, or of short rows of them
+  if (!shape.along_reduced) {
+    const std::int64_t row = shape.columns / shape.vector_width;
+    if (row < 32) {
+      ASSERT_EQ(g.block_x % row, 0);
+      outputs *= shape.columns;
+    } else {
+      outputs = g.grid_x * std::int64_t{g.block_x} * shape.vector_width;
+    }
+  }
   ASSERT_GE(outputs, shape.kept);
   ASSERT_GE(g.splits, 1);
   ASSERT_LE(g.splits, 65535);
@@ -222,13 +232,13 @@ TEST(cuda_geometry, rows_of_any_alignment_have_vectors_if_all_are_shifted_alike)
     return row_vectors(Case{std::move(pointers), std::move(sizes), std::move(strides)}.operands(),
                        reduced_rank, extent);
   };
-  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 1001), 4, 1);
-  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 20), 2, 1);
+  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 1001), 4, 1, true);
+  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 20), 2, 1, true);
   expect_vectors(rows({256, 512}, {8, 0, 4000, 4}, 1, 20), 4, 1);
-  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 4004, 4}, 1, 1001), 4, 3);
+  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 4004, 4}, 1, 1001), 4, 3, true);
   expect_vectors(rows({256, 512, 1028}, {8, 0, 4004, 4, 4004, 4}, 1, 1001), 1, 0);
   expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 4008, 4}, 1, 1001), 1, 0);
-  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 0, 0}, 1, 1001), 4, 1);
+  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 0, 0}, 1, 1001), 4, 1, true);
   expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 8, 8}, 1, 1001), 1, 0);
   expect_vectors(rows({256, 512}, {8, 0, 400, 4}, 2, 100), 4, 1);
   expect_vectors(rows({256, 512}, {8, 0, 404, 4}, 2, 101), 1, 0);
@@ -251,8 +261,8 @@ TEST(cuda_geometry, outputs_in_any_order_are_split_too) {
   EXPECT_GE(reduce_geometry({6, 9124 * 2120, 1000, false, 2}, multiprocessors).splits,
             multiprocessors);
   const ReduceGeometry g = reduce_geometry({6, 9124 * 2120, 1000, false, 3}, multiprocessors);
-  EXPECT_EQ(g.block_x, 3u);  // neighbouring lanes read neighbouring elements
-  EXPECT_GE(g.block_y, 64u);
+  EXPECT_EQ(g.block_x, 255u);  // consecutive threads read consecutive elements
+  EXPECT_EQ(g.block_y, 1u);
 }
 
 TEST(cuda_geometry, few_outputs_are_split_over_the_device) {

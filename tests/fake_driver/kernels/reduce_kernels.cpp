@@ -37,11 +37,12 @@ struct Variant {
       : kept_rank(launch.argument(0)),
         reduced_rank(launch.argument(1)),
         has_wide_index(launch.argument(2) == 8),
-        is_along(launch.argument(3) == 1),
+        is_along(launch.argument(3) > 0),
+        is_shifted(launch.argument(3) == 2),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
-  bool has_wide_index, is_along;
+  bool has_wide_index, is_along, is_shifted;
   int width, wide;
 };
 
@@ -97,7 +98,14 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   const std::int64_t kept = launch.word(block_places::kept),
                      reduced = launch.word(block_places::reduced),
                      chunk = launch.word(block_places::chunk);
-  const std::int64_t a_block = variant.is_along ? launch.block_y : launch.block_x * variant.width;
+  const std::int64_t columns = variant.kept_rank == 0 ? 1 : operands.extent(variant.kept_rank - 1);
+  const bool has_short_rows = !variant.is_along && columns / variant.width < 32;
+  if (has_short_rows && launch.block_x % (columns / variant.width) != 0) {
+    return "a block has parts of rows";
+  }
+  const std::int64_t a_block = variant.is_along ? launch.block_y
+                               : has_short_rows ? launch.block_y * columns
+                                                : launch.block_x * variant.width;
   if (variant.is_along && !std::has_single_bit(static_cast<std::uint64_t>(launch.block_x))) {
     return "the lanes of a row are no power of two";
   }
@@ -107,8 +115,8 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   if (launch.grid_y > 1 && launch.more[0] == 0) return "several splits write one output";
   if (variant.width == 1) return {};
   const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;
-  const bool is_rest_taken = variant.is_along && variant.reduced_rank == 1;
-  if (!is_rest_taken && operands.extent(axis) % variant.width != 0) {
+  if (variant.is_shifted && variant.reduced_rank != 1) return "rows are not of one axis";
+  if (!variant.is_shifted && operands.extent(axis) % variant.width != 0) {
     return "vectors go beyond the axis";
   }
   if (variant.is_along && chunk % variant.width != 0) return "vectors go beyond the chunk";
@@ -144,7 +152,7 @@ bool are_congruent(const Launch& launch, const Operands& operands, const Variant
 
 bool has_legal_reads(const Launch& launch, const Operands& operands) {
   const Variant variant(launch);
-  if (variant.width > 1 && variant.is_along && variant.reduced_rank == 1) {
+  if (variant.is_shifted) {
     return are_congruent(launch, operands, variant);
   }
   const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;

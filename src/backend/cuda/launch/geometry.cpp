@@ -119,7 +119,7 @@ VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int
     wide |= 1u << (k - operands.outputs);
   }
   if (width == 1 || wide == 0) return {};
-  return {width, static_cast<int>(wide)};
+  return {width, static_cast<int>(wide), true};
 }
 
 constexpr int widest = 16;
@@ -138,22 +138,9 @@ std::int64_t row_blocks(std::int64_t rows, std::int64_t by, std::int64_t each) {
 
 constexpr std::int64_t unrolled = 4;  // loads in flight per thread of reduce
 
-/// Splits the reduced elements, so that few outputs keep the device busy too: into at most two
-/// waves of blocks.
-void split(ReduceGeometry& g, const ReduceShape& shape, int multiprocessors) {
-  const std::int64_t wave = std::int64_t{8} * multiprocessors;
-  const std::int64_t wanted = g.grid_x >= wave ? 1 : 2 * wave / g.grid_x;
-  const std::int64_t step =
-      shape.along_reduced ? std::int64_t{g.block_x} * shape.vector_width : g.block_y;
-  const std::int64_t least = std::max<std::int64_t>(2 * unrolled * step, 64);
-  const std::int64_t possible = shape.reduced / least;
-  const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
-  g.chunk = divide_up(divide_up(shape.reduced, splits), step) * step;
-  g.splits = divide_up(shape.reduced, g.chunk);
-}
-
+/// The threads of a block along x and y, how many of them share an output, and of how many outputs.
 struct Block {
-  std::int64_t x, y;
+  std::int64_t x, y, lanes, outputs;
 };
 
 /// Threads along the reduced axis: few enough that each has several loads in flight.
@@ -163,25 +150,48 @@ Block block_along(const ReduceShape& shape) {
   const auto power = static_cast<std::int64_t>(
       std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
   const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
-  return {std::max(power, 32 / y), y};
+  const std::int64_t x = std::max(power, 32 / y);
+  return {x, y, x, y};
 }
 
-/// Lanes along the kept axes. Short rows of them are read whole by neighbouring lanes, and lanes
-/// that share an output follow: in dense memory a warp reads neighbouring elements.
+/// Rows of few outputs: x is a multiple of their length. See kernels/reduce.cuh.
+Block block_of_short_rows(const ReduceShape& shape) {
+  constexpr std::int64_t accesses = 4 * unrolled, warp = 32;
+  const std::int64_t row = shape.columns / shape.vector_width, rows = shape.kept / shape.columns;
+  const std::int64_t wanted = std::max(divide_up(warp, row), divide_up(shape.reduced, accesses));
+  const std::int64_t lanes = std::min({wanted, shape.reduced, threads / row});
+  const std::int64_t y = std::min(threads / (row * lanes), rows);
+  const std::int64_t whole_warp = divide_up(warp, row * y);
+  const std::int64_t all = std::max(lanes, whole_warp);
+  return {row * all, y, all, y * shape.columns};
+}
+
 Block block_across(const ReduceShape& shape) {
-  const std::int64_t vectors = shape.kept / shape.vector_width,
-                     row = shape.columns / shape.vector_width,
-                     wanted = divide_up(shape.reduced, unrolled);
-  if (row < 32) {
-    const std::int64_t y = std::min(threads / row, wanted);
-    const std::int64_t rows = std::min(threads / (row * y), divide_up(vectors, row));
-    const std::int64_t x = row * std::max<std::int64_t>(rows, 1);
-    return {x, std::max(y, divide_up(32, x))};
-  }
+  const std::int64_t vectors = shape.kept / shape.vector_width;
   const std::int64_t columns = vectors > 128 ? 64 : power_above(vectors, 32);
-  const std::int64_t y = std::min(threads / columns, power_above(wanted, threads));
+  const std::int64_t wanted = power_above(divide_up(shape.reduced, unrolled), threads);
+  const std::int64_t y = std::min(threads / columns, wanted);
   const std::int64_t x = std::min(threads / y, power_above(vectors, threads));
-  return {x, std::max(y, 32 / x)};
+  const std::int64_t lanes = std::max(y, 32 / x);
+  return {x, lanes, lanes, x * shape.vector_width};
+}
+
+Block block_of(const ReduceShape& shape) {
+  if (shape.along_reduced) return block_along(shape);
+  const bool is_short = shape.columns / shape.vector_width < kernels::short_row;
+  return is_short ? block_of_short_rows(shape) : block_across(shape);
+}
+
+/// Splits the reduced elements, so that few outputs keep the device busy too: into at most two
+/// waves of blocks. A block takes multiples of `step` elements.
+void split(ReduceGeometry& g, std::int64_t reduced, std::int64_t step, int multiprocessors) {
+  const std::int64_t wave = std::int64_t{8} * multiprocessors;
+  const std::int64_t wanted = g.grid_x >= wave ? 1 : 2 * wave / g.grid_x;
+  const std::int64_t least = std::max<std::int64_t>(2 * unrolled * step, 64);
+  const std::int64_t possible = reduced / least;
+  const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
+  g.chunk = divide_up(divide_up(reduced, splits), step) * step;
+  g.splits = divide_up(reduced, g.chunk);
 }
 
 }  // namespace
@@ -216,12 +226,15 @@ VectorAccess aligned_vectors(const CallOperands& operands) {
 VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent) {
   const std::size_t axis = operands.rank() - 1;
-  int width = widest;
-  while (reduced_rank > 1 && width > 1 && extent % width != 0) width /= 2;
-  const VectorAccess aligned = moving(input_vectors(operands, axis, width));
+  const auto reduced_while = [](int width, const auto& is_too_wide) {
+    while (width > 1 && is_too_wide(width)) width /= 2;
+    return width;
+  };
+  const int divisor = reduced_while(widest, [&](int width) { return extent % width != 0; });
+  const VectorAccess aligned = moving(input_vectors(operands, axis, divisor));
   if (reduced_rank > 1) return aligned;
-  while (width > 1 && extent < 8 * width) width /= 2;
-  const VectorAccess shifted = shifted_vectors(operands, axis, width);
+  const int useful = reduced_while(widest, [&](int width) { return extent < 8 * width; });
+  const VectorAccess shifted = shifted_vectors(operands, axis, useful);
   return shifted.width > aligned.width ? shifted : aligned;
 }
 
@@ -266,25 +279,24 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
           .wide_index = needs_wide_index(shape.span, std::max(shape.columns, shape.rows))};
 }
 
-FinishGeometry finish_geometry(std::int64_t kept) {
-  constexpr std::int64_t finish_threads = 128;
-  const std::int64_t x = power_above(kept, 32);
+FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {
+  constexpr std::int64_t finish_threads = 128, partials = 4;  // of a thread
+  const std::int64_t y = power_above(divide_up(splits, partials), finish_threads);
+  const std::int64_t x = finish_threads / y;
   return {static_cast<unsigned>(std::min(divide_up(kept, x), max_grid_x)), static_cast<unsigned>(x),
-          static_cast<unsigned>(finish_threads / x)};
+          static_cast<unsigned>(y)};
 }
 
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
-  // offsets go on by one step, at most the whole reduced shape, after the last element
-  const std::int64_t overshot = shape.span > most_span / 2 ? most_span : 2 * shape.span;
-  const Block block = shape.along_reduced ? block_along(shape) : block_across(shape);
-  const std::int64_t outputs = shape.along_reduced ? block.y : block.x * shape.vector_width;
-  ReduceGeometry g{.grid_x = grid(shape.kept, outputs),
+  const Block block = block_of(shape);
+  ReduceGeometry g{.grid_x = grid(shape.kept, block.outputs),
                    .block_x = static_cast<unsigned>(block.x),
                    .block_y = static_cast<unsigned>(block.y),
                    .splits = 1,
                    .chunk = shape.reduced,
-                   .wide_index = needs_wide_index(overshot, std::max(shape.kept, shape.reduced))};
-  split(g, shape, multiprocessors);
+                   .wide_index = needs_wide_index(shape.span, std::max(shape.kept, shape.reduced))};
+  const std::int64_t step = block.lanes * (shape.along_reduced ? shape.vector_width : 1);
+  split(g, shape.reduced, step, multiprocessors);
   return g;
 }
 

@@ -37,7 +37,8 @@ int vector_width(const CallOperands& operands);
 /// have the stride 0 along it.
 struct VectorAccess {
   int width = 1;
-  int wide = 0;  ///< 0 where the width is 1
+  int wide = 0;             ///< 0 where the width is 1
+  bool is_shifted = false;  ///< rows begin at any element; else vectors are aligned
 };
 /// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
@@ -90,7 +91,7 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
 struct FinishGeometry {
   unsigned grid_x, block_x, block_y;
 };
-FinishGeometry finish_geometry(std::int64_t kept);
+FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits);
 
 struct BincountShape {
   std::int64_t elements, bins;

@@ -8,13 +8,18 @@
 namespace quarry::backend::cuda {
 namespace {
 
+/// Outputs along the last kept axis.
+std::int64_t columns_of(const KernelCall& call) {
+  return call.kept_rank == 0 ? 1 : call.shape[call.kept_rank - 1];
+}
+
 VectorAccess vectors_of(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
   if (call.along_reduced) {
     return row_vectors(launcher.operands, call.reduced_rank(), call.shape.back());
   }
-  const std::size_t last_kept = call.kept_rank - 1;
-  return column_vectors(launcher.operands, last_kept, call.shape[last_kept]);
+  if (call.kept_rank == 0) return {};
+  return column_vectors(launcher.operands, call.kept_rank - 1, columns_of(call));
 }
 
 }  // namespace
@@ -26,7 +31,7 @@ void launch_reduce(const Launcher& launcher) {
                                             .reduced = call.reduced,
                                             .span = call.span,
                                             .along_reduced = call.along_reduced,
-                                            .columns = call.shape[call.kept_rank - 1],
+                                            .columns = columns_of(call),
                                             .vector_width = vectors.width},
                                            launcher.multiprocessors());
   const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
@@ -38,14 +43,16 @@ void launch_reduce(const Launcher& launcher) {
   const Reduce variant{.kept_rank = static_cast<int>(call.kept_rank),
                        .reduced_rank = static_cast<int>(call.reduced_rank()),
                        .index_bytes = g.wide_index ? 8 : 4,
-                       .along_reduced = call.along_reduced ? 1 : 0,
+                       .along_reduced = vectors.is_shifted   ? 2
+                                        : call.along_reduced ? 1
+                                                             : 0,
                        .width = vectors.width,
                        .wide = vectors.wide};
   const ParameterBlock block = parameter_block(call, true, g.chunk);
   launcher.run(variant, {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y}, block,
                partial);
   if (!partial) return;
-  const FinishGeometry finish = finish_geometry(call.kept);
+  const FinishGeometry finish = finish_geometry(call.kept, g.splits);
   launcher.run(ReduceFinish{variant.kept_rank, variant.reduced_rank},
                {finish.grid_x, 1, finish.block_x, finish.block_y}, block, partial, g.splits);
 }

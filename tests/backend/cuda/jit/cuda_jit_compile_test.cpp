@@ -74,6 +74,7 @@ void add_reductions(std::vector<Check>& checks) {
   if constexpr (sizeof(T) < 16) {
     checks.push_back({of, reduction(1, 1, false, true, 2, 1)});
     checks.push_back({of, reduction(1, 2, false, false, 2, 1)});
+    checks.push_back({of, Reduce{1, 1, 4, 2, 2, 1}});
   }
   checks.push_back({of, reduction(1, 1, true, false)});
   checks.push_back({of, ReduceFinish{1, 1}});
