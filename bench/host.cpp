@@ -1,141 +1,157 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CPU device on one core beside xtensor and Eigen on one core: the same work, all with the
-// compiler flags of this file.
-#include <Eigen/Core>
+// The CPU device's rows of bench/host.py, as a user's file is compiled: for any x86-64 processor.
+#include <quarry/quarry.hpp>
 
-#include <quarry/xtensor.hpp>
-#if __has_include(<xtensor/core/xmath.hpp>)
-#include <xtensor/containers/xtensor.hpp>
-#include <xtensor/core/xmath.hpp>
-#include <xtensor/core/xnoalias.hpp>
-#else
-#include <xtensor/xmath.hpp>
-#include <xtensor/xnoalias.hpp>
-#include <xtensor/xtensor.hpp>
-#endif
+#include <cstdlib>
 
-#include "device.hpp"
+#include "host_rows.hpp"
 
 namespace {
 
 using namespace bench;
-using Tensor = xt::xtensor<float, 1>;
-using Vector = Eigen::ArrayXf;
+namespace qy = quarry;
+template <class T>
+using Array = qy::DeviceNDArray<T>;
 
-constexpr std::int64_t n = std::int64_t{1} << 22;
+Rows rows;
 
-template <class Container>
-Container host_input(std::uint64_t k) {
-  Container values;
-  values.resize({static_cast<std::size_t>(n)});
-  for (std::int64_t i = 0; i < n; ++i) values.data()[i] = uniform(k, i);
-  return values;
-}
-template <>
-Vector host_input<Vector>(std::uint64_t k) {
-  Vector values(n);
-  for (std::int64_t i = 0; i < n; ++i) values[i] = uniform(k, i);
-  return values;
-}
-template <>
-Array<float> host_input<Array<float>>(std::uint64_t k) {
-  return random_array<float>(k, n);
+template <class T>
+T* data(const Array<T>& x) {
+  return static_cast<T*>(static_cast<void*>(x.device_pointer()));
 }
 
-template <class Container>
-struct Inputs {
-  Container a = host_input<Container>(0), b = host_input<Container>(1),
-            c = host_input<Container>(2), d = host_input<Container>(3);
-};
+qy::Shape shape(const Extents& extents) { return qy::Shape(extents.begin(), extents.end()); }
 
-template <class F>
-void measure(Run& run, int arrays, F work) {
-  run.bytes = 4. * arrays * static_cast<double>(n);
-  run.size = std::to_string(n);
-  run.call([&] {
-    work();
-    qy::synchronize();
-  });
+template <class T>
+Array<T> input(int k, const Extents& extents) {
+  Array<T> x(shape(extents));
+  for (std::int64_t i = 0; i < x.size(); ++i) data(x)[i] = value_at<T>(k, i);
+  return x;
 }
 
-const float* values(const Array<float>& x) {
-  return reinterpret_cast<const float*>(x.device_pointer());
-}
-template <class Container>
-const float* values(const Container& x) {
-  return x.data();
+template <class T>
+std::string name(const std::string& operation) {
+  return "quarry " + operation + ' ' + dtype_name<T>();
 }
 
-template <class Out, class F>
-void check_fused(const Out& out, F expected) {
+template <class T>
+double figure(const Array<T>& x) {
   qy::synchronize();
-  for (std::int64_t i = 0; i < n; i += 61)
-    expect_near(values(out)[i],
-                expected(uniform(0, i), uniform(1, i), uniform(2, i), uniform(3, i)), 1e-6,
-                "element " + std::to_string(i));
+  return figure_of(data(x), x.size());
 }
 
-/// `f` computes the expression of a set of inputs into a result that exists already.
-template <class Container, class F, class G>
-bool fused_row(const std::string& name, int arrays, F f, G expected) {
-  return row(name, [=](Run& run) {
-    const Inputs<Container> in;
-    Container out = host_input<Container>(4);
-    f(out, in);
-    check_fused(out, expected);
-    measure(run, arrays, [&] { f(out, in); });
+template <class From, class To>
+void conversion() {
+  rows[name<From>(std::string("to_") + dtype_name<To>())] = [](const Extents& extents) {
+    const auto x = input<From>(0, extents);
+    return Work{[=] {
+                  const Array<To> out = x.template astype<To>();
+                  qy::synchronize();
+                },
+                [=] { return figure(x.template astype<To>()); }};
+  };
+}
+
+/// f(x, y, z) into an array of type Out that is there already.
+template <class T, class Out = T, class F>
+void map(const std::string& operation, F f) {
+  rows[name<T>(operation)] = [f](const Extents& extents) {
+    const auto x = input<T>(0, extents), y = input<T>(1, extents), z = input<T>(2, extents);
+    const Array<Out> out(f(x, y, z).shape());
+    return Work{[=] {
+                  out.assign(f(x, y, z));
+                  qy::synchronize();
+                },
+                [=] { return figure(out); }};
+  };
+}
+
+/// f(x, axes) into a new array, over all axes and over each of two.
+template <class T, class F>
+void reduction(const std::string& operation, F f) {
+  const auto row = [&](const char* suffix, auto over) {
+    rows[name<T>(operation + suffix)] = [over](const Extents& extents) {
+      const auto x = input<T>(0, extents);
+      return Work{[=] {
+                    qy::eval(over(x));
+                    qy::synchronize();
+                  },
+                  [=] { return figure(qy::eval(over(x))); }};
+    };
+  };
+  row("", [f](const auto& x) { return f(x); });
+  row(".0", [f](const auto& x) { return f(x, 0); });
+  row(".1", [f](const auto& x) { return f(x, 1); });
+}
+
+template <class T>
+void maps_of_all() {
+  map<T>("add", [](auto x, auto y, auto) { return x + y; });
+  map<T>("mul_add", [](auto x, auto y, auto z) { return x * y + z; });
+  map<T>("add_number", [](auto x, auto, auto) { return x + 1; });
+  map<T, bool>("less", [](auto x, auto y, auto) { return x < y; });
+  map<T>("where", [](auto x, auto y, auto z) { return qy::where(x < y, y, z); });
+  map<T>("add_row", [](auto x, auto y, auto) { return x + y(qy::range(0, 1), qy::all); });
+  map<T>("add_column", [](auto x, auto y, auto) { return x + y(qy::all, qy::range(0, 1)); });
+  map<T>("transpose", [](auto x, auto, auto) { return x.T(); });
+}
+
+template <class T>
+void maps_of_floats() {
+  map<T>("sqrt", [](auto x, auto, auto) { return qy::sqrt(x); });
+  map<T>("exp", [](auto x, auto, auto) { return qy::exp(x); });
+  map<T>("log", [](auto x, auto, auto) { return qy::log(x); });
+  map<T>("sin", [](auto x, auto, auto) { return qy::sin(x); });
+  map<T>("cos", [](auto x, auto, auto) { return qy::cos(x); });
+  map<T>("tanh", [](auto x, auto, auto) { return qy::tanh(x); });
+  map<T>("divide", [](auto x, auto y, auto) { return x / y; });
+  map<T>("heat", [](auto x, auto, auto) {
+    const qy::Range inner = qy::range(1, -1), before = qy::range(qy::_, -2),
+                    after = qy::range(2, qy::_);
+    return T(0.25) * (x(after, inner) + x(before, inner) + x(inner, after) + x(inner, before));
   });
 }
 
-template <class Container, class F>
-bool sum_row(const std::string& name, F f) {
-  return row(name, [=](Run& run) {
-    const Container x = host_input<Container>(0);
-    const double want = sum_of(n, [](std::int64_t i) { return uniform(0, i); });
-    expect_near(static_cast<double>(f(x)), want, 1e-3, "sum");
-    measure(run, 1, [&] { benchmark::DoNotOptimize(f(x)); });
-  });
+template <class T>
+void maps_of_integers() {
+  map<T>("floor_divide_number", [](auto x, auto, auto) { return qy::floor_divide(x, 7); });
+  map<T>("floor_divide", [](auto x, auto y, auto) { return qy::floor_divide(x, y); });
 }
 
-const auto axpy = [](double a, double b, double c, double d) { return a * b + c * 2 - d; };
-const auto with_sin = [](double a, double b, double c, double d) {
-  return a * b + std::sin(c) * 2 - d;
-};
+template <class T>
+void reductions() {
+  reduction<T>("sum", [](const auto& x, auto... axis) { return qy::sum(x, {axis...}); });
+  reduction<T>("max", [](const auto& x, auto... axis) { return qy::max(x, {axis...}); });
+  reduction<T>("argmax", [](const auto& x, auto... axis) { return qy::argmax(x, {axis...}); });
+  reduction<T>("mean", [](const auto& x, auto... axis) { return qy::mean(x, {axis...}); });
+}
 
-void register_rows() {
-  fused_row<Array<float>>(
-      "quarry/one_core_axpy", 5,
-      [](const auto& out, const auto& x) { out.assign(x.a * x.b + x.c * 2.f - x.d); }, axpy);
-  fused_row<Tensor>(
-      "xtensor/one_core_axpy", 5,
-      [](auto& out, const auto& x) { xt::noalias(out) = x.a * x.b + x.c * 2.f - x.d; }, axpy);
-  fused_row<Vector>(
-      "eigen/one_core_axpy", 5, [](auto& out, const auto& x) { out = x.a * x.b + x.c * 2.f - x.d; },
-      axpy);
-  fused_row<Array<float>>(
-      "quarry/one_core_fused", 5,
-      [](const auto& out, const auto& x) { out.assign(x.a * x.b + qy::sin(x.c) * 2.f - x.d); },
-      with_sin);
-  fused_row<Tensor>(
-      "xtensor/one_core_fused", 5,
-      [](auto& out, const auto& x) { xt::noalias(out) = x.a * x.b + xt::sin(x.c) * 2.f - x.d; },
-      with_sin);
-  fused_row<Vector>(
-      "eigen/one_core_fused", 5,
-      [](auto& out, const auto& x) { out = x.a * x.b + x.c.sin() * 2.f - x.d; }, with_sin);
-  sum_row<Array<float>>("quarry/one_core_sum", [](const auto& x) { return qy::sum(x).item(); });
-  sum_row<Tensor>("xtensor/one_core_sum", [](const auto& x) { return xt::sum(x)(); });
-  sum_row<Vector>("eigen/one_core_sum", [](const auto& x) { return x.sum(); });
+template <class... T>
+void rows_of_floats() {
+  (maps_of_floats<T>(), ...);
+  (reduction<T>("var", [](const auto& x, auto... axis) { return qy::var(x, {axis...}); }), ...);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main() {
   setenv("QUARRY_DEVICE", "cpu", 1);
-  setenv("QUARRY_NUM_THREADS", "1", 1);
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  register_rows();
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
+  const auto for_each = [](auto... zero) {
+    (maps_of_all<decltype(zero)>(), ...);
+    (reductions<decltype(zero)>(), ...);
+  };
+  for_each(0.f, 0., std::int8_t{}, std::int32_t{});
+  rows_of_floats<float, double>();
+  maps_of_integers<std::int8_t>();
+  maps_of_integers<std::int32_t>();
+  maps_of_integers<std::int64_t>();
+  conversion<float, std::int8_t>();
+  conversion<float, std::int32_t>();
+  conversion<float, double>();
+  conversion<double, float>();
+  conversion<std::int8_t, float>();
+  conversion<std::int32_t, float>();
+  conversion<std::int32_t, std::int8_t>();
+  reduction<bool>("any", [](const auto& x, auto... axis) { return qy::any(x, {axis...}); });
+  return serve(rows);
 }

@@ -3,19 +3,20 @@
 Usage: report.py RESULTS_FOLDER [COMMAND_THAT_WAS_RUN]
 
 The results are JSON files of Google Benchmark, whose rows are named who/item, and of the scripts
-here: {"records": [{"who", "item", "seconds", "size"} or {"who", "item", "error"}]}. The document of
-bench/shapes.py is a table of its own."""
+here: {"records": [{"who", "item", "seconds", "size"} or {"who", "item", "error"}]}. The documents
+of bench/host.py and bench/shapes.py are tables of their own."""
 
 import dataclasses
 import json
 import pathlib
 import sys
 
+import host_report
 import shape_report
 from table import UNITS, duration, markdown
 
-PEERS = ("cupy", "cupy.async", "cupy.fuse", "torch", "torch.compile", "numba", "jax", "xtensor")
-PEERS += ("eigen", "device")  # device: a driver call for every allocation
+PEERS = ("cupy", "cupy.async", "cupy.fuse", "torch", "torch.compile", "numba", "jax")
+PEERS += ("device",)  # a driver call for every allocation
 
 
 @dataclasses.dataclass
@@ -28,8 +29,7 @@ class Result:
 
 @dataclasses.dataclass
 class Item:
-    """A goal is either a share of the limit's rate, a multiple of the limit's time, seconds, or a
-    ratio that every peer's time must have to ours."""
+    """A goal is either a share of the limit's rate, a multiple of the limit's time, or seconds."""
 
     name: str
     title: str
@@ -37,7 +37,6 @@ class Item:
     share: float = 0.0
     multiple: float = 0.0
     seconds: float = 0.0
-    peers: float = 0.0
 
 
 STRIDED_COPIES = (
@@ -140,9 +139,6 @@ PARTS = {
         Item("hillshade", "hillshade, three kernels", "device_add"),
     ),
     "On the host": (
-        Item("one_core_axpy", "CPU, one core: `a * b + c * 2 - d`", peers=1.0),
-        Item("one_core_fused", "CPU, one core: `a * b + sin(c) * 2 - d`", peers=1.0),
-        Item("one_core_sum", "CPU, one core: sum", peers=1.0),
         Item("user_file", "compile a user's file, quarry.hpp", seconds=2.5),
         Item("user_file_xtensor", "compile a user's file, with xtensor.hpp"),
     ),
@@ -211,17 +207,15 @@ def goal(item):
         return f">= {1 / item.multiple:.2f}"
     if item.seconds:
         return f"<= {duration(item.seconds)}"
-    return ">= peers" if item.peers else ""
+    return ""
 
 
-def is_met(item, ours, limit, peers, on_gpu):
+def is_met(item, ours, limit, on_gpu):
     """None where there is nothing to judge."""
     if item.share or item.multiple:
         return None if limit is None else limit / ours.seconds >= (item.share or 1 / item.multiple)
     if item.seconds:
         return ours.seconds <= item.seconds if on_gpu or item.name == "user_file" else None
-    if item.peers and peers:
-        return min(peers) / ours.seconds >= item.peers
     return None
 
 
@@ -244,8 +238,7 @@ def table(results, items, on_gpu):
             continue
         limit = limit_seconds(item, ours, limits)
         theirs = [results.get((peer, item.name)) for peer in who]
-        seconds = [peer.seconds for peer in theirs if peer and not peer.error]
-        met = is_met(item, ours, limit, seconds, on_gpu)
+        met = is_met(item, ours, limit, on_gpu)
         yield [
             item.title,
             ours.size,
@@ -293,12 +286,14 @@ def report(results, context, command):
 
 def main(folder, command=""):
     results, context = load(folder)
-    shapes = pathlib.Path(folder, "shapes.json")
-    if not results and not shapes.exists():
+    parts = (("host.json", host_report.report), ("shapes.json", shape_report.report))
+    tables = [(pathlib.Path(folder, name), table_of) for name, table_of in parts]
+    if not results and not any(path.exists() for path, _ in tables):
         sys.exit(f"report.py: no results in {folder}")
     print("\n".join(report(results, context, command)))
-    if shapes.exists():
-        print("\n".join(shape_report.report(json.loads(shapes.read_text()))))
+    for path, table_of in tables:
+        if path.exists():
+            print("\n".join(table_of(json.loads(path.read_text()))))
     if any(result.error for (who, _), result in results.items() if who == "quarry"):
         sys.exit(1)
 
