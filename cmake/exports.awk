@@ -2,7 +2,8 @@
 # awk -f exports.awk <public header>... <symbols> <demangled symbols>
 # Prints a version script: of the library's symbols, which nm has listed twice in one order, those that the public headers
 # declare are global. A class is declared where its body is, and all its members with it; a function or a variable, where
-# its name stands in its namespace.
+# its name stands in its namespace. operator new and delete, which the library has where the C++ runtime is linked into it,
+# are global too, so that those of the program replace them.
 
 # --- the headers: namespaces and classes are scopes with a name, other braces are skipped ------------
 
@@ -108,5 +109,5 @@ lists == 1 { symbols[FNR] = $0 }
 lists == 2 && is_public($0) { exports = exports "    " symbols[FNR] ";\n" }
 END {
   if (exports == "") { print "no symbol is declared in a public header" > "/dev/stderr"; exit 1 }
-  printf "{\n  global:\n%s  local: *;\n};\n", exports
+  printf "{\n  global:\n%s    _Zn[aw]*;\n    _Zd[al]*;\n  local: *;\n};\n", exports
 }

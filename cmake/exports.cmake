@@ -20,6 +20,12 @@ add_custom_command(OUTPUT ${exports}.map
   DEPENDS quarry_internal cmake/exports.awk ${public_headers}
   COMMENT "Listing the symbols of the public headers"
   VERBATIM)
-target_sources(quarry PRIVATE ${exports}.map)
-set_property(TARGET quarry APPEND PROPERTY LINK_DEPENDS ${exports}.map)
-target_link_options(quarry PRIVATE -Wl,--version-script=${exports}.map)
+add_custom_target(exports_map DEPENDS ${exports}.map)
+
+function(quarry_exports target)
+  add_dependencies(${target} exports_map)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/exports.map)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/exports.map)
+endfunction()
+
+quarry_exports(quarry)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build in BUILD under WORK and builds and runs main.cpp against what was installed, first through
-# find_package, then through pkg-config. Variables: BUILD WORK GENERATOR COMPILER LIBDIR FLAGS PREFIX_PATH SHARED; with
-# SOURCE the static library is built in BUILD first, as somebody does who only wants to install it, without the packages
-# of the programs in tools/.
+# find_package, then through pkg-config. Variables: BUILD WORK GENERATOR COMPILER LIBDIR FLAGS PREFIX_PATH SHARED, and
+# PACKAGES, where the build has found CMake's files of the libraries that the static library needs; with SOURCE the static
+# library is built in BUILD first, as somebody does who only wants to install it, without the packages of the programs in
+# tools/.
 
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${WORK}/prefix)
@@ -43,6 +44,12 @@ endif()
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 if(NOT SHARED)
   set(static --static)
+  string(REPLACE ":" ";" packages "${PACKAGES}")
+  foreach(package IN LISTS packages)  # LIBDIR/cmake/NAME; their .pc files may name the place where they were before
+    cmake_path(SET libraries NORMALIZE "${package}/../..")
+    set(ENV{PKG_CONFIG_PATH} "$ENV{PKG_CONFIG_PATH}:${libraries}/pkgconfig")
+    set(ENV{LIBRARY_PATH} "$ENV{LIBRARY_PATH}:${libraries}")
+  endforeach()
 endif()
 execute_process(COMMAND ${PKG_CONFIG} ${static} --cflags --libs quarry OUTPUT_VARIABLE pc_flags COMMAND_ERROR_IS_FATAL ANY)
 separate_arguments(pc_flags UNIX_COMMAND "${pc_flags}")

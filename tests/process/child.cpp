@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process/child.hpp"
 
+#include <execinfo.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -18,7 +20,7 @@
 namespace quarry::test {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(60);
+constexpr auto patience = std::chrono::seconds(60), patience_with_reports = std::chrono::seconds(5);
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -64,11 +66,16 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Reads to the end of the output, which ends with the last process of the group.
+  /// Reads to the end of the output, which ends with the last process of the group. Those that do
+  /// not end are asked where they are.
   Outcome wait() {
     Outcome outcome;
-    outcome.ending.timed_out = !read_all(outcome.output);
-    if (outcome.ending.timed_out) kill(-process_, SIGKILL);
+    outcome.ending.timed_out = !read_all(outcome.output, patience);
+    if (outcome.ending.timed_out) {
+      kill(-process_, SIGQUIT);
+      read_all(outcome.output, patience_with_reports);
+      kill(-process_, SIGKILL);
+    }
     int status = 0;
     while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
@@ -78,8 +85,8 @@ class Child {
   }
 
  private:
-  bool read_all(std::string& text) const {
-    const auto end = std::chrono::steady_clock::now() + patience;
+  bool read_all(std::string& text, std::chrono::seconds most) const {
+    const auto end = std::chrono::steady_clock::now() + most;
     for (;;) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
           end - std::chrono::steady_clock::now());
@@ -115,7 +122,31 @@ class Folder {
   std::string path_;
 };
 
+/// The stack of the thread that has run from the beginning.
+void report_and_exit(int) {
+  if (gettid() != getpid()) {
+    tgkill(getpid(), getpid(), SIGQUIT);
+    return;
+  }
+  report_stack("does not end");
+  _exit(128 + SIGQUIT);
+}
+
 }  // namespace
+
+void report_stack(const char* what) {
+  std::array<char, 100> line{};
+  const int length = std::snprintf(line.data(), line.size(), "process %d %s:\n", getpid(), what);
+  [[maybe_unused]] const ssize_t written = write(2, line.data(), static_cast<std::size_t>(length));
+  std::array<void*, 64> frames{};
+  backtrace_symbols_fd(frames.data(), backtrace(frames.data(), frames.size()), 2);
+}
+
+void report_stack_on_quit() {
+  std::array<void*, 1> frames{};
+  backtrace(frames.data(), frames.size());  // the first call loads a library
+  std::signal(SIGQUIT, report_and_exit);
+}
 
 std::string to_string(const Ending& ending) {
   if (ending.timed_out) return "no end within a minute";

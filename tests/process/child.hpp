@@ -39,6 +39,22 @@ std::vector<Program> all_programs();
 /// that function.
 bool allow_threads(int count);
 
+/// Writes the calling thread's stack to stderr.
+void report_stack(const char* what);
+/// From now on SIGQUIT, which a process gets that does not end, makes this one report its stack and
+/// end; processes that it forks, too.
+void report_stack_on_quit();
+
+/// In the scope this process, which was forked, ends if it locks a mutex: a thread that it has not
+/// may hold it. It says where it did. Nothing happens where a sanitizer has taken those functions.
+class NoLocks {
+ public:
+  NoLocks();
+  ~NoLocks();
+  NoLocks(const NoLocks&) = delete;
+  NoLocks& operator=(const NoLocks&) = delete;
+};
+
 struct Outcome {
   Ending ending;
   std::string output;  ///< stdout and stderr

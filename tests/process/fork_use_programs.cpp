@@ -68,10 +68,14 @@ bool refuses_everything(Belongings& b) {
          refuses([&] { memcpy_dtoh(std::as_writable_bytes(std::span(host)), b.array); });
 }
 
-/// In the child.
+/// In the child, which waits for no thread of the parent.
 [[noreturn]] void use_and_exit(Belongings* own) {
-  if (!refuses_everything(*own)) _exit(no_error);
-  const std::unique_ptr<Belongings> dropped(own);
+  {
+    const NoLocks scope;
+    if (!refuses_everything(*own)) _exit(no_error);
+    delete own;
+    kept.reset();
+  }
   std::exit(0);  // with the end of what is static
 }
 

@@ -32,6 +32,7 @@ INSTANTIATE_TEST_SUITE_P(All, Process, testing::ValuesIn(all_programs()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 int run_program(const char* name) {
+  report_stack_on_quit();
   for (const Program& program : all_programs()) {
     if (std::strcmp(program.name, name) == 0) return program.run();
   }

@@ -23,6 +23,8 @@ OF_A_CLASS = re.compile(r"(?:typeinfo|typeinfo name|vtable|VTT) for ")
 PREFIX = re.compile(r"(?:guard variable|(?:non-)?virtual thunk|TLS \w+ function) (?:for|to) ")
 # A macro makes the names of kernels/vector_functions.hpp; the compiler those of their variants.
 VECTOR_FUNCTION = re.compile(r"(?:_ZGV[b-e]N\d+v_)?quarry_[a-z]+")
+# In the library where the C++ runtime is linked into it.
+REPLACEABLE = re.compile(r"operator (?:new|delete)(?:\[\])?\(")
 OPERATOR = re.compile(r"\boperator(?:\(\)|[^\w\s(]+)")
 
 # Of each kind one that has to be there or must not, so that nothing passes by being empty.
@@ -79,7 +81,7 @@ def is_declared(symbol, classes, names):
     of_a_class = OF_A_CLASS.match(symbol)
     if of_a_class:
         return entity(symbol[of_a_class.end() :]) in classes
-    if VECTOR_FUNCTION.fullmatch(symbol):
+    if VECTOR_FUNCTION.fullmatch(symbol) or REPLACEABLE.match(symbol):
         return True
     name = entity(symbol)
     return name in names or name.rpartition("::")[0] in classes
