@@ -133,6 +133,14 @@ PARTS = {
         Item("sum_tall_axis1", "sum over axis 1, tall", "device_add", share=0.9),
         Item("sum_squares", "`sum((a - b) * (a - b))`", "device_add", share=0.9),
     ),
+    "Rows of 8192": (
+        Item("softmax", "softmax", "device_add", share=0.9),
+        Item("softmax_axis0", "softmax of columns", "device_add"),
+        Item("log_softmax", "log_softmax", "device_add", share=0.9),
+        Item("standardise", "`(x - mean) / std`", "device_add", share=0.9),
+        Item("logsumexp", "logsumexp", "device_add", share=0.9),
+        Item("var_rows", "var", "device_add", share=0.9),
+    ),
     "Programs": (
         Item("heat_two_buffers", "heat by slices, two buffers", "device_add", seconds=7e-3),
         Item("heat_in_place", "heat by slices, in place", "device_add", seconds=13e-3),

@@ -1,64 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/kernels/node.hpp>
-#include <quarry/kernels/reducer.hpp>
+#include <quarry/kernels/statistics.hpp>
 
 #include "kernels/params.cuh"
+#include "kernels/total.cuh"
 #include "kernels/vector.cuh"
 
 /// The kernels of reductions. Kept and reduced axes each have their extents and strides, so any
 /// layout is read in place.
 namespace quarry::kernels {
-
-/// The value of `a` in the lane that is `distance` higher, within groups of `width` lanes of the
-/// warp: __shfl_down_sync for types of any size.
-template <class Acc>
-__device__ Acc lane_below(Acc a, int distance, int width) {
-  constexpr int words = (sizeof(Acc) + 3) / 4;
-  u32 word[words] = {};
-  memcpy(word, &a, sizeof(Acc));
-#pragma unroll
-  for (int w = 0; w < words; ++w) {
-    word[w] = __shfl_down_sync(0xffffffffu, word[w], static_cast<u32>(distance), width);
-  }
-  memcpy(&a, word, sizeof(Acc));
-  return a;
-}
-
-/// The context of `finish`: the number of reduced elements, and the scalars of the call.
-template <class P>
-struct block_total {
-  const P& p;
-  __device__ i64 count() const { return p.reduced(); }
-  template <class T, int S>
-  __device__ T scalar() const {
-    return p.template scalar<T>(S);
-  }
-};
-
-/// The part of a thread in a total: `lanes` threads share an output, `apart` from each other.
-struct lane_of {
-  int lane, lanes, apart;
-};
-
-/// Combines the accumulators of the lanes of each output; the result is valid in lane 0. Called by
-/// all threads of the block, for each of which `shared` has an element.
-template <class Op, class Acc>
-__device__ Acc total_of_lanes(Acc* shared, Acc sum, const lane_of& me) {
-  const int slot = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-  shared[slot] = sum;
-#pragma unroll 1
-  for (int rest = me.lanes; rest > 1; rest = (rest + 1) / 2) {
-    const int half = (rest + 1) / 2;
-    __syncthreads();
-    if (me.lane + half < rest) {
-      shared[slot] = Op::combine(shared[slot], shared[slot + half * me.apart]);
-    }
-  }
-  sum = shared[slot];
-  __syncthreads();  // the memory is used again
-  return sum;
-}
 
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
@@ -77,7 +28,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
   static constexpr int unroll = V > 1 ? 4 : 8;  // loads in flight per thread
   static constexpr int outputs = Along ? 1 : V, taken = Along ? V : 1;  // of one access
-  static constexpr int chains = outputs > 1 ? 1 : unroll;               // of dependent additions
+  static constexpr bool takes_batches = Op::takes_batches;
+  static constexpr int chains =
+      outputs > 1 || takes_batches ? 1 : unroll;  // of dependent additions
   using P = params<K, S, R>;
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
@@ -153,11 +106,33 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 
   template <int Lanes, unsigned Mask>
   static __device__ void add(const P& p, Acc* sum, const Loaded<Lanes, Mask>& in, i64 i) {
+    if constexpr (takes_batches && Along && Lanes > 1) {
+      add_batch<1, Lanes, Mask>(p, sum, &in, i, 0);
+    } else {
 #pragma unroll
-    for (int lane = 0; lane < Lanes; ++lane) {
-      const i64 position = Along ? i + lane : i;
-      const lane_context<P, Lanes, Mask, In...> c{p, in, position, lane};
-      Op::take(sum[Along ? 0 : lane], E{}(c), position);
+      for (int lane = 0; lane < Lanes; ++lane) {
+        const i64 position = Along ? i + lane : i;
+        const lane_context<P, Lanes, Mask, In...> c{p, in, position, lane};
+        Op::take(sum[Along ? 0 : lane], E{}(c), position);
+      }
+    }
+  }
+
+  /// The elements of `Count` accesses at i, i + step, ...: those of each output at once.
+  template <int Count, int Lanes, unsigned Mask>
+  static __device__ void add_batch(const P& p, Acc* sum, const Loaded<Lanes, Mask>* in, i64 i,
+                                   i64 step) {
+    constexpr int width = Along ? Lanes : 1;
+#pragma unroll
+    for (int j = 0; j < outputs; ++j) {
+      decltype(E{}(lane_context<P, Lanes, Mask, In...>{p, in[0], i, 0})) value[Count * width];
+#pragma unroll
+      for (int n = 0; n < Count * width; ++n) {
+        const int lane = Along ? n % width : j;
+        const i64 position = i + n / width * step + n % width;
+        value[n] = E{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], position, lane});
+      }
+      Op::take_all(sum[j], value, [=](int n) { return i + n / width * step + n % width; });
     }
   }
 
@@ -184,9 +159,17 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         cursor.load(p, in[u], i + u * step);
         cursor.next(p);
       }
+      if constexpr (takes_batches) {
+        constexpr int most = Along && Lanes > 8 ? 32 / Lanes : unroll;
 #pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        add<Lanes, Mask>(p, chain[u % chains], in[u], i + u * step);
+        for (int u = 0; u < unroll; u += most) {
+          add_batch<most, Lanes, Mask>(p, chain[0], in + u, i + u * step, step);
+        }
+      } else {
+#pragma unroll
+        for (int u = 0; u < unroll; ++u) {
+          add<Lanes, Mask>(p, chain[u % chains], in[u], i + u * step);
+        }
       }
     }
 #pragma unroll(V > 1 ? 1 : 4)
@@ -243,31 +226,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
   }
 
-  /// Combines the accumulators of the threads that share an output and are consecutive; the result
-  /// is valid in the first of them.
-  static __device__ Acc total_along(Acc sum) {
-    alignas(16) __shared__ char storage[threads / 32 * sizeof(Acc)];
-    Acc* const shared = reinterpret_cast<Acc*>(storage);
-    const int x = static_cast<int>(threadIdx.x), bx = static_cast<int>(blockDim.x);
-    const int width = bx < 32 ? bx : 32;
-#pragma unroll 1
-    for (int half = width / 2; half > 0; half /= 2) {
-      sum = Op::combine(sum, lane_below(sum, half, width));
-    }
-    if (bx <= 32) return sum;
-    const int warps = bx / 32, warp = static_cast<int>(threadIdx.y) * warps + x / 32;
-    if (x % 32 == 0) shared[warp] = sum;
-    __syncthreads();
-    if (x == 0) {
-#pragma unroll 1
-      for (int w = 1; w < warps; ++w) sum = Op::combine(sum, shared[warp + w]);
-    }
-    return sum;
-  }
-  /// The same of threads that are as far from each other as `me` says.
-  static __device__ Acc total_across(Acc sum, const lane_of& me) {
-    alignas(16) __shared__ char storage[threads * sizeof(Acc)];
-    return total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
+  /// Combines the accumulators of the threads that share an output; valid in the first of them.
+  static __device__ Acc total(Acc sum, const lane_of& me) {
+    alignas(16) __shared__ char storage[(Along ? threads / 32 : threads) * sizeof(Acc)];
+    if constexpr (Along)
+      return total_along<Op>(reinterpret_cast<Acc*>(storage), sum);
+    else
+      return total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
   }
 
   /// The first output of a thread, and its share of the elements.
@@ -311,14 +276,14 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
-      const Acc total = Along ? total_along(sum[j]) : total_across(sum[j], share.me);
+      const Acc all = total(sum[j], share.me);
       if (share.me.lane != 0 || output >= kept) continue;
       if (partial) {
-        partial[blockIdx.y * kept + output + j] = total;
+        partial[blockIdx.y * kept + output + j] = all;
       } else {
         const Index to = base.of[0] + (j > 0 ? j * static_cast<Index>(p.stride(0, Rk - 1)) : 0);
         *reinterpret_cast<Out*>(p.template pointer<char>(0) + to) =
-            Op::template finish<Out>(total, block_total<P>{p});
+            Op::template finish<Out>(all, block_total<P>{p});
       }
     }
   }

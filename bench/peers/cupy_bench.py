@@ -61,6 +61,22 @@ def reductions(peer, cp, x):
     peer.on_device("cupy.fuse", "sum_squares", lambda: squares(x[0], x[1]))
 
 
+def rows(peer, cp, x):
+    from cupyx.scipy import special
+
+    m = x.reshape(-1, p.ROW)
+    peer.on_device("cupy", "softmax", lambda: special.softmax(m, axis=1))
+    peer.on_device("cupy", "softmax_axis0", lambda: special.softmax(m, axis=0))
+    peer.on_device("cupy", "log_softmax", lambda: special.log_softmax(m, axis=1))
+    peer.on_device(
+        "cupy",
+        "standardise",
+        lambda: (m - m.mean(axis=1, keepdims=True)) / m.std(axis=1, keepdims=True),
+    )
+    peer.on_device("cupy", "logsumexp", lambda: special.logsumexp(m, axis=1))
+    peer.on_device("cupy", "var_rows", lambda: m.var(axis=1))
+
+
 def programs(peer, cp):
     plates = [cp.random.rand(p.SIDE // 4, p.SIDE // 4, dtype=cp.float32) for _ in range(2)]
 
@@ -140,7 +156,10 @@ def measure():
         first_use(peer, cp)
         items.transfers(peer, "cupy", copies(cp))
         allocation(peer, cp)
-        reductions(peer, cp, elementwise(peer, cp))
+        x = elementwise(peer, cp)
+        reductions(peer, cp, x)
+        rows(peer, cp, x[0])
+        del x
         programs(peer, cp)
         return peer
 

@@ -74,6 +74,16 @@ def reductions(j, x):
     j.on_device("sum_squares", lambda a, b: ((a - b) * (a - b)).sum(), x[0], x[1])
 
 
+def rows(j, x):
+    m, nn = x.reshape(-1, p.ROW), j.jax.nn
+    j.on_device("softmax", lambda m: nn.softmax(m, axis=1), m)
+    j.on_device("softmax_axis0", lambda m: nn.softmax(m, axis=0), m)
+    j.on_device("log_softmax", lambda m: nn.log_softmax(m, axis=1), m)
+    j.on_device("standardise", lambda m: nn.standardize(m, axis=1, epsilon=0), m)
+    j.on_device("logsumexp", lambda m: nn.logsumexp(m, axis=1), m)
+    j.on_device("var_rows", lambda m: m.var(axis=1), m)
+
+
 def programs(j):
     u = j.random(0, p.SIDE // 4, p.SIDE // 4)
 
@@ -120,7 +130,10 @@ def measure():
     j = Jax(jax)
     first_use(j)
     items.transfers(j.peer, "jax", copies(j))
-    reductions(j, elementwise(j))
+    x = elementwise(j)
+    reductions(j, x)
+    rows(j, x[0])
+    del x
     programs(j)
     return j.peer
 

@@ -14,6 +14,7 @@ import time
 LOG2 = int(os.environ.get("QUARRY_BENCH_LOG2", "28")) // 2 * 2
 LARGE = 1 << LOG2
 SIDE = 1 << LOG2 // 2
+ROW = min(8192, LARGE)
 SMALL = 1024
 STEPS = 200
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

@@ -66,6 +66,22 @@ def reductions(peer, torch, x):
     peer.on_device("torch.compile", "sum_squares", lambda: squares(x[0], x[1]))
 
 
+def rows(peer, torch, x):
+    m = x.reshape(-1, p.ROW)
+
+    def standardise(m):
+        return (m - m.mean(1, keepdim=True)) / m.std(1, correction=0, keepdim=True)
+
+    fused = torch.compile(standardise)
+    peer.on_device("torch", "softmax", lambda: torch.softmax(m, 1))
+    peer.on_device("torch", "softmax_axis0", lambda: torch.softmax(m, 0))
+    peer.on_device("torch", "log_softmax", lambda: torch.log_softmax(m, 1))
+    peer.on_device("torch", "standardise", lambda: standardise(m))
+    peer.on_device("torch.compile", "standardise", lambda: fused(m))
+    peer.on_device("torch", "logsumexp", lambda: torch.logsumexp(m, 1))
+    peer.on_device("torch", "var_rows", lambda: m.var(1, correction=0))
+
+
 def programs(peer, torch):
     plates = [torch.rand(p.SIDE // 4, p.SIDE // 4, device="cuda") for _ in range(2)]
 
@@ -140,7 +156,10 @@ def measure():
         first_use(peer, torch)
         items.transfers(peer, "torch", copies(torch))
         allocation(peer, torch)
-        reductions(peer, torch, elementwise(peer, torch))
+        x = elementwise(peer, torch)
+        reductions(peer, torch, x)
+        rows(peer, torch, x[0])
+        del x
         programs(peer, torch)
         return peer
 

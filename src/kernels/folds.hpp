@@ -122,6 +122,22 @@ struct piece_fold<any_of, bool> : truth_fold<false> {};
 template <>
 struct piece_fold<all_of, bool> : truth_fold<true> {};
 
+/// A value into each of n accumulators, of which all have taken as many before.
+template <class R, class Acc>
+struct column_fold {
+  using Value = typename value_of<Acc>::type;
+  QUARRY_INLINED static void run(Acc* __restrict to, i64 n, const Value* __restrict from, i64 at) {
+    for (i64 i = 0; i < n; ++i) {
+      Acc next = to[i];
+      if constexpr (is_bool<Value>)
+        R::take(next, load<bool>(from + i), at);
+      else
+        R::take(next, from[i], at);
+      to[i] = next;
+    }
+  }
+};
+
 /// The loops for one length of vectors, and for all of them.
 template <class R, class Acc>
 struct fold_of {
@@ -140,16 +156,7 @@ struct fold_of {
                                             static_cast<const Value*>(values), n, first);
   }
   QUARRY_INLINED static void columns_any(void* acc, i64 n, const void* values, i64 at) {
-    auto* const __restrict to = static_cast<Acc*>(acc);
-    const auto* const __restrict from = static_cast<const Value*>(values);
-    for (i64 i = 0; i < n; ++i) {
-      Acc next = to[i];
-      if constexpr (is_bool<Value>)
-        R::take(next, load<bool>(from + i), at);
-      else
-        R::take(next, from[i], at);
-      to[i] = next;
-    }
+    column_fold<R, Acc>::run(static_cast<Acc*>(acc), n, static_cast<const Value*>(values), at);
   }
 
   static void run(void* acc, i64 n, const void* values, i64 first) {

@@ -39,10 +39,44 @@ struct times {
   }
 };
 
+/// What is folded of each value.
+struct as_it_is {
+  template <class V>
+  QUARRY_INLINED void change(V&) const {}
+  template <class T>
+  QUARRY_INLINED T of(T value, i64) const {
+    return value;
+  }
+};
+template <class T>
+struct multiplied {
+  T by;
+  template <class V>
+  QUARRY_INLINED void change(V& v) const {
+    v = v * by;
+  }
+  QUARRY_INLINED T of(T value, i64) const { return value * by; }
+};
+/// Of value i and number i % Parts.
+template <class T, int Parts>
+struct squared_distance {
+  T from[2];
+  template <class V>
+  QUARRY_INLINED void change(V& v) const {
+    V d{};
+    for (u64 k = 0; k < sizeof(V) / sizeof(T); ++k) d[k] = from[k % Parts];
+    v = (v - d) * (v - d);
+  }
+  QUARRY_INLINED T of(T value, i64 i) const {
+    const T d = value - from[i % Parts];
+    return d * d;
+  }
+};
+
 /// Takes the whole rounds among the n values into the chains, eight rounds at a time into chains of
 /// their own, so that errors grow slowly. Returns how many values it has taken.
-template <class Operation, u64 Width, class T>
-QUARRY_INLINED i64 take_rounds(T* chain, T neutral, const T* values, i64 n) {
+template <class Operation, u64 Width, class T, class F>
+QUARRY_INLINED i64 take_rounds(T* chain, T neutral, const T* values, i64 n, const F& what) {
   using V = vector<T, Width>;
   constexpr u64 count = chain_bytes / Width;
   constexpr i64 step = chains<T>, lanes = Width / sizeof(T);
@@ -56,6 +90,7 @@ QUARRY_INLINED i64 take_rounds(T* chain, T neutral, const T* values, i64 n) {
       for (u64 k = 0; k < count; ++k) {
         V v;
         read(v, values + i + static_cast<i64>(k) * lanes);
+        what.change(v);
         Operation::take(part[k], v);
       }
     }
@@ -66,11 +101,11 @@ QUARRY_INLINED i64 take_rounds(T* chain, T neutral, const T* values, i64 n) {
 }
 
 /// The values in `Parts` totals, where value i is in total i % Parts (a complex number is two).
-template <class Operation, u64 Width, int Parts, class T>
-QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n) {
+template <class Operation, u64 Width, int Parts, class T, class F = as_it_is>
+QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n, const F& what = {}) {
   T chain[chains<T>];
-  const i64 taken = take_rounds<Operation, Width>(chain, neutral, values, n);
-  for (i64 i = taken; i < n; ++i) Operation::take(chain[i - taken], values[i]);
+  const i64 taken = take_rounds<Operation, Width>(chain, neutral, values, n, what);
+  for (i64 i = taken; i < n; ++i) Operation::take(chain[i - taken], what.of(values[i], i));
   for (i64 width = chains<T> / 2; width >= Parts; width /= 2) {
     for (i64 j = 0; j < width; ++j) Operation::take(chain[j], chain[j + width]);
   }

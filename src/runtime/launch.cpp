@@ -126,9 +126,12 @@ struct AxisGroup {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (reduced[d] == take_reduced) extents.push_back(shape[d]);
     }
-    // the output has the kept axes only, and does not move along the others
-    strides[0] = take_reduced ? Strides::filled(extents.size(), 0) : operands[0].layout->strides;
-    for (std::size_t k = 1; k < operands.size(); ++k) {
+    // an output that has the kept axes only does not move along the others
+    const bool is_whole = operands[0].layout->rank() == shape.size();
+    if (!is_whole) {
+      strides[0] = take_reduced ? Strides::filled(extents.size(), 0) : operands[0].layout->strides;
+    }
+    for (std::size_t k = is_whole ? 0 : 1; k < operands.size(); ++k) {
       const Strides all = broadcast_strides(*operands[k].layout, shape);
       for (std::size_t d = 0; d < shape.size(); ++d) {
         if (reduced[d] == take_reduced) strides[k].push_back(all[d]);

@@ -25,3 +25,4 @@
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/rows.cuh"

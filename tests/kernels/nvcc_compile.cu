@@ -3,6 +3,7 @@
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/rows.cuh"
 
 namespace quarry::kernels {
 
@@ -24,6 +25,14 @@ using root_of_mean =
 template <class T>
 using product = reduction_of<in<T, 0>, prod_of, T, T, 0, T>;
 using location = reduction_of<in<float, 0>, argmax_of, located<float>, i64, 0, float>;
+template <class T>
+using variance = reduction_of<in<T, 0>, moments_of, moments<T>, real_type<T>, 0, T>;
+using sum_of_exponentials = reduction_of<cast<float, in<float16, 0>>, exponentials_of,
+                                         exponentials<float>, float16, 0, float16>;
+using byte_location = reduction_of<in<i8, 0>, argmin_of, located<i8>, i64, 0, i8>;
+using softmax = rows_of<in<float, 0>, softmax_of<float>, float, 1, float>;
+using half_softmax = rows_of<cast<float, in<float16, 0>>, softmax_of<float>, float16, 1, float16>;
+using standardised = rows_of<in<double, 0>, standardise_of<double, 0>, double, 1, double>;
 using digits = bincount_of<op<remainder_op, i32, in<i32, 0>, val<i32, 0>>, 2, i32>;
 using bytes = bincount_of<in<u8, 0>, 1, u8>;
 
@@ -54,6 +63,14 @@ using finish_params = typename reduce_finish_body<M, Rk, Rr>::param_type;
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
   template __global__ void bincount_direct<M, __VA_ARGS__>(     \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>);
+#define QUARRY_ROWS(M, Count, ...)                      \
+  template __global__ void rows<M, __VA_ARGS__, Count>( \
+      const __grid_constant__ rows_params<M, __VA_ARGS__>);
+#define QUARRY_ROW_PARTS(M, ...)                                   \
+  template __global__ void rows_partial<M, __VA_ARGS__>(           \
+      const __grid_constant__ rows_params<M, __VA_ARGS__>, void*); \
+  template __global__ void rows_apply<M, __VA_ARGS__>(             \
+      const __grid_constant__ rows_params<M, __VA_ARGS__>, const void*);
 #define QUARRY_FINISH(M, ...)                             \
   template __global__ void reduce_finish<M, __VA_ARGS__>( \
       const __grid_constant__ finish_params<M, __VA_ARGS__>, const void*, i64);
@@ -76,6 +93,22 @@ QUARRY_REDUCE(product<i32>, 1, 2, 8, 0, 1, 0)
 QUARRY_FINISH(product<i32>, 2, 2)
 QUARRY_REDUCE(location, 0, 1, 4, 1, 4, 1)
 QUARRY_FINISH(location, 1, 1)
+QUARRY_REDUCE(byte_location, 1, 1, 4, 1, 16, 1)
+QUARRY_REDUCE(byte_location, 1, 1, 4, 0, 4, 1)
+QUARRY_REDUCE(variance<float>, 1, 1, 4, 1, 4, 1)
+QUARRY_REDUCE(variance<float>, 1, 1, 4, 0, 4, 1)
+QUARRY_FINISH(variance<float>, 1, 1)
+QUARRY_REDUCE(variance<complex<double>>, 0, 1, 8, 1, 1, 0)
+QUARRY_REDUCE(sum_of_exponentials, 1, 1, 4, 1, 8, 1)
+QUARRY_FINISH(sum_of_exponentials, 1, 1)
+QUARRY_ROWS(softmax, 8, 1, 4, 1, 4, 1)
+QUARRY_ROWS(softmax, 32, 1, 4, 1, 1, 0)
+QUARRY_ROWS(softmax, 0, 1, 4, 1, 4, 1)
+QUARRY_ROWS(softmax, 8, 2, 4, 0, 4, 1)
+QUARRY_ROW_PARTS(softmax, 1, 4, 1, 4, 1)
+QUARRY_ROWS(half_softmax, 4, 1, 4, 1, 8, 1)
+QUARRY_ROWS(standardised, 8, 1, 8, 1, 2, 1)
+QUARRY_ROWS(standardised, 0, 1, 8, 0, 1, 0)
 QUARRY_BINCOUNT(digits, 4, 1)
 QUARRY_BINCOUNT(bytes, 16, 1)
 QUARRY_BINCOUNT(bytes, 1, 0)

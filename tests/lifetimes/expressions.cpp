@@ -161,7 +161,6 @@ Later averages(Scene& t) {
   const auto s = mean(t.array(1, {1001}));
   return later(s, [](int) { return 501; });
 }
-/// The mean and the sum are gone before the quotient is computed.
 Later varies(Scene& t) {
   const auto s = var(t.array(1, {1001}));
   return later(s, [](int) { return 83500; });
@@ -170,6 +169,15 @@ Later varies(Scene& t) {
 Later counts(Scene& t) {
   const auto s = bincount(t.array(1, {elements}) % 4, 4);
   return later(s, [](int) { return static_cast<int>(elements) / 4; });
+}
+Later sums_exponentials(Scene& t) {
+  const auto s = exp(logsumexp(t.array(1, {rows, columns}) * 0, 1)) + 0.5;
+  const Array whole = s.astype<int>();
+  return later(whole, [](int) { return static_cast<int>(columns); });
+}
+Later softens(Scene& t) {
+  const Array s = (softmax(t.array(1, {columns}) * 0) * double(2 * columns) + 0.5).astype<int>();
+  return later(s, [](int) { return 2; });
 }
 Later tests_all(Scene& t) {
   const auto s = all_of(t.array(1) > 0);
@@ -215,6 +223,8 @@ std::vector<EntryPoint> reduction_entries() {
           {"Largest", largest},
           {"Averages", averages},
           {"Varies", varies},
+          {"SumsExponentials", sums_exponentials},
+          {"Softens", softens},
           {"TestsAll", tests_all},
           {.name = "Counts", .queue = counts, .blocks = Blocks::everywhere}};
 }

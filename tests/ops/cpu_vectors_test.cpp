@@ -157,6 +157,12 @@ TYPED_TEST(VectorsOf, ReductionsGiveTheSameBits) {
     EXPECT_SAME_BITS(any(x));
     EXPECT_SAME_BITS(all_of(x));
     EXPECT_SAME_BITS(var(x));
+    EXPECT_SAME_BITS(standardise(x));
+    if constexpr (dtype_of<T>.kind() != Kind::complex) {
+      EXPECT_SAME_BITS(logsumexp(x));
+      EXPECT_SAME_BITS(softmax(x));
+      EXPECT_SAME_BITS(log_softmax(x * y));
+    }
     EXPECT_SAME_BITS(sum(x * y));
     EXPECT_SAME_BITS(quarry::max(x + y));
   }
@@ -178,6 +184,11 @@ TYPED_TEST(VectorsOf, ReductionsOfRowsAndColumnsGiveTheSameBits) {
       EXPECT_SAME_BITS(argmax(x, {axis}));
       EXPECT_SAME_BITS(any(x, {axis}));
       EXPECT_SAME_BITS(var(x, {axis}));
+      EXPECT_SAME_BITS(standardise(x, axis));
+      if constexpr (dtype_of<T>.kind() != Kind::complex) {
+        EXPECT_SAME_BITS(logsumexp(x, {axis}));
+        EXPECT_SAME_BITS(softmax(x, axis));
+      }
     }
     const auto first_row = x(range(0, 1), all), first_column = x(all, range(0, 1));
     EXPECT_SAME_BITS(x + first_row);

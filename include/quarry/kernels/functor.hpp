@@ -102,18 +102,6 @@ struct within {
   }
 };
 
-/// A term of a variance.
-struct squared_distance {
-  template <class T>
-  QUARRY_HD auto operator()(T x, T mean) const {
-    const T d = math::subtract(x, mean);
-    if constexpr (is_complex<T>)
-      return d.re * d.re + d.im * d.im;
-    else
-      return math::multiply(d, d);
-  }
-};
-
 /// NumPy's round to decimal places: rint(x * power) / power, where `power` is a power of ten; to
 /// the left of the point (is_left) rint(x / power) * power. Integers change only there, and their
 /// power is a double.

@@ -156,4 +156,9 @@ struct reduction_of {};
 template <class E, int Scalars, class... In>
 struct bincount_of {};
 
+/// Rows of which every element depends on the whole row: out[i] is computed by Program
+/// (row_programs.hpp) from E(in[i]...) and from what it has reduced the row to.
+template <class E, class Program, class Out, int Scalars, class... In>
+struct rows_of {};
+
 }  // namespace quarry::kernels

@@ -2,7 +2,7 @@
 #pragma once
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/program.hpp>
-#include <quarry/kernels/reducer.hpp>
+#include <quarry/kernels/statistics.hpp>
 
 /// Reductions of an expression over any axes on the CPU, reading the inputs once; the kernels of
 /// GPUs are in kernels/reduce.cuh.
@@ -26,12 +26,15 @@ struct folds {
 };
 
 /// `values` computes the values from the inputs, unless the values are those of the only input.
-/// `finish` writes the results of n accumulators of `count` elements each.
-struct reduce_loops {
+struct value_loops {
   const fold_loops* fold;
   const map_loops* values;
   bool are_input;       ///< the values are the only input
   bool have_positions;  ///< they depend on where they are among the reduced
+};
+
+/// `finish` writes the results of n accumulators of `count` elements each.
+struct reduce_loops : value_loops {
   void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count, const u64* scalars);
 };
 
@@ -68,23 +71,6 @@ inline constexpr bool has_position<call<F, A...>> = (has_position<A> || ...);
 template <index_mode Mode, class T, int K, int S, class I>
 inline constexpr bool has_position<pick<Mode, T, K, S, I>> = has_position<I>;
 
-/// The type of the values that an accumulator takes: no half precision, which is slow to compute
-/// with, and whose order is that of float.
-template <class Acc>
-struct value_of {
-  using type = Acc;
-};
-template <class T>
-struct value_of<located<T>> : value_of<T> {};
-template <>
-struct value_of<float16> {
-  using type = float;
-};
-template <>
-struct value_of<bfloat16> {
-  using type = float;
-};
-
 template <class M>
 struct cpu_reduce;
 
@@ -104,8 +90,9 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
     }
   }
   static constexpr reduce_loops loops{
-      &folds<Reducer, Acc>::loops, &cpu_map<map_of<E, Value, S, In...>>::loops,
-      is_same<E, in<Value, 0>> && (takes_bytes || !is_bool<Value>), has_position<E>, finish};
+      {&folds<Reducer, Acc>::loops, &cpu_map<map_of<E, Value, S, In...>>::loops,
+       is_same<E, in<Value, 0>> && (takes_bytes || !is_bool<Value>), has_position<E>},
+      finish};
 };
 QUARRY_LOOPS_END
 

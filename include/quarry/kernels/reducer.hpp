@@ -9,6 +9,9 @@
 ///   combine(a, b)        associative and commutative
 ///   finish<Out>(a, c)    the result from the total of c.count() elements; the call's scalars are
 ///                        there too, c.scalar<T, S>()
+/// Where `takes_batches` is true:
+///   take_all(a, v, at)   adds the elements of the array v, whose positions at(0), at(1), ...
+///   ascend
 namespace quarry::kernels {
 
 /// An element and where it was: the accumulator of argmin and argmax.
@@ -18,8 +21,26 @@ struct located {
   i64 index;
 };
 
+/// The type of the values that an accumulator takes: no half precision, which is slow to compute
+/// with, and whose order is that of float.
+template <class Acc>
+struct value_of {
+  using type = Acc;
+};
+template <class T>
+struct value_of<located<T>> : value_of<T> {};
+template <>
+struct value_of<float16> {
+  using type = float;
+};
+template <>
+struct value_of<bfloat16> {
+  using type = float;
+};
+
 template <class R>
 struct simple_reducer {
+  static constexpr bool takes_batches = false;
   template <class Acc, class V>
   QUARRY_HD static void take(Acc& a, V v, i64) {
     a = R::combine(a, convert<Acc>(v));
@@ -53,6 +74,7 @@ struct simple_reducer {
 template <class NoBetter>
 struct arg_of {
   static constexpr i64 nowhere = limits<i64>::highest();
+  static constexpr bool takes_batches = true;
 
   template <class T>
   QUARRY_HD static bool beats(T x, T y) {
@@ -67,6 +89,24 @@ struct arg_of {
   QUARRY_HD static void take(located<T>& a, V v, i64 i) {
     const T value = convert<T>(v);
     if (beats(value, a.value)) a = {value, i};
+  }
+  /// A batch seldom has a better element than all before: only then its place is sought.
+  template <class T, class V, u64 N, class At>
+  QUARRY_HD static void take_all(located<T>& a, const V (&v)[N], const At& at) {
+    constexpr int n = static_cast<int>(N);
+    using U = typename value_of<T>::type;
+    U best = convert<U>(v[0]);
+    QUARRY_UNROLL
+    for (int j = 1; j < n; ++j) {
+      if (const U value = convert<U>(v[j]); beats(value, best)) best = value;
+    }
+    if (!beats(best, convert<U>(a.value))) return;
+    int place = 0;
+    QUARRY_UNROLL
+    for (int j = n - 1; j >= 0; --j) {
+      if (!beats(best, convert<U>(v[j]))) place = j;
+    }
+    a = {convert<T>(best), at(place)};
   }
   template <class T>
   QUARRY_HD static located<T> combine(located<T> a, located<T> b) {

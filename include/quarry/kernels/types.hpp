@@ -23,8 +23,10 @@ or define QUARRY_ALLOW_FAST_MATH to go without NaNs, infinities and signed zeros
 #define QUARRY_HD __host__ __device__ __forceinline__
 #endif
 #define QUARRY_MAY_ALIAS
+#define QUARRY_UNROLL _Pragma("unroll")  // so that arrays are in registers
 #else
 #define QUARRY_HD inline
+#define QUARRY_UNROLL
 #define QUARRY_MAY_ALIAS \
   [[gnu::may_alias]]  // std::complex and Eigen::half memory is read through these types
 #endif

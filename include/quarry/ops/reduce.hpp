@@ -164,8 +164,14 @@ using quotient = kernels::op<kernels::divide_op, T, kernels::result<T>, kernels:
 template <class T, int S>
 using root_of_quotient = kernels::op<kernels::sqrt_op, T, quotient<T, S>>;
 
-/// The variance of elements whose mean has type Mean, or its root: two kernels, of which the second
-/// divides the sums that it has found.
+/// What the squares of `count` elements are divided by.
+template <class Real>
+Real degrees_of_freedom(std::int64_t count, double ddof) {
+  const double degrees = double(count) - ddof;
+  return Real(degrees > 0 ? degrees : 0.);
+}
+
+/// The variance of elements whose mean has type Mean, or its root.
 template <bool IsRoot, TypeId Mean, class X>
 auto variance(const X& x, const ReduceAxes& axes, const VarianceOptions& options) {
   constexpr TypeId wide = accumulator_type(Mean);
@@ -173,22 +179,18 @@ auto variance(const X& x, const ReduceAxes& axes, const VarianceOptions& options
   using Real = kernel_type_t<host_type_t<quarry::detail::real_of(wide)>>;
   using Out = host_type_t<quarry::detail::real_of(Mean)>;
   using Finish = std::conditional_t<IsRoot, Then<root_of_quotient, Real>, Then<quotient, Real>>;
-  const auto mean = reduce_tree<kernels::mean_of, kernel_type_t<T>, T>(
-      as_tree(x), axes, {.keepdims = true}, false, nullptr);
   const auto tree = tree_of<T>(x);
-  using Tree = std::remove_const_t<decltype(tree)>;
-  const Node<Call<kernels::squared_distance>, Tree, Leaf<T>> squares(tree, Leaf<T>{mean});
-  const double divisor = double(ReducedShape(tree.shape(), axes, {}).count) - options.ddof;
-  return reduce_tree<kernels::sum_of, Real, Out>(squares, axes, {.keepdims = options.keepdims},
-                                                 false, nullptr,
-                                                 Finish{Real(divisor > 0 ? divisor : 0.)});
+  const std::int64_t count = ReducedShape(tree.shape(), axes, {}).count;
+  return reduce_tree<kernels::moments_of, kernels::moments<kernel_type_t<T>>, Out>(
+      tree, axes, {.keepdims = options.keepdims}, false, nullptr,
+      Finish{degrees_of_freedom<Real>(count, options.ddof)});
 }
 
 }  // namespace expr
 
 /// The mean of |x - mean|^2, which is real: the sum over the number of elements less ddof, or over
-/// 0 where that is negative. NaN without elements. Integers give float64. Launches two kernels, for
-/// the mean and for the squares; an expression is computed twice, and never stored.
+/// 0 where that is negative. NaN without elements. Integers give float64. The elements are read
+/// once, an expression is computed once, and never stored.
 template <expr::Operand X, AxesArgument I = ReduceAxes>
 auto var(const X& x, const I& axes = {}, const VarianceOptions& options = {}) {
   return expr::variance<false, expr::mean_type(dtype_of<expr::element_t<X>>.id())>(x, axes,

@@ -12,7 +12,7 @@ namespace quarry::backend::cpu_backend {
 namespace {
 
 using kernels::map_loops;
-using kernels::reduce_loops;
+using kernels::value_loops;
 
 using Pointers = SmallArray<char*>;
 using Steps = SmallArray<i64>;
@@ -139,7 +139,7 @@ void DenseRun::strided(i64 begin, i64 n, const u64* scalars, i64 first) const {
 }
 
 /// The values of n elements from element i of a run on: computed into `buffer`, or where they are.
-const void* values_of(const reduce_loops& loops, i64 i, i64 n, char* const* pointer,
+const void* values_of(const value_loops& loops, i64 i, i64 n, char* const* pointer,
                       const i64* stride, const u64* scalars, i64 first, char* buffer) {
   const auto size = static_cast<i64>(loops.fold->value_size);
   if (loops.are_input && stride[0] == size) return pointer[0] + i * size;
@@ -157,7 +157,7 @@ const void* values_of(const reduce_loops& loops, i64 i, i64 n, char* const* poin
 }
 
 template <class F>
-void for_pieces(const reduce_loops& loops, i64 n, char* const* pointer, const i64* stride,
+void for_pieces(const value_loops& loops, i64 n, char* const* pointer, const i64* stride,
                 const u64* scalars, i64 first, const F& f) {
   alignas(64) char buffer[piece_bytes];
   const i64 piece = piece_bytes / static_cast<i64>(loops.fold->value_size);
@@ -179,7 +179,7 @@ void map_run(const map_loops& loops, i64 n, char* const* pointer, const i64* str
   loops.run(n, pointer, stride, scalars, first);
 }
 
-void fold_run(const reduce_loops& loops, void* accumulator, i64 n, char* const* pointer,
+void fold_run(const value_loops& loops, void* accumulator, i64 n, char* const* pointer,
               const i64* stride, const u64* scalars, i64 first) {
   const auto fold = loops.fold->run[static_cast<int>(vectors())];
   for_pieces(loops, n, pointer, stride, scalars, first, [&](i64 i, i64 count, const void* values) {
@@ -187,7 +187,7 @@ void fold_run(const reduce_loops& loops, void* accumulator, i64 n, char* const* 
   });
 }
 
-void fold_column(const reduce_loops& loops, void* accumulators, i64 n, char* const* pointer,
+void fold_column(const value_loops& loops, void* accumulators, i64 n, char* const* pointer,
                  const i64* stride, const u64* scalars, i64 at) {
   const auto fold = loops.fold->columns[static_cast<int>(vectors())];
   auto* const bytes = static_cast<char*>(accumulators);

@@ -14,12 +14,12 @@ void map_run(const kernels::map_loops& loops, i64 n, char* const* pointer, const
              const u64* scalars, i64 first);
 
 /// n elements into one accumulator. `pointer` and `stride` are those of the inputs.
-void fold_run(const kernels::reduce_loops& loops, void* accumulator, i64 n, char* const* pointer,
+void fold_run(const kernels::value_loops& loops, void* accumulator, i64 n, char* const* pointer,
               const i64* stride, const u64* scalars, i64 first);
 
 /// An element into each of n accumulators; all have the position `at` among the reduced, and values
 /// without a position of their own.
-void fold_column(const kernels::reduce_loops& loops, void* accumulators, i64 n,
-                 char* const* pointer, const i64* stride, const u64* scalars, i64 at);
+void fold_column(const kernels::value_loops& loops, void* accumulators, i64 n, char* const* pointer,
+                 const i64* stride, const u64* scalars, i64 at);
 
 }  // namespace quarry::backend::cpu_backend

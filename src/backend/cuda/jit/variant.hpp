@@ -61,6 +61,28 @@ struct ReduceFinish {
   int kept_rank, reduced_rank;
   operator Variant() const { return {"reduce_finish", {kept_rank, reduced_rank}}; }
 };
+struct Rows {
+  int kept_rank, index_bytes;
+  bool along_reduced;
+  int width = 1;
+  int wide = 0;
+  int count = 0;  ///< accesses of a row that a thread keeps; 0: rows are read twice
+  operator Variant() const {
+    return {"rows", {kept_rank, index_bytes, along_reduced ? 1 : 0, width, wide, count}};
+  }
+};
+/// The parts of rows: `partial` folds them, else they are computed.
+struct RowParts {
+  bool partial;
+  int kept_rank, index_bytes;
+  bool along_reduced;
+  int width = 1;
+  int wide = 0;
+  operator Variant() const {
+    return {partial ? "rows_partial" : "rows_apply",
+            {kept_rank, index_bytes, along_reduced ? 1 : 0, width, wide}};
+  }
+};
 struct Bincount {
   bool is_private;  ///< every block has counters of its own
   int width = 1;

@@ -10,6 +10,7 @@
 #include <quarry/kernels/bincount.hpp>
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
+#include <quarry/kernels/rows.hpp>
 
 #include "backend/cuda/jit/jit.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
@@ -25,6 +26,8 @@ using quarry::backend::cuda::FlatMap;
 using quarry::backend::cuda::kernel_source;
 using quarry::backend::cuda::Reduce;
 using quarry::backend::cuda::ReduceFinish;
+using quarry::backend::cuda::RowParts;
+using quarry::backend::cuda::Rows;
 using quarry::backend::cuda::StridedMap;
 using quarry::backend::cuda::Variant;
 
@@ -80,6 +83,19 @@ void add_reductions(std::vector<Check>& checks) {
   checks.push_back({of, ReduceFinish{1, 1}});
 }
 
+/// Rows of T, computed in C.
+template <class T, class Row>
+void add_rows(std::vector<Check>& checks) {
+  using C = typename value_of<typename Row::accumulator>::type;
+  const program* of = &program_for<rows_of<cast<C, in<T, 0>>, Row, T, 1, T>>::value;
+  constexpr int widest = 16 / static_cast<int>(sizeof(T));
+  checks.push_back({of, Rows{1, 4, true, widest, widest > 1 ? 1 : 0, 4}});
+  checks.push_back({of, Rows{2, 8, false, 1, 0, 8}});
+  checks.push_back({of, Rows{1, 4, false, 1, 0, 0}});
+  checks.push_back({of, RowParts{true, 1, 4, true}});
+  checks.push_back({of, RowParts{false, 1, 4, true}});
+}
+
 template <class T>
 void add_counts(std::vector<Check>& checks) {
   const program* of = &program_for<bincount_of<in<T, 0>, 1, T>>::value;
@@ -133,6 +149,14 @@ std::vector<Check> all_checks() {
   add_reductions<bool, any_of, bool, bool>(checks);
   add_reductions<float, argmin_of, located<float>, i64>(checks);
   add_reductions<complex<float>, sum_of, complex<float>, complex<float>>(checks);
+  add_reductions<i8, argmax_of, located<i8>, i64>(checks);
+  add_reductions<float, moments_of, moments<float>, float>(checks);
+  add_reductions<complex<double>, moments_of, moments<complex<double>>, double>(checks);
+  add_reductions<double, exponentials_of, exponentials<double>, double>(checks);
+  add_rows<float, softmax_of<float>>(checks);
+  add_rows<float16, log_softmax_of<float>>(checks);
+  add_rows<double, standardise_of<double, 0>>(checks);
+  add_rows<complex<float>, standardise_of<complex<float>, 0>>(checks);
   checks.push_back(
       {&reduce_program<float, sum_of, float, float>::value, reduction(8, 8, true, true)});
   add_counts<bool>(checks);
