@@ -5,31 +5,18 @@
 // number of lanes, the arguments).
 #include "kernels/vector_math.hpp"
 
+#ifdef __x86_64__
+#include <immintrin.h>  // declares the builtin functions
+#endif
+
 namespace quarry::kernels::vector_math {
 namespace {
 
-template <class F, class T>
-T of(T x) {
-  return F::is_rare(x) ? F::rare(x) : F::usual(x);
-}
+#define QUARRY_INLINED [[gnu::always_inline]] inline
 
-template <class F, class T, u64 N>
-[[gnu::noinline]] void repair(T* to, const T* x) {
-  for (u64 j = 0; j < N; ++j) {
-    if (F::is_rare(x[j])) to[j] = F::rare(x[j]);
-  }
-}
-template <class F, class T, class V>
-[[gnu::always_inline]] inline void lanes_of(V& to, const V& x) {
-  constexpr u64 n = sizeof(V) / sizeof(T);
-  T in[n], out[n];
-  __builtin_memcpy(in, &x, sizeof(V));
-  for (u64 j = 0; j < n; ++j) out[j] = F::usual(in[j]);
-  int any = 0;
-  for (u64 j = 0; j < n; ++j) any |= F::is_rare(in[j]) ? 1 : 0;
-  if (any != 0) [[unlikely]]
-    repair<F, T, n>(out, in);
-  __builtin_memcpy(&to, out, sizeof(V));
+template <class F, class T>
+QUARRY_INLINED T of(T x) {
+  return F::usual_range(x) < 0 ? F::rare(x) : F::usual(x);
 }
 
 template <class T, u64 Width>
@@ -39,40 +26,115 @@ struct vector_of {
 template <class T, u64 Width>
 using vector = typename vector_of<T, Width>::type;
 
+template <class W, class V>
+QUARRY_INLINED bool any_negative(const V& x) {
+  constexpr u64 width = sizeof(V);
+#if defined(__x86_64__) && !defined(__clang__)
+  if constexpr (width == 64 && sizeof(W) == 8)
+    return __builtin_ia32_cvtq2mask512(reinterpret_cast<__v8di>(x)) != 0;
+  if constexpr (width == 64 && sizeof(W) == 4)
+    return __builtin_ia32_cvtd2mask512(reinterpret_cast<__v16si>(x)) != 0;
+  if constexpr (width == 32 && sizeof(W) == 8)
+    return __builtin_ia32_movmskpd256(reinterpret_cast<__v4df>(x)) != 0;
+  if constexpr (width == 32 && sizeof(W) == 4)
+    return __builtin_ia32_movmskps256(reinterpret_cast<__v8sf>(x)) != 0;
+#endif
+  W lane[width / sizeof(W)], all = 0;
+  __builtin_memcpy(lane, &x, width);
+  for (const W w : lane) all |= w;
+  return all < 0;
+}
+
+/// Whether all arguments are usual ones: only then are these the results.
+template <class F, class T, class V>
+QUARRY_INLINED bool usual_lanes(V& to, const V& x) {
+  constexpr u64 n = sizeof(V) / sizeof(T);
+  T in[n], out[n];
+  word<T> range[n];
+  __builtin_memcpy(in, &x, sizeof(V));
+  for (u64 j = 0; j < n; ++j) out[j] = F::usual(in[j]);
+  __builtin_memcpy(&to, out, sizeof(V));
+  if constexpr (F::has_rare) {
+    for (u64 j = 0; j < n; ++j) range[j] = F::usual_range(in[j]);
+    vector<word<T>, sizeof(V)> ranges;
+    __builtin_memcpy(&ranges, range, sizeof(V));
+    return !any_negative<word<T>>(ranges);
+  }
+  return true;
+}
+template <class F, class T, class V>
+QUARRY_INLINED void all_lanes(V& to, const V& x) {
+  constexpr u64 n = sizeof(V) / sizeof(T);
+  T in[n], out[n];
+  __builtin_memcpy(in, &x, sizeof(V));
+  for (u64 j = 0; j < n; ++j) out[j] = of<F>(in[j]);
+  __builtin_memcpy(&to, out, sizeof(V));
+}
+
 }  // namespace
 }  // namespace quarry::kernels::vector_math
 
 using namespace quarry::kernels::vector_math;
 
 #ifdef __clang__
-#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq"
+#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma"
 #else
-#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq,prefer-vector-width=512"
+#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,prefer-vector-width=512"
 #endif
 #ifdef __x86_64__
+#define QUARRY_FUSED "avx2,fma"
+#define QUARRY_HAS_FUSED (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #define QUARRY_VARIANT(symbol, width, instructions, function, T)                                \
+  __attribute__((target(instructions), noinline, cold)) static vector<T, width> symbol##_all(   \
+      vector<T, width> x) {                                                                     \
+    vector<T, width> result;                                                                    \
+    all_lanes<function##_of<T>, T>(result, x);                                                  \
+    return result;                                                                              \
+  }                                                                                             \
   extern "C" __attribute__((target(instructions))) vector<T, width> symbol(vector<T, width> x); \
   __attribute__((target(instructions))) vector<T, width> symbol(vector<T, width> x) {           \
     vector<T, width> result;                                                                    \
-    lanes_of<function##_of<T>, T>(result, x);                                                   \
+    return usual_lanes<function##_of<T>, T>(result, x) ? result : symbol##_all(x);              \
+  }
+// Callers that know of no fused multiply-add: its instruction is used where there is one.
+#define QUARRY_SHORT_VARIANT(symbol, width, instructions, function, T)                          \
+  __attribute__((target(QUARRY_FUSED))) static void symbol##_fused(vector<T, width>& to,        \
+                                                                   const vector<T, width>& x) { \
+    all_lanes<function##_of<T>, T>(to, x);                                                      \
+  }                                                                                             \
+  extern "C" __attribute__((target(instructions))) vector<T, width> symbol(vector<T, width> x); \
+  __attribute__((target(instructions))) vector<T, width> symbol(vector<T, width> x) {           \
+    vector<T, width> result;                                                                    \
+    if (QUARRY_HAS_FUSED)                                                                       \
+      symbol##_fused(result, x);                                                                \
+    else                                                                                        \
+      all_lanes<function##_of<T>, T>(result, x);                                                \
     return result;                                                                              \
   }
+#define QUARRY_SCALAR(symbol, function, T)                             \
+  __attribute__((target(QUARRY_FUSED))) static T symbol##_fused(T x) { \
+    return of<function##_of<T>>(x);                                    \
+  }                                                                    \
+  extern "C" T symbol(T x);                                            \
+  T symbol(T x) { return QUARRY_HAS_FUSED ? symbol##_fused(x) : of<function##_of<T>>(x); }
 #else
+#define QUARRY_SHORT_VARIANT(symbol, width, instructions, function, T)
 #define QUARRY_VARIANT(symbol, width, instructions, function, T)
+#define QUARRY_SCALAR(symbol, function, T) \
+  extern "C" T symbol(T x);                \
+  T symbol(T x) { return of<function##_of<T>>(x); }
 #endif
 
-#define QUARRY_DEFINED(function)                                                  \
-  extern "C" float quarry_##function##f(float x);                                 \
-  extern "C" double quarry_##function(double x);                                  \
-  float quarry_##function##f(float x) { return of<function##_of<float>>(x); }     \
-  double quarry_##function(double x) { return of<function##_of<double>>(x); }     \
-  QUARRY_VARIANT(_ZGVbN4v_quarry_##function##f, 16, "sse2", function, float)      \
-  QUARRY_VARIANT(_ZGVcN8v_quarry_##function##f, 32, "avx", function, float)       \
-  QUARRY_VARIANT(_ZGVdN8v_quarry_##function##f, 32, "avx2", function, float)      \
-  QUARRY_VARIANT(_ZGVeN16v_quarry_##function##f, 64, QUARRY_512, function, float) \
-  QUARRY_VARIANT(_ZGVbN2v_quarry_##function, 16, "sse2", function, double)        \
-  QUARRY_VARIANT(_ZGVcN4v_quarry_##function, 32, "avx", function, double)         \
-  QUARRY_VARIANT(_ZGVdN4v_quarry_##function, 32, "avx2", function, double)        \
+#define QUARRY_DEFINED(function)                                                   \
+  QUARRY_SCALAR(quarry_##function##f, function, float)                             \
+  QUARRY_SCALAR(quarry_##function, function, double)                               \
+  QUARRY_SHORT_VARIANT(_ZGVbN4v_quarry_##function##f, 16, "sse2", function, float) \
+  QUARRY_SHORT_VARIANT(_ZGVcN8v_quarry_##function##f, 32, "avx", function, float)  \
+  QUARRY_VARIANT(_ZGVdN8v_quarry_##function##f, 32, "avx2,fma", function, float)   \
+  QUARRY_VARIANT(_ZGVeN16v_quarry_##function##f, 64, QUARRY_512, function, float)  \
+  QUARRY_SHORT_VARIANT(_ZGVbN2v_quarry_##function, 16, "sse2", function, double)   \
+  QUARRY_SHORT_VARIANT(_ZGVcN4v_quarry_##function, 32, "avx", function, double)    \
+  QUARRY_VARIANT(_ZGVdN4v_quarry_##function, 32, "avx2,fma", function, double)     \
   QUARRY_VARIANT(_ZGVeN8v_quarry_##function, 64, QUARRY_512, function, double)
 QUARRY_DEFINED(sqrt)
 QUARRY_DEFINED(exp)

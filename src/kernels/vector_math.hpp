@@ -4,8 +4,9 @@
 
 /// Functions of real numbers without branches, so that the compiler makes vector instructions of
 /// loops over them, with the same bits for every length of vectors. The methods are those of fdlibm
-/// and Cephes: reduction of the argument, and series whose remainder is below half an ulp.
-/// `is_rare` arguments are left to the C library.
+/// and Cephes: reduction of the argument, and a polynomial whose error is a small part of an ulp.
+/// `usual` is for the arguments that are not `is_rare`, `rare` for the others: special values,
+/// those whose results may be subnormal, and those that are left to the C library.
 namespace quarry::kernels::vector_math {
 
 #define QUARRY_INLINED [[gnu::always_inline]] static inline
@@ -17,6 +18,7 @@ struct format<float> {
   using word = i32;
   static constexpr int bits = 23, bias = 127;
   static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+  static constexpr float ln2 = 0.693147181f;
 };
 template <>
 struct format<double> {
@@ -46,24 +48,49 @@ inline constexpr T infinity = static_cast<T>(__builtin_inf());
 template <class T>
 inline constexpr T not_a_number = static_cast<T>(__builtin_nan(""));
 
-/// 2^n for normal results.
+/// a * b + c, rounded once: one instruction, or on processors without it a call with the same bits.
 template <class T>
-QUARRY_INLINED T power_of_two(word<T> n) {
-  return bits_as<T>(sum<word<T>>(n, format<T>::bias) << format<T>::bits);
+QUARRY_INLINED T fused(T a, T b, T c) {
+  if constexpr (sizeof(T) == 4)
+    return __builtin_fmaf(a, b, c);
+  else
+    return __builtin_fma(a, b, c);
 }
 
-/// coefficients[0] + x * (coefficients[1] + x * ...)
+/// coefficients[K] + square * (coefficients[K + 2] + square * ...)
+template <u64 K, class T, u64 N>
+QUARRY_INLINED T every_second(T square, const T (&coefficients)[N]) {
+  if constexpr (K + 2 < N)
+    return fused(every_second<K + 2>(square, coefficients), square, coefficients[K]);
+  else
+    return coefficients[K];
+}
+/// coefficients[0] + x * (coefficients[1] + x * ...), the even and the odd terms by themselves.
 template <class T, u64 N>
 QUARRY_INLINED T series(T x, const T (&coefficients)[N]) {
-  T sum = coefficients[N - 1];
-  for (u64 k = N - 1; k-- > 0;) sum = sum * x + coefficients[k];
-  return sum;
+  const T square = x * x;
+  return fused(every_second<1>(square, coefficients), x, every_second<0>(square, coefficients));
+}
+
+template <class T>
+QUARRY_INLINED T magnitude(T x) {
+  if constexpr (sizeof(T) == 4)
+    return __builtin_fabsf(x);
+  else
+    return __builtin_fabs(x);
+}
+
+/// The bits of a positive number.
+template <class T>
+QUARRY_INLINED word<T> magnitude_bits(T x) {
+  return bits_as<word<T>>(magnitude(x));
 }
 
 /// Of functions that are the same everywhere.
 template <class T>
 struct without_rare {
-  static bool is_rare(T) { return false; }
+  static constexpr bool has_rare = false;
+  QUARRY_INLINED word<T> usual_range(T) { return 0; }
   static T rare(T x) { return x; }
 };
 
@@ -77,31 +104,36 @@ struct sqrt_of : without_rare<T> {
   }
 };
 
-/// e^x = 2^n * (1 + tail)
+/// e^x = 2^n * (1 + tail); the last bits of `shifted` are n.
 template <class T>
 struct reduced_exp {
-  word<T> n;
+  word<T> shifted;
   T tail;
+
+  /// 2^n for normal results: higher bits are shifted out.
+  QUARRY_INLINED T scale(word<T> shifted) {
+    return bits_as<T>(sum<word<T>>(shifted << format<T>::bits, bits_as<word<T>>(T(1))));
+  }
+  QUARRY_INLINED word<T> power(word<T> shifted) {
+    return difference(shifted, bits_as<word<T>>(whole_bits<T>));
+  }
 };
 template <class T>
 QUARRY_INLINED reduced_exp<T> reduce_exp(T x) {
-  const T shifted = x * T(1.44269504088896338700) + whole_bits<T>;
+  const T shifted = fused(x, T(1.44269504088896338700), whole_bits<T>);
   const T n = shifted - whole_bits<T>;
-  const T r = (x - n * format<T>::ln2_high) - n * format<T>::ln2_low;
-  const word<T> whole = difference(bits_as<word<T>>(shifted), bits_as<word<T>>(whole_bits<T>));
+  const T r = fused(n, -format<T>::ln2_low, fused(n, -format<T>::ln2_high, x));
   if constexpr (sizeof(T) == 4) {
-    static constexpr T c[] = {0.5f,
-                              1.6666667163e-1f,
-                              4.1666667908e-2f,
-                              8.3333337680e-3f,
-                              1.3888889225e-3f,
-                              1.9841270114e-4f};
-    return {whole, r + r * r * series(r, c)};
+    static constexpr T c[] = {0.49999994f, 0.166665211f, 0.0416683741f, 0.00836864486f,
+                              0.00138149294f};
+    return {bits_as<word<T>>(shifted), fused(r * r, series(r, c), r)};
   } else {
-    static constexpr T c[] = {1. / 2,       1. / 6,        1. / 24,        1. / 120,
-                              1. / 720,     1. / 5040,     1. / 40320,     1. / 362880,
-                              1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800};
-    return {whole, r + r * r * series(r, c)};
+    static constexpr T c[] = {0.500000000000001,      0.1666666666666642,
+                              0.04166666666653552,    0.008333333333493098,
+                              0.0013888888942397064,  0.00019841269506680551,
+                              2.4801494247090735e-05, 2.7557588116506485e-06,
+                              2.7629873900284464e-07, 2.499907359883986e-08};
+    return {bits_as<word<T>>(shifted), fused(r * r, series(r, c), r)};
   }
 }
 template <class T>
@@ -111,48 +143,83 @@ QUARRY_INLINED T within(T x, T low, T high) {
 }
 
 template <class T>
-struct exp_of : without_rare<T> {
+struct exp_of {
+  static constexpr bool has_rare = true;
+  QUARRY_INLINED word<T> usual_range(T x) {
+    return difference(bits_as<word<T>>(sizeof(T) == 4 ? T(87) : T(708)), magnitude_bits(x));
+  }
   QUARRY_INLINED T usual(T x) {
+    const reduced_exp<T> e = reduce_exp(x);
+    const T scale = e.scale(e.shifted);
+    return fused(e.tail, scale, scale);
+  }
+  QUARRY_INLINED T rare(T x) {
     constexpr T low = sizeof(T) == 4 ? T(-104) : T(-746), high = sizeof(T) == 4 ? T(89) : T(710);
     const reduced_exp<T> e = reduce_exp(within(x, low, high));
     // in two steps, of which the second overflows or rounds to a subnormal number
-    const word<T> half = e.n >> 1;
-    const T result = (1 + e.tail) * power_of_two<T>(half) * power_of_two<T>(difference(e.n, half));
-    return x != x ? x : result;
+    const word<T> n = e.power(e.shifted), half = n >> 1;
+    const T first = e.scale(half), result = fused(e.tail, first, first);
+    return x != x ? x : result * e.scale(difference(n, half));
   }
 };
 
 template <class T>
-struct log_of : without_rare<T> {
-  QUARRY_INLINED T usual(T x) {
-    using W = word<T>;
-    constexpr int bits = format<T>::bits;
-    constexpr T least = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022);
-    constexpr W root = sizeof(T) == 4 ? W(0x3f3504f3) : W(0x3fe6a09e667f3bcd);  // of a half
+struct log_of {
+  using W = word<T>;
+  static constexpr int bits = format<T>::bits;
+  static constexpr T least = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022);
+  /// The fraction is from here to twice this: a square root of a half, or 2 / 3.
+  static constexpr W lowest = sizeof(T) == 4 ? W(0x3f2aaaab) : W(0x3fe6a09e667f3bcd);
+
+  static constexpr bool has_rare = true;
+  /// Of positive normal numbers.
+  QUARRY_INLINED W usual_range(T x) {
+    const W x_bits = bits_as<W>(x), most = difference(bits_as<W>(infinity<T>), W(1));
+    return x_bits | difference(x_bits, bits_as<W>(least)) | difference(most, x_bits);
+  }
+  QUARRY_INLINED T usual(T x) { return scaled(x, 0); }
+  QUARRY_INLINED T rare(T x) {
     const bool is_subnormal = x < least;
-    const T scaled = is_subnormal ? x * static_cast<T>(i64{1} << bits) : x;
-    const W above = difference(bits_as<W>(scaled), root), n = above >> bits;
-    const T f = bits_as<T>(sum<W>(above & ((W{1} << bits) - 1), root)) - 1;
-    const T k = exponent(is_subnormal ? n - bits : n);
-    const T s = f / (2 + f), z = s * s, half_square = f * f * T(0.5);
-    T r;
-    if constexpr (sizeof(T) == 4) {
-      static constexpr T c[] = {T(2. / 3), T(2. / 5), T(2. / 7), T(2. / 9), T(2. / 11)};
-      r = z * series(z, c);
-    } else {
-      static constexpr T c[] = {2. / 3,  2. / 5,  2. / 7,  2. / 9,  2. / 11,
-                                2. / 13, 2. / 15, 2. / 17, 2. / 19, 2. / 21};
-      r = z * series(z, c);
-    }
-    const T tail = half_square - (s * (half_square + r) + k * format<T>::ln2_low);
-    const T result = k * format<T>::ln2_high - (tail - f);
+    const T up = static_cast<T>(i64{1} << bits);
+    const T result = scaled(is_subnormal ? x * up : x, is_subnormal ? W(bits) : W(0));
     const T at_most_zero = x == 0 ? -infinity<T> : not_a_number<T>;
     const T positive = x < infinity<T> ? result : x;  // a NaN too
     return x <= 0 ? at_most_zero : positive;
   }
-  /// A small whole number as T; the processor converts none of 64 bits in vectors.
-  QUARRY_INLINED T exponent(word<T> n) {
-    return bits_as<T>(sum(n, bits_as<word<T>>(whole_bits<T>))) - whole_bits<T>;
+  /// log(x / 2^down) of a normal number.
+  QUARRY_INLINED T scaled(T x, W down) {
+    const W above = difference(bits_as<W>(x), lowest), n = above >> bits;
+    const T f = bits_as<T>(sum<W>(above & ((W{1} << bits) - 1), lowest)) - 1;
+    const T k = exponent(difference(n, down));
+    if constexpr (sizeof(T) == 4) {
+      static constexpr T c[] = {0.3333323f,   -0.24999696f,  0.200097844f, -0.166852102f,
+                                0.140146434f, -0.121181056f, 0.139459446f, -0.131804585f};
+      const T square = f * f, rest = fused(f, series(f, c), T(-0.5));
+      return fused(k, format<T>::ln2, fused(square, rest, f));
+    } else {
+      return from_parts(f, k);
+    }
+  }
+  /// k log(2) + log(1 + f) by s = f / (2 + f), whose division is a polynomial and Newton's method.
+  QUARRY_INLINED T from_parts(T f, T k) {
+    static constexpr T inverse[] = {0.49995695710714283, -0.2503862000360889, 0.12813332718831894,
+                                    -0.057135022977269107};
+    static constexpr T c[] = {6.666666666666735130e-01, 3.999999999940941908e-01,
+                              2.857142874366239149e-01, 2.222219843214978396e-01,
+                              1.818357216161805012e-01, 1.531383769920937332e-01,
+                              1.479819860510658591e-01};
+    const T y = f + 2, rough = series(f, inverse);
+    const T w = fused(rough, fused(-rough, y, T(1)), rough);
+    const T quotient = f * w, s = fused(fused(-quotient, y, f), w, quotient);
+    const T z = s * s, one_plus = fused(-s, fused(-z, series(z, c), f), f);
+    return fused(k, format<T>::ln2_high, fused(k, format<T>::ln2_low, one_plus));
+  }
+  /// A small whole number as T; AVX2 converts none of 64 bits.
+  QUARRY_INLINED T exponent(W n) {
+    if constexpr (sizeof(T) == 4)
+      return static_cast<T>(n);
+    else
+      return bits_as<T>(sum(n, bits_as<W>(whole_bits<T>))) - whole_bits<T>;
   }
 };
 
@@ -163,47 +230,45 @@ struct quarter {
   T rest;
 };
 QUARRY_INLINED quarter<double> reduce(double x) {
-  const double shifted = x * 6.36619772367581382433e-01 + whole_bits<double>;
+  const double shifted = fused(x, 6.36619772367581382433e-01, whole_bits<double>);
   const double n = shifted - whole_bits<double>;
-  // parts of 33 bits, whose products are exact; then what the second difference has rounded away
-  const double high = x - n * 1.57079632673412561417e+00, middle = n * 6.07710050630396597660e-11;
-  const double rest = high - middle, lost = (high - rest) - middle;
-  return {bits_as<i64>(shifted), rest + (lost - n * 2.02226624879595063154e-21)};
+  // a part of 33 bits, whose product is exact; then what the second difference has rounded away
+  constexpr double middle = 6.07710050630396597660e-11, low = 2.02226624879595063154e-21;
+  const double high = fused(n, -1.57079632673412561417e+00, x);
+  const double rest = fused(n, -middle, high), lost = fused(n, -middle, high - rest);
+  return {bits_as<i64>(shifted), rest + fused(n, -low, lost)};
 }
+/// The first part has 20 bits after the point: the first difference is exact, the others are
+/// rounded in proportion to the result.
 QUARRY_INLINED quarter<float> reduce(float x) {
-  const double wide = static_cast<double>(x);
-  const double shifted = wide * 6.36619772367581382433e-01 + whole_bits<double>;
-  const double n = shifted - whole_bits<double>;
-  const double rest = (wide - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11;
-  return {static_cast<i32>(n), static_cast<float>(rest)};
+  const float shifted = fused(x, 6.36619747e-01f, whole_bits<float>);
+  const float n = shifted - whole_bits<float>;
+  const float high = fused(n, -0x1.921fb0p+00f, x), middle = fused(n, -0x1.5110b4p-22f, high);
+  return {bits_as<i32>(shifted), fused(n, -0x1.846988p-48f, middle)};
 }
 
 template <class T>
-QUARRY_INLINED T sine(T r) {
-  const T z = r * r;
+QUARRY_INLINED T sine(T r, T z) {
   if constexpr (sizeof(T) == 4) {
-    static constexpr T c[] = {-1.6666667163e-1f, 8.3333337680e-3f, -1.9841270114e-4f,
-                              2.7557318844e-6f};
-    return r + r * (z * series(z, c));
+    static constexpr T c[] = {-0.166666538f, 0.00833208393f, -0.000195043234f};
+    return fused(r * z, series(z, c), r);
   } else {
     static constexpr T c[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
                               -1.98412698298579493134e-04, 2.75573137070700676789e-06,
                               -2.50507602534068634195e-08, 1.58969099521155010221e-10};
-    return r + r * (z * series(z, c));
+    return fused(r * z, series(z, c), r);
   }
 }
 template <class T>
-QUARRY_INLINED T cosine(T r) {
-  const T z = r * r, half = z * T(0.5), most = 1 - half;
+QUARRY_INLINED T cosine(T z) {
   if constexpr (sizeof(T) == 4) {
-    static constexpr T c[] = {4.1666667908e-2f, -1.3888889225e-3f, 2.4801587642e-5f,
-                              -2.7557314297e-7f};
-    return most + (((1 - most) - half) + z * (z * series(z, c)));
+    static constexpr T c[] = {0.0416666456f, -0.00138872431f, 2.44238927e-05f};
+    return fused(z, fused(z, series(z, c), T(-0.5)), T(1));
   } else {
     static constexpr T c[] = {4.16666666666666019037e-02, -1.38888888888741095749e-03,
                               2.48015872894767294178e-05, -2.75573143513906633035e-07,
                               2.08757232129817482790e-09, -1.13596475577881948265e-11};
-    return most + (((1 - most) - half) + z * (z * series(z, c)));
+    return fused(z, fused(z, series(z, c), T(-0.5)), T(1));
   }
 }
 /// sin(x + first * pi / 2)
@@ -211,14 +276,19 @@ template <class T>
 QUARRY_INLINED T sine_from(T x, word<T> first) {
   const quarter<T> q = reduce(x);
   const word<T> number = sum(q.number, first);
-  const T value = (number & 1) != 0 ? cosine(q.rest) : sine(q.rest);
-  return (number & 2) != 0 ? -value : value;
+  const T z = q.rest * q.rest;
+  const T value = (number & 1) != 0 ? cosine(z) : sine(q.rest, z);
+  const word<T> sign = (number & 2) << (sizeof(T) * 8 - 2);
+  return bits_as<T>(bits_as<word<T>>(value) ^ sign);
 }
 
-/// Beyond this the products of the reduction are not exact.
+/// Beyond this the reduction loses digits.
 template <class T>
 struct periodic {
-  QUARRY_INLINED bool is_rare(T x) { return !(x < T(500000) && x > T(-500000)); }
+  static constexpr bool has_rare = true;
+  QUARRY_INLINED word<T> usual_range(T x) {
+    return difference(bits_as<word<T>>(T(500000)), magnitude_bits(x));
+  }
 };
 template <class T>
 struct sin_of : periodic<T> {
@@ -247,12 +317,32 @@ struct cos_of : periodic<T> {
 template <class T>
 struct tanh_of : without_rare<T> {
   QUARRY_INLINED T usual(T x) {
-    const T magnitude = x < 0 ? -x : x;
-    const reduced_exp<T> e = reduce_exp(within(2 * magnitude, T(0), T(44)));
-    const T scale = power_of_two<T>(e.n), less_one = scale * e.tail + (scale - 1);  // e^2|x| - 1
-    const T value = less_one / (less_one + 2);
-    const T signed_value = x < 0 ? -value : value;
-    return x == 0 || x != x ? x : signed_value;
+    const T size = magnitude(x), limited = size > T(22) ? T(22) : size;  // a NaN stays
+    T less_one;                                                          // (e^2|x| - 1) / 2
+    if constexpr (sizeof(T) == 4) {
+      less_one = half_less_one(limited);
+    } else {
+      const reduced_exp<T> e = reduce_exp(2 * limited);
+      const T half_scale = e.scale(e.shifted) * T(0.5);
+      less_one = fused(half_scale, e.tail, half_scale - T(0.5));
+    }
+    return copy_sign(less_one / (less_one + 1), x);
+  }
+  /// Of float the low part of log(2) changes nothing: large arguments have results near 1.
+  QUARRY_INLINED float half_less_one(float x) {
+    static constexpr float c[] = {4 * 0.49999994f, 8 * 0.166665211f, 16 * 0.0416683741f,
+                                  32 * 0.00836864486f, 64 * 0.00138149294f};
+    const float shifted = fused(x, 2.88539008f, whole_bits<float>);
+    const float r = fused(shifted - whole_bits<float>, -0.346573590f, x);
+    const float tail = fused(r * r, series(r, c), r + r);
+    const float half_scale = bits_as<float>(sum(bits_as<i32>(shifted) << 23, bits_as<i32>(0.5f)));
+    return fused(half_scale, tail, half_scale - 0.5f);
+  }
+  QUARRY_INLINED T copy_sign(T size, T sign) {
+    if constexpr (sizeof(T) == 4)
+      return __builtin_copysignf(size, sign);
+    else
+      return __builtin_copysign(size, sign);
   }
 };
 

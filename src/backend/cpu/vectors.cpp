@@ -10,7 +10,8 @@ namespace {
 Vectors longest() {
 #ifdef __x86_64__
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2")) return Vectors::bytes_16;
+  const bool has_256 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (!has_256) return Vectors::bytes_16;
   const bool has_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
   return has_512 ? Vectors::bytes_64 : Vectors::bytes_32;
