@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/kernels/node.hpp>
 #include <quarry/kernels/row_programs.hpp>
 
 #include "kernels/params.cuh"
