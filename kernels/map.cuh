@@ -2,12 +2,14 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
+#include "kernels/map_tiled.cuh"
 #include "kernels/params.cuh"
 #include "kernels/vector.cuh"
 
 /// The kernels of maps:
 ///   map_flat     all operands dense and in one order: a thread computes a vector of V elements
 ///   map_strided  any layout of any rank: consecutive threads are along the innermost axis
+///   map_tiled    inputs that lie in another order than the output (map_tiled.cuh)
 namespace quarry::kernels {
 
 /// The context (node.hpp) of element i of dense operands; operand `First` is the first input.
@@ -24,37 +26,6 @@ struct element_context {
     return p.template scalar<T>(S);
   }
   __device__ i64 index() const { return i; }
-};
-
-/// V consecutive elements of every output.
-template <int V, class E, class Out>
-struct computed {
-  vec<Out, V> v;
-  template <class C>
-  __device__ void set(int lane, const C& c) {
-    v.v[lane] = convert<Out>(E{}(c));
-  }
-  __device__ void store(char* const* at) const { *reinterpret_cast<vec<Out, V>*>(at[0]) = v; }
-};
-template <int V>
-struct computed<V, several<>, several<>> {
-  template <class C>
-  __device__ void set(int /*lane*/, const C& /*c*/) {}
-  __device__ void store(char* const* /*at*/) const {}
-};
-template <int V, class E, class... Es, class Out, class... Outs>
-struct computed<V, several<E, Es...>, several<Out, Outs...>> {
-  computed<V, E, Out> first;
-  computed<V, several<Es...>, several<Outs...>> rest;
-  template <class C>
-  __device__ void set(int lane, const C& c) {
-    first.set(lane, c);
-    rest.set(lane, c);
-  }
-  __device__ void store(char* const* at) const {
-    first.store(at);
-    rest.store(at + 1);
-  }
 };
 
 template <class M, int V>

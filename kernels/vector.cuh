@@ -2,7 +2,8 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
-/// What a thread has loaded: V consecutive elements of every input, in one access each.
+/// What a thread has loaded and computed: V consecutive elements of every operand, in one access
+/// each.
 namespace quarry::kernels {
 
 template <class T, int V>
@@ -68,6 +69,37 @@ struct lane_context {
     return p.template scalar<T>(S);
   }
   __device__ i64 index() const { return position; }
+};
+
+/// V consecutive elements of every output.
+template <int V, class E, class Out>
+struct computed {
+  vec<Out, V> v;
+  template <class C>
+  __device__ void set(int lane, const C& c) {
+    v.v[lane] = convert<Out>(E{}(c));
+  }
+  __device__ void store(char* const* at) const { *reinterpret_cast<vec<Out, V>*>(at[0]) = v; }
+};
+template <int V>
+struct computed<V, several<>, several<>> {
+  template <class C>
+  __device__ void set(int /*lane*/, const C& /*c*/) {}
+  __device__ void store(char* const* /*at*/) const {}
+};
+template <int V, class E, class... Es, class Out, class... Outs>
+struct computed<V, several<E, Es...>, several<Out, Outs...>> {
+  computed<V, E, Out> first;
+  computed<V, several<Es...>, several<Outs...>> rest;
+  template <class C>
+  __device__ void set(int lane, const C& c) {
+    first.set(lane, c);
+    rest.set(lane, c);
+  }
+  __device__ void store(char* const* at) const {
+    first.store(at);
+    rest.store(at + 1);
+  }
 };
 
 }  // namespace quarry::kernels

@@ -41,6 +41,8 @@ using flat_params = typename map_flat_body<M, V>::param_type;
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
 using strided_params =
     typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type;
+template <class M, int R, int D, int W, int V, unsigned Wide, unsigned Tiled>
+using tiled_params = typename map_tiled_body<M, R, D, W, V, Wide, Tiled>::param_type;
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide>
 using reduce_params =
     typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type;
@@ -55,6 +57,9 @@ using finish_params = typename reduce_finish_body<M, Rk, Rr>::param_type;
 #define QUARRY_STRIDED(M, ...)                          \
   template __global__ void map_strided<M, __VA_ARGS__>( \
       const __grid_constant__ strided_params<M, __VA_ARGS__>, int);
+#define QUARRY_TILED(M, ...)                          \
+  template __global__ void map_tiled<M, __VA_ARGS__>( \
+      const __grid_constant__ tiled_params<M, __VA_ARGS__>, const __grid_constant__ tiling, int);
 #define QUARRY_REDUCE(M, ...)                      \
   template __global__ void reduce<M, __VA_ARGS__>( \
       const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*);
@@ -85,6 +90,9 @@ QUARRY_STRIDED(fused_map<float>, 2, 4, 8, 4, 1)
 QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)
 QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
 QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
+QUARRY_TILED(fused_map<float>, 2, 2, 4, 4, 2, 1)
+QUARRY_TILED(fused_map<i8>, 4, 3, 1, 1, 0, 3)
+QUARRY_TILED(two_outputs, 3, 2, 4, 2, 1, 2)
 QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
 QUARRY_REDUCE(root_of_mean, 1, 2, 4, 0, 4, 1)
 QUARRY_FINISH(root_of_mean, 1, 1)

@@ -29,6 +29,50 @@ inline constexpr i64 short_row = 32;
 /// the first output; the first threads of a row may then be idle.
 inline constexpr i64 lead_columns = 1024;
 
+/// Divides integers below 2^31 by a constant of at most 2^31 with one multiplication (Granlund and
+/// Montgomery, Division by Invariant Integers using Multiplication, 1994).
+struct divisor {
+  u32 constant = 1, magic = 0, shift = 0;
+
+  QUARRY_HD static constexpr divisor by(u32 constant) {
+    u32 shift = 0;
+    while (u64{1} << shift < constant) ++shift;
+    const u64 above = (u64{1} << shift) - constant;
+    return {constant, static_cast<u32>((above << 32) / constant + (above > 0)), shift};
+  }
+  QUARRY_HD constexpr u32 quotient(u32 n) const {
+    return (static_cast<u32>(u64{n} * magic >> 32) + n) >> shift;
+  }
+};
+
+inline constexpr int most_tiled_axes = 6;
+
+/// An axis that is cut into parts of `size` elements. Tile t of the grid has part t / every % parts
+/// of it.
+struct tiled_axis {
+  i64 extent = 1;
+  divisor every, parts, size;
+  u32 pitch = 0;  ///< of an axis of writing: how far apart elements are in the order of reading
+};
+
+/// How the tiles are walked in one order. The last axis varies fastest; a row is a tile's part of
+/// it. Consecutive threads, 1 << lanes_log2 up to 256 of them, are along a row.
+struct tile_walk {
+  tiled_axis axis[most_tiled_axes];
+  u32 rows, lanes_log2;
+};
+
+/// The second parameter of map_tiled: how tiles are read into shared memory, and written.
+struct tiling {
+  tile_walk read, write;
+  u32 swizzle;  ///< see map_tiled.cuh
+};
+
+/// The most elements of a tile, the widest of which has `size` bytes, a power of two up to 16.
+QUARRY_HD constexpr u32 most_tile_elements(u32 size) { return 16384 / size; }
+/// The shared memory of every GPU.
+inline constexpr u32 most_tile_bytes = 49152;
+
 /// How many bins a block of bincount_private counts in its shared memory: the 48 KiB of every GPU.
 inline constexpr i64 most_private_bins = 12288;
 

@@ -49,7 +49,7 @@ struct Launch {
   int device;
   std::int64_t grid_x, grid_y, block_x, block_y;
   std::vector<std::uint64_t> words;  ///< the parameter block
-  std::vector<std::uint64_t> more;   ///< the other parameters
+  std::vector<std::uint64_t> more;   ///< the other parameters, each of whole words
   std::uint64_t seed = 0;            ///< in which order rows are computed
 
   int argument(std::size_t k) const { return name.arguments[k]; }

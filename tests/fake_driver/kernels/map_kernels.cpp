@@ -5,6 +5,7 @@
 
 #include "backend/cpu/runs.hpp"
 #include "fake_driver/kernels/kernel.hpp"
+#include "fake_driver/kernels/tiled_map.hpp"
 #include "fake_driver/state.hpp"
 
 namespace quarry::fake {
@@ -90,7 +91,7 @@ CUresult run_strided(const Launch& launch) {
 }
 
 CUresult run_if_direction(const Launch& launch, CUresult (*run)(const Launch&)) {
-  return launch.more[0] > 1 ? illegal(launch, "`backwards` is neither 0 nor 1") : run(launch);
+  return launch.more.back() > 1 ? illegal(launch, "`backwards` is neither 0 nor 1") : run(launch);
 }
 
 }  // namespace
@@ -110,7 +111,14 @@ std::span<const Kernel> map_kernels() {
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(int)},
-       [](const Launch& launch) { return run_if_direction(launch, run_strided); }}};
+       [](const Launch& launch) { return run_if_direction(launch, run_strided); }},
+      {"map",
+       "map_tiled",
+       6,
+       256,
+       [](const std::vector<int>& arguments) { return arguments[0]; },
+       {sizeof(kernels::tiling), sizeof(int)},
+       [](const Launch& launch) { return run_if_direction(launch, run_tiled); }}};
   return kernels;
 }
 

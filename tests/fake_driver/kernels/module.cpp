@@ -54,8 +54,9 @@ CUresult read_parameters(Launch& launch, void** parameters) {
   std::memcpy(launch.words.data(), *parameters++, 8 * launch.words.size());
   for (const std::size_t bytes : launch.name.kernel->more) {
     if (bytes == 0) break;
-    launch.more.push_back(0);
-    std::memcpy(&launch.more.back(), *parameters++, bytes);
+    const std::size_t first = launch.more.size();
+    launch.more.resize(first + (bytes + 7) / 8);
+    std::memcpy(launch.more.data() + first, *parameters++, bytes);
   }
   return CUDA_SUCCESS;
 }

@@ -49,6 +49,16 @@ struct StridedMap {
   int wide = 0;  ///< bit k: input k is dense along the last axis and read by vectors
   operator Variant() const { return {"map_strided", {rank, index_bytes, rows, width, wide}}; }
 };
+struct TiledMap {
+  int rank, tile_rank;  ///< axes; the last ones, along which tiles have several elements
+  int read_width = 1;   ///< elements per access to what is read by tiles
+  int write_width = 1;  ///< and to the rest
+  int wide = 0;         ///< bit k: input k is read by vectors, but not by tiles
+  int tiled = 0;        ///< bit k: input k is read by tiles
+  operator Variant() const {
+    return {"map_tiled", {rank, tile_rank, read_width, write_width, wide, tiled}};
+  }
+};
 struct Reduce {
   int kept_rank, reduced_rank, index_bytes, along_reduced;
   int width = 1;

@@ -83,43 +83,34 @@ int aligned_width(std::uint64_t places, std::uint32_t size, int width) {
 
 constexpr std::size_t most_wide_inputs = 16;
 
-/// Vectors along `axis` to which every row of every input is aligned.
-VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width) {
-  if (operands.all.size() - operands.outputs > most_wide_inputs) return {};
-  unsigned wide = 0;
-  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
-    if (operands.stride(k, axis) == 0) continue;
-    width = dense_width(operands, k, axis, width);
-    width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
-    wide |= 1u << (k - operands.outputs);
-  }
-  if (width == 1) return {};
-  return {width, static_cast<int>(wide)};
-}
-
-/// None where no input moves.
-VectorAccess moving(const VectorAccess& access) {
-  return access.wide == 0 ? VectorAccess{} : access;
-}
-
-/// The same for rows of any alignment, if at each output those of all inputs are equally far from
-/// an aligned vector.
-VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int width) {
+/// Vectors along `axis` of the inputs that move along it. Every row of theirs is aligned to them,
+/// or, for `shifted` ones, as far from an aligned vector as the same row of the others.
+VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width,
+                           bool shifted = false) {
   if (operands.all.size() - operands.outputs > most_wide_inputs) return {};
   unsigned wide = 0;
   std::optional<std::size_t> first;
   for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
     if (operands.stride(k, axis) == 0) continue;
     const std::uint32_t size = operands.itemsizes[k];
-    if (first && size != operands.itemsizes[*first]) return {};
     width = dense_width(operands, k, axis, width);
-    if (first) width = aligned_width(places_of(operands, k, axis, first), size, width);
-    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+    if (!shifted) {
+      width = aligned_width(places_of(operands, k, axis, {}), size, width);
+    } else if (first) {
+      if (size != operands.itemsizes[*first]) return {};
+      width = aligned_width(places_of(operands, k, axis, first), size, width);
+    }
+    if (shifted && !is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
     if (!first) first = k;
     wide |= 1u << (k - operands.outputs);
   }
-  if (width == 1 || wide == 0) return {};
-  return {width, static_cast<int>(wide), true};
+  if (width == 1) return {};
+  return {width, static_cast<int>(wide), shifted};
+}
+
+/// None where no input moves.
+VectorAccess moving(const VectorAccess& access) {
+  return access.wide == 0 ? VectorAccess{} : access;
 }
 
 constexpr int widest = 16;
@@ -234,7 +225,7 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
   const VectorAccess aligned = moving(input_vectors(operands, axis, divisor));
   if (reduced_rank > 1) return aligned;
   const int useful = reduced_while(widest, [&](int width) { return extent < 8 * width; });
-  const VectorAccess shifted = shifted_vectors(operands, axis, useful);
+  const VectorAccess shifted = moving(input_vectors(operands, axis, useful, true));
   return shifted.width > aligned.width ? shifted : aligned;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "backend/cuda/launch/launch.hpp"
+#include "backend/cuda/launch/tiles.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -32,14 +35,32 @@ void launch_strided(const Launcher& launcher) {
                parameter_block(call, true, call.reduced), backwards);
 }
 
+std::optional<Tiles> tiles_of(const Launcher& launcher) {
+  const KernelCall& call = launcher.call;
+  const bool* const sides = call.program->is_side;
+  const bool has_sides =
+      std::any_of(sides, sides + call.program->operands(), [](bool is_side) { return is_side; });
+  if (call.has_positions || has_sides) return std::nullopt;
+  return tiles_of(launcher.operands, call.shape, launcher.multiprocessors());
+}
+
+void launch_tiled(const Launcher& launcher, Tiles& tiles) {
+  KernelCall call(*launcher.call.program);
+  call.kept = launcher.call.kept;
+  call.shape = tiles.shape;
+  std::ranges::move(tiles.operands, call.operands.begin());
+  std::ranges::copy(launcher.call.scalars, call.scalars.begin());
+  const int backwards = launcher.backwards();
+  launcher.run(tiles.variant, {tiles.count, 1, tile_threads, 1},
+               parameter_block(call, true, call.reduced), tiles.tiling, backwards);
+}
+
 }  // namespace
 
 void launch_map(const Launcher& launcher) {
-  if (launcher.call.is_flat()) {
-    launch_flat(launcher);
-  } else {
-    launch_strided(launcher);
-  }
+  if (launcher.call.is_flat()) return launch_flat(launcher);
+  if (std::optional<Tiles> tiles = tiles_of(launcher)) return launch_tiled(launcher, *tiles);
+  launch_strided(launcher);
 }
 
 }  // namespace quarry::backend::cuda

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/emulated_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "backend/cuda/jit/variant.hpp"
+#include "backend/cuda/launch/tiles.hpp"
+#include "kernels/drawn_operands.hpp"
+#include "kernels/plain_loops.hpp"
+
+/// Maps by tiles as a GPU runs them, over drawn layouts of inputs in another order than the output:
+/// the values of plain loops, every element of the output written once, nothing else touched.
+namespace quarry::test {
+namespace {
+
+using namespace quarry::kernels;
+using backend::cuda::TiledMap;
+using backend::cuda::Tiles;
+using backend::cuda::Variant;
+
+using Kernel = void (*)(const u64* words, const tiling& tiles, int backwards);
+using Kernels = std::unordered_map<Variant, Kernel, HashOfVariant>;
+
+template <class M, int R, int D, int W, int V, unsigned Wide, unsigned Tiled>
+void run_tiled(const u64* words, const tiling& tiles, int backwards) {
+  typename map_tiled_body<M, R, D, W, V, Wide, Tiled>::param_type p;
+  std::memcpy(&p, words, sizeof p);
+  map_tiled<M, R, D, W, V, Wide, Tiled>(p, tiles, backwards);
+}
+
+template <class M, int W, int V, unsigned Wide, unsigned Tiled>
+void add_ranks(Kernels& all) {
+  const auto add = [&]<int R, int D>() {
+    all[TiledMap{R, D, W, V, int{Wide}, int{Tiled}}] = run_tiled<M, R, D, W, V, Wide, Tiled>;
+  };
+  add.template operator()<1, 1>();
+  add.template operator()<2, 1>();
+  add.template operator()<2, 2>();
+  add.template operator()<3, 2>();
+  add.template operator()<3, 3>();
+  add.template operator()<4, 3>();
+}
+
+/// Wide has every set of the inputs that are not tiled, where there are vectors.
+template <class M, int W, int V, unsigned Tiled, unsigned Rest>
+void add_wide(Kernels& all) {
+  add_ranks<M, W, V, 0, Tiled>(all);
+  if constexpr (V > 1 && Rest != 0) add_ranks<M, W, V, Rest, Tiled>(all);
+}
+
+/// The widest vectors, those of half the width, and single elements.
+template <class M, int W, int Widest, unsigned Tiled, unsigned Rest>
+void add_written(Kernels& all) {
+  add_wide<M, W, Widest, Tiled, Rest>(all);
+  if constexpr (Widest > 2) add_wide<M, W, Widest / 2, Tiled, Rest>(all);
+  if constexpr (Widest > 1) add_wide<M, W, 1, Tiled, Rest>(all);
+}
+template <class M, int Widest, unsigned Tiled, unsigned Rest>
+void add_widths(Kernels& all) {
+  add_written<M, Widest, Widest, Tiled, Rest>(all);
+  if constexpr (Widest > 1) add_written<M, 1, Widest, Tiled, Rest>(all);
+}
+
+template <class M, unsigned Inputs, unsigned Tiled>
+void add_sets(Kernels& all) {
+  constexpr u32 widest = map_tiled_body<M, 1, 1, 1, 1, 0, 0>::Types::size_of(0);
+  add_widths<M, widest <= 16 ? 16 / widest : 1, Tiled, Inputs & ~Tiled>(all);
+  if constexpr (Tiled > 1) add_sets<M, Inputs, Tiled - 1>(all);
+}
+
+Extents draw_extents(Draw& draw, i64 most) {
+  const int rank = 2 + int(draw.below(3));
+  Extents extents;
+  for (int d = 0; d < rank; ++d) extents.push_back(2 + draw.below(draw.of({2, 5, 40, 90})));
+  for (auto& extent : extents) {
+    if (draw.one_in(2)) extent = (extent + 15) / 16 * 16;
+  }
+  while (product(extents) > most) {
+    auto& longest = *std::ranges::max_element(extents);
+    longest = (longest + 1) / 2;
+  }
+  return extents;
+}
+
+template <class M>
+struct Case;
+template <class E, class Out, int S, class... In>
+struct Case<map_of<E, Out, S, In...>> {
+  using M = map_of<E, Out, S, In...>;
+  using Types = operands_of<Out, In...>;
+
+  static const Kernels& kernels() {
+    static const Kernels all = [] {
+      Kernels all;
+      constexpr unsigned inputs = (1u << sizeof...(In)) - 1;
+      add_sets<M, inputs, inputs>(all);
+      return all;
+    }();
+    return all;
+  }
+
+  explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
+    extents = draw_extents(draw, i64{24000} / std::ranges::max(Types::size));
+    add_outputs(static_cast<several<Out>*>(nullptr));
+    (operands.template input<In>(extents, false, false), ...);
+    operands.pack(size(), 1, S, extents);
+    auto found = backend::cuda::tiles_of({operands.all, Types::size, operands.outputs()},
+                                         Shape(extents), draw.of({0, 1, 20, 132}));
+    if (found) tiles.emplace(std::move(*found));
+  }
+  template <class... T>
+  void add_outputs(const several<several<T...>>*) {
+    (operands.template output<T>(extents, draw.one_in(2)), ...);
+  }
+  template <class T>
+  void add_outputs(const several<T>*) {
+    operands.template output<T>(extents, draw.one_in(2));
+  }
+  i64 size() const { return product(extents); }
+
+  /// The block with the axes and strides of the tiles.
+  std::vector<u64> words() const {
+    std::vector<u64> words(operands.words.begin(),
+                           operands.words.begin() + block_places{Types::count, S, 0}.words());
+    for (const i64 extent : tiles->shape) words.push_back(static_cast<u64>(extent));
+    for (const backend::Operand& operand : tiles->operands) {
+      for (const i64 stride : operand.strides) words.push_back(static_cast<u64>(stride));
+    }
+    return words;
+  }
+
+  template <class Each, class T>
+  void store(Memory& expected, const Memory& before, std::size_t k, i64 i) const {
+    const T value = convert<T>(operands.template value<Each>(before, i, i));
+    std::memcpy(expected.data() + operands.place(k, i), static_cast<const void*>(&value),
+                sizeof(T));
+  }
+  template <class... Es, class... T>
+  void store_all(Memory& expected, const Memory& before, i64 i, const several<several<Es...>>*,
+                 const several<several<T...>>*) const {
+    std::size_t k = 0;
+    (store<Es, T>(expected, before, k++, i), ...);
+  }
+  template <class Each, class T>
+  void store_all(Memory& expected, const Memory& before, i64 i, const several<Each>*,
+                 const several<T>*) const {
+    store<Each, T>(expected, before, 0, i);
+  }
+
+  /// False if the variant is not in the table, which has few vectors and ranks.
+  bool check() {
+    const auto found = kernels().find(tiles->variant);
+    if (found == kernels().end()) return false;
+    Memory expected(arena.all().begin(), arena.all().end());
+    const Memory before = expected;
+    for (i64 i = 0; i < size(); ++i) {
+      store_all(expected, before, i, static_cast<several<E>*>(nullptr),
+                static_cast<several<Out>*>(nullptr));
+    }
+    const int backwards = int(draw.below(2));
+    const std::vector<u64> block = words();
+    const Grid grid{{tiles->count}, {backend::cuda::tile_threads}};
+    const auto faults =
+        launch(grid, draw.bits(), [&] { found->second(block.data(), tiles->tiling, backwards); });
+    EXPECT_EQ(faults, std::vector<std::string>{});
+    EXPECT_EQ(arena.faults(), std::vector<std::string>{});
+    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    return true;
+  }
+
+  Draw draw;
+  Arena arena;
+  Operands operands;
+  Extents extents;
+  std::optional<Tiles> tiles;
+};
+
+template <class Out, class... In>
+struct mixed_map;
+template <class Out, class A>
+struct mixed_map<Out, A> {
+  using type = map_of<call<mix<Out>, val<u64, 0>, in<A, 0>>, Out, 1, A>;
+};
+template <class Out, class A, class B>
+struct mixed_map<Out, A, B> {
+  using type = map_of<call<mix<Out>, in<A, 0>, val<u64, 0>, in<B, 1>>, Out, 1, A, B>;
+};
+using two_outputs = map_of<several<call<mix<watched<8>>, val<u64, 0>, in<watched<4>, 0>>,
+                                   call<mix<watched<4>>, in<watched<8>, 1>, val<u64, 1>>>,
+                           several<watched<8>, watched<4>>, 2, watched<4>, watched<8>>;
+
+template <class M>
+class cuda_tiled_map : public ::testing::Test {};
+using Maps = ::testing::Types<
+    mixed_map<watched<4>, watched<4>>::type, mixed_map<watched<1>, watched<1>>::type,
+    mixed_map<watched<8>, watched<8>>::type, mixed_map<watched<2>, watched<2>>::type,
+    mixed_map<watched<4>, watched<4>, watched<4>>::type,
+    mixed_map<watched<8>, watched<2>, watched<8>>::type, mixed_map<watched<16>, watched<16>>::type,
+    two_outputs, map_of<cast<double, in<bool, 0>>, double, 0, bool>>;
+TYPED_TEST_SUITE(cuda_tiled_map, Maps);
+
+TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
+  std::map<std::string, int> seen;
+  for (std::uint64_t seed = 0; seed < 700; ++seed) {
+    Case<TypeParam> c(seed);
+    if (!c.tiles) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", extents " +
+                 ::testing::PrintToString(c.extents));
+    EXPECT_GE(c.tiles->variant.rank, c.tiles->variant.tile_rank);
+    if (!c.check()) continue;
+    ++seen["run"];
+    if (c.tiles->count > 1) ++seen["tiles"];
+    if (c.tiles->variant.read_width > 1) ++seen["vectors read"];
+    if (c.tiles->variant.write_width > 1) ++seen["vectors written"];
+    if (::testing::Test::HasFailure()) break;
+  }
+  for (const auto& [what, count] : seen) this->RecordProperty(what, count);
+  EXPECT_GT(seen["run"], 40);
+  EXPECT_GT(seen["tiles"], 20);
+  if (Case<TypeParam>::Types::size_of(0) == 16) return;  // an element is a vector
+  EXPECT_GT(seen["vectors read"] + seen["vectors written"], 10);
+}
+
+}  // namespace
+}  // namespace quarry::test
