@@ -41,7 +41,7 @@ struct KernelCall {
   /// An upper bound of the absolute byte offset of every element of every operand: it decides
   /// whether 32-bit indices suffice.
   std::int64_t span = 0;
-  bool has_positions = false;  ///< of a map: axes are in C order, which the program's positions mean
+  bool any_order = false;      ///< of a map: its program does not use positions
   bool along_reduced = false;  ///< the smallest strides of the inputs are those of reduced axes
 
   std::size_t rank() const { return shape.size(); }

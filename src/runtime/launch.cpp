@@ -106,7 +106,7 @@ void launch_map(const kernels::program& program, std::span<const Operand> operan
                 const Scalar* scalars, const Stream& stream, bool ordered) {
   KernelCall call(program);
   call.kept = element_count(operands[0].layout->shape);
-  call.has_positions = ordered;
+  call.any_order = !ordered;
   if (call.kept == 0) return;
   if (all_dense(operands, program.itemsize)) {
     make_flat(call, call.kept);

@@ -205,7 +205,7 @@ TYPED_TEST_SUITE(cuda_tiled_map, Maps);
 
 TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
   std::map<std::string, int> seen;
-  for (std::uint64_t seed = 0; seed < 700; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Case<TypeParam> c(seed);
     if (!c.tiles) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", extents " +

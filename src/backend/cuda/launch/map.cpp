@@ -40,7 +40,7 @@ std::optional<Tiles> tiles_of(const Launcher& launcher) {
   const bool* const sides = call.program->is_side;
   const bool has_sides =
       std::any_of(sides, sides + call.program->operands(), [](bool is_side) { return is_side; });
-  if (call.has_positions || has_sides) return std::nullopt;
+  if (!call.any_order || has_sides) return std::nullopt;
   return tiles_of(launcher.operands, call.shape, launcher.multiprocessors());
 }
 
