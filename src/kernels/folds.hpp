@@ -87,10 +87,11 @@ struct position_fold {
     const auto* const compared = reinterpret_cast<const C*>(values);
     const auto found = lanes::extreme_of<IsMax, Width>(compared, n);
     if (found.has_nan) {
-      acc = {limits_nan(), first + lanes::position_of(compared, n, [](C x) { return x != x; })};
+      i64 i = 0;
+      while (compared[i] == compared[i]) ++i;
+      acc = {limits_nan(), first + i};
     } else if (const T value = convert<T>(found.value); R::beats(value, acc.value)) {
-      const C best = found.value;
-      acc = {value, first + lanes::position_of(compared, n, [=](C x) { return x == best; })};
+      acc = {value, first + lanes::position_of(compared, n, found.value)};
     }
   }
   static T limits_nan() {
@@ -138,6 +139,23 @@ struct column_fold {
   }
 };
 
+/// Bools are bytes there.
+template <bool IsZero>
+struct truth_column_fold {
+  QUARRY_INLINED static void run(bool* to, i64 n, const bool* values, i64 /*at*/) {
+    auto* const __restrict all = reinterpret_cast<u8*>(to);
+    const auto* const __restrict from = reinterpret_cast<const u8*>(values);
+    for (i64 i = 0; i < n; ++i) {
+      const u8 value = from[i] != 0 ? 1 : 0;
+      all[i] = IsZero ? all[i] & value : all[i] | value;
+    }
+  }
+};
+template <>
+struct column_fold<any_of, bool> : truth_column_fold<false> {};
+template <>
+struct column_fold<all_of, bool> : truth_column_fold<true> {};
+
 /// The loops for one length of vectors, and for all of them.
 template <class R, class Acc>
 struct fold_of {
@@ -151,44 +169,48 @@ struct fold_of {
     for (i64 i = 0; i < n; ++i) to[i] = R::combine(to[i], static_cast<const Acc*>(b)[i]);
   }
   template <u64 Width>
-  QUARRY_INLINED static void run_any(void* acc, i64 n, const void* values, i64 first) {
-    piece_fold<R, Acc>::template run<Width>(*static_cast<Acc*>(acc),
-                                            static_cast<const Value*>(values), n, first);
+  QUARRY_INLINED static void rows_any(void* acc, i64 rows, i64 n, const void* values, i64 step,
+                                      i64 first) {
+    const auto* const bytes = static_cast<const char*>(values);
+    for (i64 r = 0; r < rows; ++r) {
+      piece_fold<R, Acc>::template run<Width>(
+          static_cast<Acc*>(acc)[r], reinterpret_cast<const Value*>(bytes + r * step), n, first);
+    }
   }
-  QUARRY_INLINED static void columns_any(void* acc, i64 n, const void* values, i64 at) {
-    column_fold<R, Acc>::run(static_cast<Acc*>(acc), n, static_cast<const Value*>(values), at);
+  QUARRY_INLINED static void columns_any(void* acc, i64 n, const void* values, i64 rows, i64 step,
+                                         i64 at) {
+    const auto* const bytes = static_cast<const char*>(values);
+    for (i64 r = 0; r < rows; ++r) {
+      column_fold<R, Acc>::run(static_cast<Acc*>(acc), n,
+                               reinterpret_cast<const Value*>(bytes + r * step), at + r);
+    }
   }
 
-  static void run(void* acc, i64 n, const void* values, i64 first) {
-    run_any<16>(acc, n, values, first);
+  static void rows(void* acc, i64 rows, i64 n, const void* values, i64 step, i64 first) {
+    rows_any<16>(acc, rows, n, values, step, first);
   }
-  static void columns(void* acc, i64 n, const void* values, i64 at) {
-    columns_any(acc, n, values, at);
+  static void columns(void* acc, i64 n, const void* values, i64 rows, i64 step, i64 at) {
+    columns_any(acc, n, values, rows, step, at);
   }
 #ifdef __x86_64__
-#define QUARRY_WITH_512 \
-  __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq" QUARRY_PREFER_512)))
 #ifdef __clang__
 #define QUARRY_PREFER_512
 #else
 #define QUARRY_PREFER_512 ",prefer-vector-width=512"
 #endif
-  __attribute__((target("avx2"))) static void run_256(void* acc, i64 n, const void* values,
-                                                      i64 first) {
-    run_any<32>(acc, n, values, first);
+#define QUARRY_COPIES(suffix, width, instructions)                           \
+  __attribute__((target(instructions))) static void rows_##suffix(           \
+      void* acc, i64 rows, i64 n, const void* values, i64 step, i64 first) { \
+    rows_any<width>(acc, rows, n, values, step, first);                      \
+  }                                                                          \
+  __attribute__((target(instructions))) static void columns_##suffix(        \
+      void* acc, i64 n, const void* values, i64 rows, i64 step, i64 at) {    \
+    columns_any(acc, n, values, rows, step, at);                             \
   }
-  __attribute__((target("avx2"))) static void columns_256(void* acc, i64 n, const void* values,
-                                                          i64 at) {
-    columns_any(acc, n, values, at);
-  }
-  QUARRY_WITH_512 static void run_512(void* acc, i64 n, const void* values, i64 first) {
-    run_any<64>(acc, n, values, first);
-  }
-  QUARRY_WITH_512 static void columns_512(void* acc, i64 n, const void* values, i64 at) {
-    columns_any(acc, n, values, at);
-  }
+  QUARRY_COPIES(256, 32, "avx2")
+  QUARRY_COPIES(512, 64, "avx512f,avx512vl,avx512bw,avx512dq" QUARRY_PREFER_512)
 #else
-  static constexpr auto run_256 = run, run_512 = run;
+  static constexpr auto rows_256 = rows, rows_512 = rows;
   static constexpr auto columns_256 = columns, columns_512 = columns;
 #endif
 };
@@ -201,8 +223,8 @@ const fold_loops folds<R, Acc>::loops{
     sizeof(typename value_of<Acc>::type),
     fold_of<R, Acc>::begin,
     fold_of<R, Acc>::merge,
-    {fold_of<R, Acc>::run, fold_of<R, Acc>::run_256,
-     is_complex<Acc> ? fold_of<R, Acc>::run_256 : fold_of<R, Acc>::run_512},
+    {fold_of<R, Acc>::rows, fold_of<R, Acc>::rows_256,
+     is_complex<Acc> ? fold_of<R, Acc>::rows_256 : fold_of<R, Acc>::rows_512},
     {fold_of<R, Acc>::columns, fold_of<R, Acc>::columns_256,
      is_complex<Acc> ? fold_of<R, Acc>::columns_256 : fold_of<R, Acc>::columns_512}};
 

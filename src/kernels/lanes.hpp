@@ -2,6 +2,8 @@
 #pragma once
 #include <quarry/kernels/reduce.hpp>
 
+#include <utility>
+
 /// Folds of values that lie side by side, with vectors of `Width` bytes. Whatever the width, a sum
 /// or a product of floating numbers has the same chains, so all widths give the same bits.
 namespace quarry::kernels::lanes {
@@ -21,11 +23,12 @@ QUARRY_INLINED void read(V& v, const T* from) {
   __builtin_memcpy(&v, from, sizeof(V));
 }
 
-/// The bytes of all chains of a sum or a product.
-inline constexpr u64 chain_bytes = 256;
-template <class T>
-inline constexpr i64 chains = chain_bytes / sizeof(T);
-
+struct bits_or {
+  template <class V>
+  QUARRY_INLINED static void take(V& a, const V& b) {
+    a = a | b;
+  }
+};
 struct plus {
   template <class V>
   QUARRY_INLINED static void take(V& a, const V& b) {
@@ -38,6 +41,48 @@ struct times {
     a = a * b;
   }
 };
+
+/// The first or the second half of a vector.
+template <int Half, class T, u64 Width, int... I>
+QUARRY_INLINED void take_half(vector<T, Width / 2>& to, const vector<T, Width>& v,
+                              std::integer_sequence<int, I...>) {
+  to = __builtin_shufflevector(v, v, (Half * static_cast<int>(sizeof...(I)) + I)...);
+}
+
+/// Folds the lanes pairwise, those of the second half into those of the first, until `Parts` are
+/// left.
+template <class Operation, u64 Width, int Parts, class T>
+QUARRY_INLINED void fold_lanes(T* totals, const vector<T, Width>& v) {
+  if constexpr (Width > 16) {
+    constexpr auto half =
+        std::make_integer_sequence<int, static_cast<int>(Width / 2 / sizeof(T))>();
+    vector<T, Width / 2> low, high;
+    take_half<0, T, Width>(low, v, half);
+    take_half<1, T, Width>(high, v, half);
+    Operation::take(low, high);
+    fold_lanes<Operation, Width / 2, Parts>(totals, low);
+  } else {
+    T lane[Width / sizeof(T)];
+    __builtin_memcpy(lane, &v, Width);
+    for (int width = static_cast<int>(Width / sizeof(T)) / 2; width >= Parts; width /= 2) {
+      for (int j = 0; j < width; ++j) Operation::take(lane[j], lane[j + width]);
+    }
+    for (int k = 0; k < Parts; ++k) totals[k] = lane[k];
+  }
+}
+
+/// Whether a bit is set.
+template <u64 Width, class V>
+QUARRY_INLINED bool any_bits(const V& v) {
+  u64 all;
+  fold_lanes<bits_or, Width, 1>(&all, reinterpret_cast<vector<u64, Width>>(v));
+  return all != 0;
+}
+
+/// The bytes of all chains of a sum or a product.
+inline constexpr u64 chain_bytes = 256;
+template <class T>
+inline constexpr i64 chains = chain_bytes / sizeof(T);
 
 /// What is folded of each value.
 struct as_it_is {
@@ -73,10 +118,11 @@ struct squared_distance {
   }
 };
 
-/// Takes the whole rounds among the n values into the chains, eight rounds at a time into chains of
-/// their own, so that errors grow slowly. Returns how many values it has taken.
-template <class Operation, u64 Width, class T, class F>
-QUARRY_INLINED i64 take_rounds(T* chain, T neutral, const T* values, i64 n, const F& what) {
+/// The values in `Parts` totals, where value i is in total i % Parts (a complex number is two).
+/// Whole rounds are taken eight at a time into chains of their own, so that errors grow slowly. A
+/// neutral value changes nothing: no chain is ever -0.
+template <class Operation, u64 Width, int Parts, class T, class F = as_it_is>
+QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n, const F& what = {}) {
   using V = vector<T, Width>;
   constexpr u64 count = chain_bytes / Width;
   constexpr i64 step = chains<T>, lanes = Width / sizeof(T);
@@ -96,20 +142,22 @@ QUARRY_INLINED i64 take_rounds(T* chain, T neutral, const T* values, i64 n, cons
     }
     for (u64 k = 0; k < count; ++k) Operation::take(total[k], part[k]);
   }
-  __builtin_memcpy(chain, total, sizeof(total));
-  return i;
-}
-
-/// The values in `Parts` totals, where value i is in total i % Parts (a complex number is two).
-template <class Operation, u64 Width, int Parts, class T, class F = as_it_is>
-QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n, const F& what = {}) {
-  T chain[chains<T>];
-  const i64 taken = take_rounds<Operation, Width>(chain, neutral, values, n, what);
-  for (i64 i = taken; i < n; ++i) Operation::take(chain[i - taken], what.of(values[i], i));
-  for (i64 width = chains<T> / 2; width >= Parts; width /= 2) {
-    for (i64 j = 0; j < width; ++j) Operation::take(chain[j], chain[j + width]);
+  for (u64 k = 0; k < count && i < n; ++k, i += lanes) {
+    V v;
+    if (n - i >= lanes) {
+      read(v, values + i);
+      what.change(v);
+    } else {
+      T lane[Width / sizeof(T)];
+      for (i64 j = 0; j < lanes; ++j) lane[j] = j < n - i ? what.of(values[i + j], i + j) : neutral;
+      read(v, lane);
+    }
+    Operation::take(total[k], v);
   }
-  for (int k = 0; k < Parts; ++k) totals[k] = chain[k];
+  for (u64 width = count / 2; width > 0; width /= 2) {
+    for (u64 k = 0; k < width; ++k) Operation::take(total[k], total[k + width]);
+  }
+  fold_lanes<Operation, Width, Parts>(totals, total[0]);
 }
 
 /// The largest or the smallest of values, and whether there is a NaN, which none of them is then.
@@ -119,63 +167,86 @@ struct extreme {
   bool has_nan;
 };
 
-template <bool IsMax, class V>
-QUARRY_INLINED void take_extreme(V& a, const V& b) {
-  if constexpr (IsMax)
-    a = b > a ? b : a;
-  else
-    a = b < a ? b : a;
-}
+template <bool IsMax>
+struct extreme_of_two {
+  template <class V>
+  QUARRY_INLINED static void take(V& a, const V& b) {
+    if constexpr (IsMax)
+      a = b > a ? b : a;
+    else
+      a = b < a ? b : a;
+  }
+};
 
-/// Of at least one value.
+/// Of at least one value. The last vector may begin among the values that the one before has had.
 template <bool IsMax, u64 Width, class T>
 QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
   using V = vector<T, Width>;
+  using Larger = extreme_of_two<IsMax>;
   constexpr int count = 4;
   constexpr i64 lanes = Width / sizeof(T), step = count * lanes;
-  V best[count];
-  decltype(best[0] != best[0]) nan[count] = {};
-  for (V& v : best) v = V{} + values[0];
+  if constexpr (Width > 16) {
+    if (n < lanes) return extreme_of<IsMax, 16>(values, n);
+  } else if (n < lanes) {
+    extreme<T> all{values[0], values[0] != values[0]};
+    for (i64 i = 1; i < n; ++i) {
+      Larger::take(all.value, values[i]);
+      all.has_nan |= values[i] != values[i];
+    }
+    return all;
+  }
+  const V start = V{} + values[0];
+  V best[count] = {start, start, start, start};
+  decltype(start != start) nan[count] = {};
+  const auto take = [&](int k, const T* from) __attribute__((always_inline)) {
+    V v;
+    read(v, from);
+    Larger::take(best[k], v);
+    if constexpr (is_floating<T>) nan[k] |= v != v;
+  };
   i64 i = 0;
   for (; i + step <= n; i += step) {
-    for (int k = 0; k < count; ++k) {
-      V v;
-      read(v, values + i + k * lanes);
-      take_extreme<IsMax>(best[k], v);
-      if constexpr (is_floating<T>) nan[k] |= v != v;
-    }
+    for (int k = 0; k < count; ++k) take(k, values + i + k * lanes);
   }
+  for (int k = 0; k + 1 < count && i + lanes <= n; ++k, i += lanes) take(k, values + i);
+  if (i < n) take(count - 1, values + n - lanes);
   for (int k = 1; k < count; ++k) {
-    take_extreme<IsMax>(best[0], best[k]);
+    Larger::take(best[0], best[k]);
     nan[0] |= nan[k];
   }
-  T lane[Width / sizeof(T)];
-  u64 words[Width / 8], any_nan = 0;
-  __builtin_memcpy(lane, best, sizeof(lane));
-  __builtin_memcpy(words, nan, sizeof(words));
-  for (i64 width = lanes / 2; width > 0; width /= 2) {
-    for (i64 j = 0; j < width; ++j) take_extreme<IsMax>(lane[j], lane[j + width]);
-  }
-  for (const u64 word : words) any_nan |= word;
-  extreme<T> all{lane[0], any_nan != 0 || values[0] != values[0]};
-  for (; i < n; ++i) {
-    take_extreme<IsMax>(all.value, values[i]);
-    all.has_nan |= values[i] != values[i];
-  }
+  extreme<T> all{};
+  fold_lanes<Larger, Width, 1>(&all.value, best[0]);
+  if constexpr (is_floating<T>) all.has_nan = any_bits<Width>(nan[0]) || values[0] != values[0];
   return all;
 }
 
-/// The first position of a value that `is` holds for, or n.
-template <class T, class Is>
-QUARRY_INLINED i64 position_of(const T* values, i64 n, const Is& is) {
-  constexpr i64 block = 64;
-  i64 i = 0;
-  for (; i + block <= n; i += block) {
-    int found = 0;
-    for (i64 j = 0; j < block; ++j) found |= is(values[i + j]);
-    if (found != 0) break;
+/// The first position of a value among `Count` values, or `Count`.
+template <int Count, class T>
+QUARRY_INLINED i64 position_in_block(const T* values, T value) {
+  using Position = typename unsigned_of<sizeof(T)>::type;
+  Position first = Count;
+  for (int j = 0; j < Count; ++j) {
+    const Position at = static_cast<Position>(values[j] == value ? j : Count);
+    first = at < first ? at : first;
   }
-  while (i < n && !is(values[i])) ++i;
+  return static_cast<i64>(first);
+}
+
+/// The first position of a value, or n.
+template <class T>
+QUARRY_INLINED i64 position_of(const T* values, i64 n, T value) {
+  constexpr int large = 64, small = 16;
+  i64 i = 0;
+  for (; i + large <= n; i += large) {
+    int found = 0;
+    for (int j = 0; j < large; ++j) found |= values[i + j] == value ? 1 : 0;
+    if (found != 0) return i + position_in_block<large>(values + i, value);
+  }
+  for (; i + small <= n; i += small) {
+    const i64 at = position_in_block<small>(values + i, value);
+    if (at < small) return i + at;
+  }
+  while (i < n && values[i] != value) ++i;
   return i;
 }
 

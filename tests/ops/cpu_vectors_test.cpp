@@ -237,7 +237,9 @@ TYPED_TEST(VectorsOfFloating, FunctionsGiveTheSameBits) {
     const auto x = drawn_array<T>(n, random), wide = eval(x * 10000.f);
     SCOPED_TRACE(n);
     EXPECT_SAME_BITS(exp(x));
+    EXPECT_SAME_BITS(exp(x * 3.5f));  // beyond both ends of the results
     EXPECT_SAME_BITS(log(x));
+    EXPECT_SAME_BITS(log(x * std::numeric_limits<T>::min()));
     EXPECT_SAME_BITS(sin(wide));
     EXPECT_SAME_BITS(cos(wide));
     EXPECT_SAME_BITS(tanh(x));
@@ -312,6 +314,51 @@ TYPED_TEST(VectorsOfReals, SumsOfIntegersWrap) {
       EXPECT_EQ(static_cast<std::uint64_t>(sum(x).item()), expected);
       EXPECT_EQ(static_cast<std::uint64_t>(prod(x).item()), product);
     }
+  }
+}
+
+/// Rows and columns of views, whose elements are read where they are, copied or computed, one row
+/// by another or together.
+TYPED_TEST(VectorsOfReals, RowsAndColumnsAreThoseOfPlainLoops) {
+  using T = TypeParam;
+  const OnCpu device;
+  std::mt19937 random(8);
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    const auto rows = static_cast<std::int64_t>(random() % 70 + 1),
+               columns = static_cast<std::int64_t>(random() % (repeat % 2 ? 40 : 300) + 1);
+    const auto wide = drawn_array<T>(rows * (columns + 3), random).copy();
+    const auto all_columns = wide.reshape({rows, columns + 3});
+    const auto x = repeat % 3 == 0 ? all_columns : all_columns(all, range(1, 1 + columns));
+    const std::int64_t n = x.shape()[1];
+    limit_vectors(lengths[random() % 3]);
+    const auto row_sums = eval(sum(x.template astype<std::int64_t>(), {1}));
+    const auto doubled = eval(quarry::max(x * 2, {1})), column = eval(quarry::max(x, {0}));
+    const auto row_best = eval(argmax(x, {1})), column_best = eval(argmax(x, {0}));
+    const auto row_any = eval(any(x, {1})), column_any = eval(any(x, {0}));
+    SCOPED_TRACE(testing::PrintToString(std::pair(rows, n)));
+    const auto check = [&](const auto& line, std::int64_t best, bool is_any, std::int64_t k,
+                           bool is_row) {
+      const std::vector<T> values = elements(line);
+      const std::int64_t at = first_best(values, true);
+      EXPECT_EQ(best, at) << k << is_row;
+      bool expected = false;
+      for (const T& value : values) expected = expected || value != T(0);
+      EXPECT_EQ(is_any, expected) << k << is_row;
+      const T most = values[static_cast<std::size_t>(at)];
+      const auto expected_bits =
+          is_row ? bits(eval(quarry::max(line * 2))) : bits(full<T>({}, most));
+      EXPECT_TRUE((is_row ? bits(doubled(k)) : bits(column(k))) == expected_bits) << k << is_row;
+    };
+    for (std::int64_t i = 0; i < rows; ++i) {
+      check(x(i, all), row_best(i).item(), row_any(i).item(), i, true);
+      std::int64_t total = 0;
+      for (const std::int64_t value : elements(x(i, all).template astype<std::int64_t>()))
+        total = static_cast<std::int64_t>(static_cast<std::uint64_t>(total) +
+                                          static_cast<std::uint64_t>(value));
+      EXPECT_EQ(row_sums(i).item(), total) << i;
+    }
+    for (std::int64_t j = 0; j < n; ++j)
+      check(x(all, j), column_best(j).item(), column_any(j).item(), j, false);
   }
 }
 

@@ -8,17 +8,19 @@
 /// GPUs are in kernels/reduce.cuh.
 namespace quarry::kernels {
 
-/// What a reducer does with values that lie side by side; the library has these loops for every
-/// reducer and type of accumulator. `begin` starts n accumulators, `merge` folds n others into
-/// them. `run` folds n > 0 values into one accumulator; `first` is the position of the first one
-/// among the reduced. For `columns` n accumulators lie side by side and each takes one value, of
-/// position `at`. There is one for each length of vectors: 16, 32 and 64 bytes.
+/// What a reducer does with values that lie side by side, in rows that are `step` bytes apart; the
+/// library has these loops for every reducer and type of accumulator. `begin` starts n
+/// accumulators, `merge` folds n others into them. `rows` folds n > 0 values of each row into an
+/// accumulator of its own; `first` is the position of the first one among the reduced. For
+/// `columns` n accumulators lie side by side, and each takes a value of every row; those of the
+/// first row have position `at`, those of the next `at` + 1. There is one for each length of
+/// vectors: 16, 32 and 64 bytes.
 struct fold_loops {
   u32 accumulator_size, value_size;
   void (*begin)(void* acc, i64 n);
   void (*merge)(void* a, const void* b, i64 n);
-  void (*run[3])(void* acc, i64 n, const void* values, i64 first);
-  void (*columns[3])(void* acc, i64 n, const void* values, i64 at);
+  void (*rows[3])(void* acc, i64 rows, i64 n, const void* values, i64 step, i64 first);
+  void (*columns[3])(void* acc, i64 n, const void* values, i64 rows, i64 step, i64 at);
 };
 template <class Reducer, class Acc>
 struct folds {

@@ -16,10 +16,12 @@ constexpr i64 run_chunk = i64{16} << 10, column_chunk = 512, most_chunks = 4096;
 constexpr std::size_t stack_bytes = 16 << 10;
 constexpr i64 cached_elements = i64{1} << 20;  // of all tasks that run at one time
 
-// Columns want a long last kept axis, runs a long last reduced one.
-bool along_reduced(const KernelCall& call, i64 kept_run, i64 reduced_run) {
+constexpr i64 least_row = 4, least_run = 17;  // shorter rows are folded as columns
+
+// Columns want a long last kept axis, runs a long last reduced one; `least` elements are worth one.
+bool along_reduced(const KernelCall& call, i64 kept_run, i64 reduced_run, i64 least) {
   if (kept_run == 1) return true;
-  if (call.along_reduced) return call.reduced > 16 || kept_run < 64;
+  if (call.along_reduced) return call.reduced >= least || kept_run < 64;
   return kept_run < 8 && reduced_run > kept_run;
 }
 
@@ -37,7 +39,10 @@ Reduction::Reduction(const KernelCall& call, const kernels::value_loops& loops)
       acc_size_(loops_.fold->accumulator_size) {
   assert(acc_size_ <= stack_bytes);
   const i64 row = kept_.last_extent();
-  along_ = loops_.have_positions || along_reduced(call, row, reduced_.last_extent());
+  const bool are_together = fold_together(loops_, reduced_.last_extent(), reduced_step_.data() + 1,
+                                          kept_step_.data() + 1);
+  along_ = loops_.have_positions ||
+           along_reduced(call, row, reduced_.last_extent(), are_together ? least_row : least_run);
   chunk_ =
       std::max(along_ ? run_chunk : column_chunk, (call.reduced + most_chunks - 1) / most_chunks);
   chunks_ = (call.reduced + chunk_ - 1) / chunk_;
@@ -133,12 +138,15 @@ Pointers Reduction::row_of(const OutputBlock& to, i64 j) const {
   return at;
 }
 
+// Rows that are one run each are folded together.
 void Reduction::fold_along(const OutputBlock& to, i64 begin, i64 end,
                            std::byte* accumulators) const {
-  for (i64 j = 0; j < to.count; ++j) {
+  const i64 together = reduced_.last_extent() == call_.reduced ? to.count : 1;
+  for (i64 j = 0; j < to.count; j += together) {
     std::byte* const accumulator = accumulators + static_cast<std::size_t>(j) * acc_size_;
     for_runs(row_of(to, j), begin, end, [&](i64 n, Pointers& at, i64 first) {
-      fold_run(loops_, accumulator, n, at.data() + 1, reduced_step_.data() + 1, scalars_, first);
+      fold_rows(loops_, accumulator, together, n, at.data() + 1, reduced_step_.data() + 1,
+                kept_step_.data() + 1, scalars_, first);
     });
   }
 }
@@ -146,11 +154,8 @@ void Reduction::fold_along(const OutputBlock& to, i64 begin, i64 end,
 void Reduction::fold_columns(const OutputBlock& to, i64 begin, i64 end,
                              std::byte* accumulators) const {
   for_runs(to.at, begin, end, [&](i64 n, Pointers& at, i64 first) {
-    for (i64 i = 0; i < n; ++i) {
-      fold_column(loops_, accumulators, to.count, at.data() + 1, kept_step_.data() + 1, scalars_,
-                  first + i);
-      advance(at, at, reduced_step_, 1);
-    }
+    cpu_backend::fold_columns(loops_, accumulators, to.count, n, at.data() + 1,
+                              kept_step_.data() + 1, reduced_step_.data() + 1, scalars_, first);
   });
 }
 

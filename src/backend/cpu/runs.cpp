@@ -156,6 +156,7 @@ const void* values_of(const value_loops& loops, i64 i, i64 n, char* const* point
   return buffer;
 }
 
+/// Calls f(i, count, values) for the pieces of a run.
 template <class F>
 void for_pieces(const value_loops& loops, i64 n, char* const* pointer, const i64* stride,
                 const u64* scalars, i64 first, const F& f) {
@@ -164,6 +165,41 @@ void for_pieces(const value_loops& loops, i64 n, char* const* pointer, const i64
   for (i64 i = 0; i < n; i += piece) {
     const i64 count = std::min(piece, n - i);
     f(i, count, values_of(loops, i, count, pointer, stride, scalars, first, buffer));
+  }
+}
+
+/// The values are those of the only input, and lie side by side.
+bool are_there(const value_loops& loops, const i64* stride) {
+  return loops.are_input && stride[0] == static_cast<i64>(loops.fold->value_size);
+}
+
+/// The rows are one run, whose values do not depend on their positions.
+bool are_one_run(const value_loops& loops, i64 n, const i64* stride, const i64* row_stride) {
+  for (int k = 0; k < loops.values->inputs; ++k) {
+    if (row_stride[k] != n * stride[k]) return false;
+  }
+  return !loops.have_positions;
+}
+
+void advance(Pointers& at, char* const* pointer, const i64* stride, i64 n) {
+  for (std::size_t k = 0; k < at.size(); ++k) at[k] = pointer[k] + n * stride[k];
+}
+
+/// Calls f(first row, rows, their values, the bytes between them) for groups of rows that are at
+/// most a piece.
+template <class F>
+void for_groups(const value_loops& loops, i64 rows, i64 n, char* const* pointer, const i64* stride,
+                const i64* row_stride, const u64* scalars, i64 first, const F& f) {
+  const auto size = static_cast<i64>(loops.fold->value_size), piece = piece_bytes / size;
+  if (are_there(loops, stride)) return f(0, rows, pointer[0], row_stride[0]);
+  alignas(64) char buffer[piece_bytes];
+  const i64 group = are_one_run(loops, n, stride, row_stride) ? piece / n : 1;
+  Pointers at(static_cast<std::size_t>(loops.values->inputs));
+  for (i64 r = 0; r < rows; r += group) {
+    const i64 count = std::min(group, rows - r);
+    advance(at, pointer, row_stride, r);
+    f(r, count, values_of(loops, 0, count * n, at.data(), stride, scalars, first, buffer),
+      n * size);
   }
 }
 
@@ -179,21 +215,44 @@ void map_run(const map_loops& loops, i64 n, char* const* pointer, const i64* str
   loops.run(n, pointer, stride, scalars, first);
 }
 
-void fold_run(const value_loops& loops, void* accumulator, i64 n, char* const* pointer,
-              const i64* stride, const u64* scalars, i64 first) {
-  const auto fold = loops.fold->run[static_cast<int>(vectors())];
-  for_pieces(loops, n, pointer, stride, scalars, first, [&](i64 i, i64 count, const void* values) {
-    fold(accumulator, count, values, first + i);
-  });
+void fold_rows(const value_loops& loops, void* accumulators, i64 rows, i64 n, char* const* pointer,
+               const i64* stride, const i64* row_stride, const u64* scalars, i64 first) {
+  const auto fold = loops.fold->rows[static_cast<int>(vectors())];
+  const auto size = static_cast<i64>(loops.fold->accumulator_size);
+  auto* const bytes = static_cast<char*>(accumulators);
+  if (n <= piece_bytes / static_cast<i64>(loops.fold->value_size)) {
+    const auto group = [&](i64 r, i64 count, const void* values, i64 step) {
+      fold(bytes + r * size, count, n, values, step, first);
+    };
+    return for_groups(loops, rows, n, pointer, stride, row_stride, scalars, first, group);
+  }
+  Pointers at(static_cast<std::size_t>(loops.values->inputs));
+  for (i64 r = 0; r < rows; ++r) {
+    advance(at, pointer, row_stride, r);
+    for_pieces(loops, n, at.data(), stride, scalars, first,
+               [&](i64 i, i64 count, const void* values) {
+                 fold(bytes + r * size, 1, count, values, 0, first + i);
+               });
+  }
 }
 
-void fold_column(const value_loops& loops, void* accumulators, i64 n, char* const* pointer,
-                 const i64* stride, const u64* scalars, i64 at) {
+bool fold_together(const value_loops& loops, i64 n, const i64* stride, const i64* row_stride) {
+  return are_there(loops, stride) || are_one_run(loops, n, stride, row_stride);
+}
+
+void fold_columns(const value_loops& loops, void* accumulators, i64 n, i64 rows,
+                  char* const* pointer, const i64* stride, const i64* row_stride,
+                  const u64* scalars, i64 at) {
   const auto fold = loops.fold->columns[static_cast<int>(vectors())];
+  if (are_there(loops, stride)) return fold(accumulators, n, pointer[0], rows, row_stride[0], at);
   auto* const bytes = static_cast<char*>(accumulators);
-  for_pieces(loops, n, pointer, stride, scalars, 0, [&](i64 i, i64 count, const void* values) {
-    fold(bytes + i * static_cast<i64>(loops.fold->accumulator_size), count, values, at);
-  });
+  Pointers row(static_cast<std::size_t>(loops.values->inputs));
+  for (i64 r = 0; r < rows; ++r) {
+    advance(row, pointer, row_stride, r);
+    for_pieces(loops, n, row.data(), stride, scalars, 0, [&](i64 i, i64 count, const void* values) {
+      fold(bytes + i * static_cast<i64>(loops.fold->accumulator_size), count, values, 1, 0, at + r);
+    });
+  }
 }
 
 }  // namespace quarry::backend::cpu_backend

@@ -13,13 +13,20 @@ using kernels::u64;
 void map_run(const kernels::map_loops& loops, i64 n, char* const* pointer, const i64* stride,
              const u64* scalars, i64 first);
 
-/// n elements into one accumulator. `pointer` and `stride` are those of the inputs.
-void fold_run(const kernels::value_loops& loops, void* accumulator, i64 n, char* const* pointer,
-              const i64* stride, const u64* scalars, i64 first);
+/// `rows` rows of n elements, each into an accumulator of its own. `pointer` and `stride` are those
+/// of the inputs; `row_stride` is from row to row.
+void fold_rows(const kernels::value_loops& loops, void* accumulators, i64 rows, i64 n,
+               char* const* pointer, const i64* stride, const i64* row_stride, const u64* scalars,
+               i64 first);
 
-/// An element into each of n accumulators; all have the position `at` among the reduced, and values
-/// without a position of their own.
-void fold_column(const kernels::value_loops& loops, void* accumulators, i64 n, char* const* pointer,
-                 const i64* stride, const u64* scalars, i64 at);
+/// Whether rows are folded together: one by one they have to be longer to be worth it.
+bool fold_together(const kernels::value_loops& loops, i64 n, const i64* stride,
+                   const i64* row_stride);
+
+/// `rows` rows of n elements into n accumulators; the elements of a row have the same position
+/// among the reduced, `at` in the first row, and values without a position of their own.
+void fold_columns(const kernels::value_loops& loops, void* accumulators, i64 n, i64 rows,
+                  char* const* pointer, const i64* stride, const i64* row_stride,
+                  const u64* scalars, i64 at);
 
 }  // namespace quarry::backend::cpu_backend

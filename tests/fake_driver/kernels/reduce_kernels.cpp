@@ -62,8 +62,8 @@ bool fold(const Launch& launch, const Operands& operands, const Operands::Offset
     Operands::Offsets offsets = base;
     operands.advance(offsets, i, first, last);
     if (!operands.resolve(offsets, addresses)) return false;
-    backend::cpu_backend::fold_run(loops_of(launch), accumulator, n, addresses.data() + 1,
-                                   strides.data() + 1, launch.scalars(), i);
+    backend::cpu_backend::fold_rows(loops_of(launch), accumulator, 1, n, addresses.data() + 1,
+                                    strides.data() + 1, strides.data() + 1, launch.scalars(), i);
     i += n;
   }
   return true;

@@ -59,9 +59,9 @@ bool fold(const Launch& launch, const Operands& operands, std::int64_t row, std:
           std::int64_t end, void* accumulator) {
   return for_runs(operands, launch.argument(0), row, begin, end,
                   [&](std::int64_t n, auto& addresses, auto& strides, std::int64_t i) {
-                    backend::cpu_backend::fold_run(loops_of(launch), accumulator, n,
-                                                   addresses.data() + 1, strides.data() + 1,
-                                                   launch.scalars(), i);
+                    backend::cpu_backend::fold_rows(loops_of(launch), accumulator, 1, n,
+                                                    addresses.data() + 1, strides.data() + 1,
+                                                    strides.data() + 1, launch.scalars(), i);
                   });
 }
 
