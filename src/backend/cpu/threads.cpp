@@ -11,8 +11,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
-#include <system_error>
+#include <exception>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include <quarry/base/error.hpp>
 
@@ -22,19 +24,28 @@
 namespace quarry::backend::cpu_backend {
 namespace {
 
-bool can_start_threads() {
-  try {
-    std::thread([] {}).join();
-    return true;
-  } catch (const std::system_error&) {
-    return false;
+/// How many of `wanted` threads can exist at once. TBB's workers start each other, and end the
+/// program when one cannot be started.
+int startable_threads(int wanted) {
+  std::vector<std::thread> threads;
+  std::mutex all_started;
+  {
+    const std::lock_guard lock(all_started);
+    try {
+      while (std::ssize(threads) < wanted) {
+        threads.emplace_back([&] { const std::lock_guard wait(all_started); });
+      }
+    } catch (const std::exception&) {
+    }
   }
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<int>(threads.size());
 }
 
 int usable_threads() {
   int count = oneapi::tbb::info::default_concurrency();
   if (const auto limit = environment::threads()) count = std::min(count, *limit);
-  return count > 1 && can_start_threads() ? count : 1;
+  return 1 + startable_threads(count - 1);
 }
 
 // A separate arena: a thread that waits in it executes only loops, never a task of the program that
