@@ -6,6 +6,22 @@
 #include <quarry/base/error.hpp>
 
 namespace quarry {
+namespace {
+
+// Of pthreads, because a forked process may unlock what its thread locked before.
+pthread_rwlock_t forks = PTHREAD_RWLOCK_INITIALIZER;
+
+void wait_for_others() { pthread_rwlock_wrlock(&forks); }
+void go_on() { pthread_rwlock_unlock(&forks); }
+void go_on_forked() {
+  detail::forked.store(true, std::memory_order_relaxed);
+  pthread_rwlock_unlock(&forks);
+}
+
+}  // namespace
+
+NoForks::NoForks() noexcept { pthread_rwlock_rdlock(&forks); }
+NoForks::~NoForks() { pthread_rwlock_unlock(&forks); }
 
 void detail::refuse_forked() {
   throw LogicError(
@@ -14,8 +30,8 @@ void detail::refuse_forked() {
 }
 
 void watch_forks() {
-  [[maybe_unused]] static const int registered = pthread_atfork(
-      nullptr, nullptr, [] { detail::forked.store(true, std::memory_order_relaxed); });
+  [[maybe_unused]] static const int registered =
+      pthread_atfork(wait_for_others, go_on, go_on_forked);
 }
 
 }  // namespace quarry

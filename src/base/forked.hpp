@@ -12,8 +12,19 @@ inline constinit std::atomic<bool> forked = false;
 [[noreturn]] void refuse_forked();
 }  // namespace detail
 
-/// Called at the first use of a device: from then on forked processes are detected.
+/// Called at the first use of a device: from then on forked processes are detected, and wait for
+/// NoForks.
 void watch_forks();
+
+/// While one exists, fork() waits in every other thread: for libraries with locks that a forked
+/// process would find held for ever, even in exit(). Does not throw.
+class NoForks {
+ public:
+  NoForks() noexcept;
+  NoForks(const NoForks&) = delete;
+  NoForks& operator=(const NoForks&) = delete;
+  ~NoForks();
+};
 
 inline bool is_forked() noexcept { return detail::forked.load(std::memory_order_relaxed); }
 

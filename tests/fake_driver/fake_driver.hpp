@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -53,6 +54,7 @@ struct Compiler {
   bool fails = false;
   std::string log = "quarry.cu(1): error: the fake compiler was told to fail";
   std::pair<int, int> version{13, 0};
+  std::function<void()> while_compiling = [] {};
 };
 
 struct Statistics {
@@ -94,7 +96,7 @@ void set_behaviour(const Behaviour& behaviour);
 Behaviour behaviour();
 void set_compiler(const Compiler& compiler);
 void set_memory(int device, std::size_t bytes);  ///< the capacity from now on
-void set_host_memory(std::size_t bytes);         ///< of memory that can be page-locked
+std::size_t set_host_memory(std::size_t bytes);  ///< that can be page-locked; returns what could
 
 Statistics statistics();
 void reset_statistics();

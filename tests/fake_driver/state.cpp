@@ -143,7 +143,7 @@ void set_behaviour(const Behaviour& behaviour) { state().scheduler.set(behaviour
 Behaviour behaviour() { return state().scheduler.behaviour(); }
 
 void set_memory(int device, std::size_t bytes) { state().memory.set_capacity(device, bytes); }
-void set_host_memory(std::size_t bytes) { state().memory.set_host_capacity(bytes); }
+std::size_t set_host_memory(std::size_t bytes) { return state().memory.set_host_capacity(bytes); }
 
 Statistics statistics() {
   const Guard lock(state().mutex);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/fake_device.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/map.hpp>
@@ -233,6 +238,36 @@ TEST_F(FakeKernels, AFailedCompilationHasItsLogAndMayBeTriedAgain) {
   fake::set_compiler({});
   gpu().launch(call, no_workspace(), nullptr);
   EXPECT_EQ(out.values(), (std::vector<int>{0, 0, 0, 0}));
+}
+
+/// A process that was forked in between would find NVRTC's locks held, also in exit().
+TEST_F(FakeKernels, AForkWaitsForACompilation) {
+  std::atomic<bool> has_begun = false, is_compiled = false, is_over = false;
+  int status = -1;
+  std::thread forker;
+  const auto fork_meanwhile = [&] {
+    forker = std::thread([&] {
+      has_begun = true;
+      has_begun.notify_one();
+      const pid_t child = fork();
+      if (child == 0) _exit(is_compiled ? 0 : 1);
+      is_over = true;
+      waitpid(child, &status, 0);
+    });
+    has_begun.wait(false);
+    for (int i = 0; i < 200 && !is_over; ++i) usleep(1000);  // a fork that does not wait has time
+    is_compiled = true;
+  };
+  fake::set_compiler({.while_compiling = fork_meanwhile});
+  using Once = map_of<op<multiply_op, int, in<int, 0>, Double>, int, 0, int>;
+  const OnDevice<int> in(gpu(), {1, 2}), out(gpu(), {3, 4});
+  gpu().launch(test::flat_call(program_for<Once>::value, 2, {out.data(), in.data()}),
+               no_workspace(), nullptr);
+  fake::set_compiler({});
+  ASSERT_TRUE(forker.joinable()) << "nothing was compiled";
+  forker.join();
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(out.values(), (std::vector<int>{2, 8}));
 }
 
 }  // namespace

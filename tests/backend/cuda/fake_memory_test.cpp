@@ -172,14 +172,14 @@ TEST_F(FakeMemory, FreeingPageLockedMemoryUnderAQueuedCopyIsMisuseUnlessItWaits)
 
 TEST_F(FakeMemory, PageLockedMemoryCanRunOut) {
   const Live before = live();
-  set_host_memory(before.host_bytes + 1000);
+  const std::size_t all = set_host_memory(before.host_bytes + 1000);
   void *a = nullptr, *b = nullptr;
   EXPECT_EQ(cu().MemHostAlloc(&a, 600, 0), CUDA_SUCCESS);
   EXPECT_EQ(cu().MemHostAlloc(&b, 600, 0), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(cu().MemFreeHost(a), CUDA_SUCCESS);
   EXPECT_EQ(cu().MemHostAlloc(&b, 600, 0), CUDA_SUCCESS);
   EXPECT_EQ(cu().MemFreeHost(b), CUDA_SUCCESS);
-  set_host_memory(~std::size_t{0});
+  set_host_memory(all);
 }
 
 TEST_F(FakeMemory, PeersNeedAccessOnce) {

@@ -174,6 +174,7 @@ nvrtcResult compile(nvrtcProgram handle, int count, const char* const* options) 
   Image image;
   image.architecture = architecture_of(count, options, &image.is_ptx);
   if (image.architecture == 0) return NVRTC_ERROR_INVALID_OPTION;
+  compiler().while_compiling();
   program.is_ptx = image.is_ptx;
   program.log = complaint(program);
   if (program.log.empty()) {

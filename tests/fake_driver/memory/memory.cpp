@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "fake_driver/state.hpp"
 
@@ -39,9 +40,9 @@ void Memory::set_capacity(int device, std::size_t bytes) {
   used_.at(static_cast<std::size_t>(device)).capacity = bytes;
 }
 
-void Memory::set_host_capacity(std::size_t bytes) {
+std::size_t Memory::set_host_capacity(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  host_capacity_ = bytes;
+  return std::exchange(host_capacity_, bytes);
 }
 
 void Memory::forget(int device) {

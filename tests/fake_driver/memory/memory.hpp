@@ -39,7 +39,7 @@ class Memory {
   void set_devices(const std::vector<std::size_t>& capacities);
   void part_from_parent();  ///< of a process that was forked
   void set_capacity(int device, std::size_t bytes);
-  void set_host_capacity(std::size_t bytes);
+  std::size_t set_host_capacity(std::size_t bytes);
   void forget(int device);  ///< drops the device's blocks
 
   CUresult allocate(int device, std::size_t bytes, CUdeviceptr* out);

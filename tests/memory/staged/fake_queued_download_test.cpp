@@ -119,6 +119,7 @@ TEST_F(QueuedDownload, TrimFreesTheMemoryThatIsNotInUseAndDoesNotWait) {
 TEST_F(QueuedDownload, WhereLittleMemoryCanBePageLockedThePartsAreFewer) {
   constexpr std::size_t bytes = 5000;  // four parts of 1800
   const auto a = source(bytes);
+  const std::size_t all = fake::set_host_memory(~std::size_t{0});
   for (const std::size_t limit : {7200u, 7199u, 3600u, 1800u}) {
     Device().synchronize();
     trim();
@@ -129,7 +130,7 @@ TEST_F(QueuedDownload, WhereLittleMemoryCanBePageLockedThePartsAreFewer) {
     first_.synchronize();
     EXPECT_TRUE(has_come(host)) << limit;
   }
-  fake::set_host_memory(~std::size_t{0});
+  fake::set_host_memory(all);
 }
 
 /// Nothing can be recorded at the end of the copies.

@@ -11,6 +11,7 @@
 
 #include "backend/cuda/jit/digest.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
+#include "base/forked.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -139,6 +140,7 @@ const std::vector<int>& supported_architectures() {
 }
 
 Binary compile_kernel(const KernelSource& source, const Architecture& architecture) {
+  const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
   const std::vector<std::string> options = options_for(source, architecture);
   Program program(source.text);
   const nvrtcResult result = program.compile(source.instantiation, options);
