@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -50,8 +51,17 @@ int usable_threads() {
 
 // A separate arena: a thread that waits in it executes only loops, never a task of the program that
 // might call the device again. Never destroyed, since streams may still run while the program ends.
-oneapi::tbb::task_arena& arena() {
-  static auto& instance = *new oneapi::tbb::task_arena(thread_count());
+// None if it could not be made: a second attempt would wait for the first one for ever.
+oneapi::tbb::task_arena* arena() {
+  static auto* const instance = [] {
+    try {
+      auto made = std::make_unique<oneapi::tbb::task_arena>(thread_count());
+      made->initialize();
+      return made.release();
+    } catch (const std::exception&) {
+      return static_cast<oneapi::tbb::task_arena*>(nullptr);
+    }
+  }();
   return instance;
 }
 
@@ -119,8 +129,9 @@ struct Loop {
 /// False, with nothing done, if TBB cannot start the threads that it needs.
 bool run_on_threads(Loop& loop, std::int64_t n, std::int64_t grain) {
   using Range = oneapi::tbb::blocked_range<std::int64_t>;
+  if (!arena()) return false;
   try {
-    arena().execute([&] {
+    arena()->execute([&] {
       oneapi::tbb::parallel_for(Range(0, n, static_cast<std::size_t>(grain)),
                                 [&](const Range& r) { loop.part(r.begin(), r.end()); });
     });
