@@ -10,19 +10,13 @@
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/params.hpp>
 
+#include "backend/cuda/launch/grid.hpp"
 #include "base/power_of_two.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
 
-constexpr std::int64_t threads = 256, max_grid_x = 2147483647, max_grid_y = 65535;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-
-std::int64_t power_above(std::int64_t n, std::int64_t limit) {
-  return n >= limit ? limit
-                    : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
-}
+constexpr std::int64_t threads = 256;
 
 /// The number of blocks along x for `n` elements, `block` in each.
 unsigned grid(std::int64_t n, std::int64_t block) {
@@ -31,13 +25,6 @@ unsigned grid(std::int64_t n, std::int64_t block) {
     return fmt::format("{} elements along one axis are more than a CUDA grid covers", n);
   });
   return static_cast<unsigned>(blocks);
-}
-
-/// Indices of 32 bits suffice below this: in loops they exceed the size by up to one grid stride,
-/// < 2^28.
-constexpr std::int64_t most_span = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
-bool needs_wide_index(std::int64_t span, std::int64_t size) {
-  return span >= most_span || size >= most_span;
 }
 
 /// The largest number of columns per block that leaves at most an eighth of the threads idle, else

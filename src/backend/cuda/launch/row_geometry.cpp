@@ -8,21 +8,13 @@
 
 #include <quarry/base/error.hpp>
 
+#include "backend/cuda/launch/grid.hpp"
+
 namespace quarry::backend::cuda {
 namespace {
 
 constexpr std::int64_t most_threads = 512, threads = 256, warp = 32;
-constexpr std::int64_t max_grid_x = 2147483647, max_grid_y = 65535;
 constexpr std::int64_t kept_bytes = 128;  // that a thread keeps in registers
-constexpr std::int64_t most_span = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-
-/// The power of two that n threads fill, at most `limit`, which is one too.
-std::int64_t power_above(std::int64_t n, std::int64_t limit) {
-  return n >= limit ? limit
-                    : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
-}
 
 /// The lanes of a row, and how many rows or vectors of rows a block has.
 struct Block {
@@ -94,14 +86,13 @@ RowGeometry row_geometry(const RowShape& shape, int multiprocessors) {
     return fmt::format("{} rows are more than a CUDA grid covers", shape.rows);
   });
   const bool along = shape.along_reduced;
-  RowGeometry g{
-      .grid_x = static_cast<unsigned>(blocks),
-      .block_x = static_cast<unsigned>(along ? block.lanes : block.rows),
-      .block_y = static_cast<unsigned>(along ? block.rows : block.lanes),
-      .count = block.keeps_rows ? static_cast<int>(divide_up(accesses, block.lanes)) : 0,
-      .splits = 1,
-      .chunk = shape.elements,
-      .wide_index = shape.span >= most_span || std::max(shape.rows, shape.elements) >= most_span};
+  RowGeometry g{.grid_x = static_cast<unsigned>(blocks),
+                .block_x = static_cast<unsigned>(along ? block.lanes : block.rows),
+                .block_y = static_cast<unsigned>(along ? block.rows : block.lanes),
+                .count = block.keeps_rows ? static_cast<int>(divide_up(accesses, block.lanes)) : 0,
+                .splits = 1,
+                .chunk = shape.elements,
+                .wide_index = needs_wide_index(shape.span, std::max(shape.rows, shape.elements))};
   if (g.count == 0) split(g, shape, block.lanes * width, multiprocessors);
   return g;
 }

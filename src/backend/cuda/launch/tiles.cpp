@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "backend/cuda/launch/grid.hpp"
 #include "base/power_of_two.hpp"
 
 namespace quarry::backend::cuda {
@@ -136,10 +137,9 @@ void grow(Cut& cut, const Shape& shape, std::int64_t most) {
 void count_parts(Cut& cut, const Shape& shape) {
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     std::int64_t& size = cut.size[axis];
-    const std::int64_t parts = (shape[axis] + size - 1) / size;
-    const std::int64_t least = (shape[axis] + parts - 1) / parts;
-    if (size < shape[axis] && size % 16 == 0) size = (least + 15) / 16 * 16;
-    cut.parts[axis] = (shape[axis] + size - 1) / size;
+    const std::int64_t least = divide_up(shape[axis], divide_up(shape[axis], size));
+    if (size < shape[axis] && size % 16 == 0) size = divide_up(least, 16) * 16;
+    cut.parts[axis] = divide_up(shape[axis], size);
     cut.every[axis] = cut.count;
     cut.elements *= size;
     if (cut.count > std::numeric_limits<std::int32_t>::max()) return;
