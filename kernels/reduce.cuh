@@ -3,7 +3,9 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/statistics.hpp>
 
+#include "kernels/narrow.cuh"
 #include "kernels/params.cuh"
+#include "kernels/reduce_finish.cuh"
 #include "kernels/total.cuh"
 #include "kernels/vector.cuh"
 
@@ -14,9 +16,9 @@ namespace quarry::kernels {
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
 
-/// Along > 0: consecutive threads read along the reduced axes, which have the smallest strides; a
-/// block computes blockDim.y outputs. Along = 0: consecutive threads compute consecutive groups of
-/// V outputs, and blockDim.y threads share the elements of each. If the last kept axis has fewer
+/// Along > 0: consecutive threads read along the reduced axes, which have the smallest strides;
+/// a block computes blockDim.y outputs. Else consecutive threads compute consecutive groups of V
+/// outputs, and blockDim.y threads share the elements of each. If the last kept axis has fewer
 /// than short_row groups, blockDim.x is a multiple of their number: the threads that share a row of
 /// them are consecutive, so that a warp reads consecutive elements of dense memory, and a block
 /// computes blockDim.y rows. gridDim.y splits the reduced elements; with more than one split the
@@ -26,12 +28,22 @@ template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, i
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr int unroll = V > 1 ? 4 : 8;  // loads in flight per thread
   static constexpr int outputs = Along ? 1 : V, taken = Along ? V : 1;  // of one access
-  static constexpr bool takes_batches = Op::takes_batches;
+  using P = params<K, S, R>;
+  using Lane = lane_context<P, V, Wide, In...>;
+  using Value = typename before_cast<E, typename value_of<Acc>::type, Lane>::type;
+  using Fold = thread_fold<Op, Acc, value_in<Value, Lane>, (Along > 0)>;
+  using Part = typename Fold::type;
+  using Reducer = typename Fold::reducer;
+  static constexpr bool takes_batches = Reducer::takes_batches;
+  static constexpr bool is_short = sizeof...(In) == 1 && ((sizeof(In) <= 2) && ...);
+  /// Loads in flight per thread.
+  static constexpr int unroll = V > 1 ? 4 : is_short&& takes_batches ? 16 : 8;
+  /// A thread finds the vector where the extreme of its share is, and the first thread of an output
+  /// then looks for its place there.
+  static constexpr bool seeks_vectors = Along && V > 1 && is_located<Acc>;
   static constexpr int chains =
       outputs > 1 || takes_batches ? 1 : unroll;  // of dependent additions
-  using P = params<K, S, R>;
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
 
@@ -105,7 +117,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   };
 
   template <int Lanes, unsigned Mask>
-  static __device__ void add(const P& p, Acc* sum, const Loaded<Lanes, Mask>& in, i64 i) {
+  static __device__ void add(const P& p, Part* sum, const Loaded<Lanes, Mask>& in, i64 i) {
     if constexpr (takes_batches && Along && Lanes > 1) {
       add_batch<1, Lanes, Mask>(p, sum, &in, i, 0);
     } else {
@@ -113,26 +125,65 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       for (int lane = 0; lane < Lanes; ++lane) {
         const i64 position = Along ? i + lane : i;
         const lane_context<P, Lanes, Mask, In...> c{p, in, position, lane};
-        Op::take(sum[Along ? 0 : lane], E{}(c), position);
+        Reducer::take(sum[Along ? 0 : lane], Value{}(c), position);
       }
     }
   }
 
   /// The elements of `Count` accesses at i, i + step, ...: those of each output at once.
   template <int Count, int Lanes, unsigned Mask>
-  static __device__ void add_batch(const P& p, Acc* sum, const Loaded<Lanes, Mask>* in, i64 i,
+  static __device__ void add_batch(const P& p, Part* sum, const Loaded<Lanes, Mask>* in, i64 i,
                                    i64 step) {
     constexpr int width = Along ? Lanes : 1;
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
-      decltype(E{}(lane_context<P, Lanes, Mask, In...>{p, in[0], i, 0})) value[Count * width];
+      typename Fold::value_type value[Count * width];
 #pragma unroll
       for (int n = 0; n < Count * width; ++n) {
         const int lane = Along ? n % width : j;
         const i64 position = i + n / width * step + n % width;
-        value[n] = E{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], position, lane});
+        value[n] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], position, lane});
       }
-      Op::take_all(sum[j], value, [=](int n) { return i + n / width * step + n % width; });
+      if constexpr (seeks_vectors)
+        Op::take_best(sum[j], best_of_vector<Op, Acc>(value), i);
+      else
+        Reducer::take_all(sum[j], value, [=](int n) { return i + n / width * step + n % width; });
+    }
+  }
+
+  /// The next `Count` accesses, which are in flight together.
+  template <int Count, int Lanes, unsigned Mask>
+  static __device__ void take(const P& p, Cursor& cursor, Index i, Index step,
+                              Part (*chain)[outputs]) {
+    Loaded<Lanes, Mask> in[Count];
+#pragma unroll
+    for (int u = 0; u < Count; ++u) {
+      cursor.load(p, in[u], i + u * step);
+      cursor.next(p);
+    }
+    if constexpr (takes_batches) {
+      constexpr int all = seeks_vectors ? 1 : Along && Lanes > 8 ? 32 / Lanes : Count;
+      constexpr int most = all < Count ? all : Count;
+#pragma unroll
+      for (int u = 0; u < Count; u += most) {
+        add_batch<most, Lanes, Mask>(p, chain[0], in + u, i + u * step, step);
+      }
+    } else {
+#pragma unroll
+      for (int u = 0; u < Count; ++u) add<Lanes, Mask>(p, chain[u % chains], in[u], i + u * step);
+    }
+  }
+  /// Fewer than 2 * Count accesses.
+  template <int Count, int Lanes, unsigned Mask>
+  static __device__ void take_rest(const P& p, Cursor& cursor, Index i, Index end, Index step,
+                                   Part (*chain)[outputs]) {
+    constexpr Index width = Along ? Lanes : 1;
+    if constexpr (Count > 0) {
+      if (i + (Count - 1) * step + width <= end) {
+        take<Count, Lanes, Mask>(p, cursor, i, step, chain);
+        i += Count * step;
+      }
+      take_rest<Count / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
     }
   }
 
@@ -144,95 +195,111 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     constexpr Index width = Along ? Lanes : 1;
     if (begin + width > end) return;
     Cursor cursor(p, base, begin, step < end - begin ? step : 0);
-    Acc chain[chains][outputs];
+    Part chain[chains][outputs];
 #pragma unroll
     for (int u = 0; u < chains; ++u) {
 #pragma unroll
-      for (int j = 0; j < outputs; ++j) chain[u][j] = Op::template identity<Acc>();
+      for (int j = 0; j < outputs; ++j) chain[u][j] = Reducer::template identity<Part>();
     }
     Index i = begin;
 #pragma unroll 1
     for (; i + (unroll - 1) * step + width <= end; i += unroll * step) {
-      Loaded<Lanes, Mask> in[unroll];
-#pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        cursor.load(p, in[u], i + u * step);
-        cursor.next(p);
-      }
-      if constexpr (takes_batches) {
-        constexpr int most = Along && Lanes > 8 ? 32 / Lanes : unroll;
-#pragma unroll
-        for (int u = 0; u < unroll; u += most) {
-          add_batch<most, Lanes, Mask>(p, chain[0], in + u, i + u * step, step);
-        }
-      } else {
-#pragma unroll
-        for (int u = 0; u < unroll; ++u) {
-          add<Lanes, Mask>(p, chain[u % chains], in[u], i + u * step);
-        }
-      }
+      take<unroll, Lanes, Mask>(p, cursor, i, step, chain);
     }
+    if constexpr (Along) {  // the rest is a small part
 #pragma unroll(V > 1 ? 1 : 4)
-    for (; i + width <= end; i += step) {
-      Loaded<Lanes, Mask> in;
-      cursor.load(p, in, i);
-      cursor.next(p);
-      add<Lanes, Mask>(p, chain[0], in, i);
+      for (; i + width <= end; i += step) take<1, Lanes, Mask>(p, cursor, i, step, chain);
+    } else {
+      take_rest<unroll / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
     }
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
 #pragma unroll
-      for (int u = 1; u < chains; ++u) chain[0][j] = Op::combine(chain[0][j], chain[u][j]);
-      sum[j] = Op::combine(sum[j], chain[0][j]);
+      for (int u = 1; u < chains; ++u) chain[0][j] = Reducer::combine(chain[0][j], chain[u][j]);
+      sum[j] = Op::combine(sum[j], Fold::widened(chain[0][j]));
     }
   }
 
-  QUARRY_HD static constexpr int first_wide() {
-    int k = 0;
-    while (k < K - 2 && (Wide >> k & 1u) == 0) ++k;
-    return k + 1;
+  /// The same in parts, each with as few elements of a thread as Fold allows.
+  static __device__ void walk_parts(const P& p, const Offsets& base, Index begin, Index end,
+                                    Index step, Acc* sum) {
+    if constexpr (Fold::most == 0) {
+      walk<V, Wide>(p, base, begin, end, step, sum);
+    } else {
+      const Index part = step / taken * Fold::most;
+#pragma unroll 1
+      do {
+        const Index last = end - begin > part ? begin + part : end;
+        walk<V, Wide>(p, base, begin, last, step, sum);
+        begin += part;
+      } while (begin < end);
+    }
   }
-  /// How many elements lie before the first whole vector of a row that begins at `base`.
-  static __device__ Index before_vectors(const P& p, const Offsets& base, Index begin, Index end) {
-    constexpr int k = first_wide();
-    const u64 size = Types::size_of(k);
-    const u64 from = p.address(k) + static_cast<u64>(base.of[k]) + static_cast<u64>(begin) * size;
-    const Index odd = static_cast<Index>(from / size % V), head = odd == 0 ? 0 : V - odd;
-    return head < end - begin ? head : end - begin;
-  }
+
+  /// The reduced elements [first, rest) are in vectors, of [begin, end).
+  struct Vectors {
+    Index first, rest;
+    __device__ Vectors(const P& p, const Offsets& base, Index begin, Index end)
+        : first(begin), rest(end) {
+      if constexpr (Along == 2) {
+        constexpr int k = 1 + input_access::first(Wide, K - 1);
+        constexpr int gap = input_access::of(Wide, k - 1).has_gaps ? 2 : 1;
+        constexpr u64 size = Types::size_of(k) * gap;
+        const u64 from =
+            p.address(k) + static_cast<u64>(base.of[k]) + static_cast<u64>(begin) * size;
+        const Index odd = static_cast<Index>(from / size % V), head = odd == 0 ? 0 : V - odd;
+        first += head < end - begin ? head : end - begin;
+        // the vector of the last element may reach beyond it
+        if (Wide >= 1u << input_access::every_second && first < end) --end;
+        rest = first + (end - first) / V * V;
+      }
+    }
+  };
 
   /// Reduces the elements at begin, begin + step, ..., which are in no vector.
   static __device__ void take_single(const P& p, const Offsets& base, Index begin, Index end,
                                      Index step, Acc* sum) {
+    if (begin >= end) return;
+    Part part = Reducer::template identity<Part>();
 #pragma unroll 1
     for (Index i = begin; i < end; i += step) {
       Loaded<1, 0> in;
       Cursor(p, base, i, 0).load(p, in, i);
-      add<1, 0>(p, sum, in, i);
+      add<1, 0>(p, &part, in, i);
     }
+    *sum = Op::combine(*sum, Fold::widened(part));
   }
 
   /// Lane `lane` of `lanes` takes its share of the reduced elements [begin, end).
   static __device__ void fold(const P& p, const Offsets& base, Index begin, Index end, int lane,
                               int lanes, Acc* sum) {
-    if constexpr (Along == 2) {
-      const Index first = begin + before_vectors(p, base, begin, end);
-      const Index rest = first + (end - first) / V * V;
-      take_single(p, base, begin + lane, first, lanes, sum);
-      walk<V, Wide>(p, base, first + lane * V, rest, lanes * V, sum);
-      take_single(p, base, rest + lane, end, lanes, sum);
-    } else {
-      walk<V, Wide>(p, base, begin + lane * taken, end, lanes * taken, sum);
-    }
+    const Vectors vectors(p, base, begin, end);
+    if constexpr (Along == 2) take_single(p, base, begin + lane, vectors.first, lanes, sum);
+    walk_parts(p, base, vectors.first + lane * taken, vectors.rest, lanes * taken, sum);
+    if constexpr (Along == 2) take_single(p, base, vectors.rest + lane, end, lanes, sum);
+  }
+
+  /// From the position of a vector, one of those of [begin, end), to that of its extreme.
+  static __device__ void seek(const P& p, const Offsets& base, Index begin, Index end, Acc& found) {
+    const Vectors vectors(p, base, begin, end);
+    if (found.index < vectors.first || found.index >= vectors.rest) return;
+    const Index i = static_cast<Index>(found.index);
+    Loaded<V, Wide> in;
+    Cursor(p, base, i, 0).load(p, in, i);
+    typename Fold::value_type value[V];
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) value[lane] = Value{}(Lane{p, in, i + lane, lane});
+    found.index += Op::place_of(found.value, value);
   }
 
   /// Combines the accumulators of the threads that share an output; valid in the first of them.
-  static __device__ Acc total(Acc sum, const lane_of& me) {
-    alignas(16) __shared__ char storage[(Along ? threads / 32 : threads) * sizeof(Acc)];
+  static __device__ void total(Acc (&sum)[outputs], const lane_of& me) {
+    constexpr int most = Along ? threads / 32 : threads * outputs;
+    alignas(16) __shared__ char storage[most * sizeof(Acc)];
     if constexpr (Along)
-      return total_along<Op>(reinterpret_cast<Acc*>(storage), sum);
+      sum[0] = total_along<Op>(reinterpret_cast<Acc*>(storage), sum[0]);
     else
-      return total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
+      total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
   }
 
   /// The first output of a thread, and its share of the elements.
@@ -274,29 +341,48 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       fold(p, base, static_cast<Index>(begin), static_cast<Index>(end), share.me.lane,
            share.me.lanes, sum);
     }
+    total(sum, share.me);
+    if (share.me.lane != 0 || output >= kept) return;
+    if constexpr (seeks_vectors) {
+      seek(p, base, static_cast<Index>(begin), static_cast<Index>(end), sum[0]);
+    }
+    if (!partial) return store(p, base, sum);
+#pragma unroll
+    for (int j = 0; j < outputs; ++j) partial[blockIdx.y * kept + output + j] = sum[j];
+  }
+
+  /// By accesses of up to 16 bytes where the outputs are dense and aligned to them.
+  static __device__ void store(const P& p, const Offsets& base, const Acc* sum) {
+    constexpr u64 size = sizeof(Out) * outputs;
+    constexpr bool has_wide = outputs > 1 && (size & (size - 1)) == 0;
+    struct alignas(has_wide ? (size < 16 ? size : 16) : alignof(Out)) Results {
+      Out of[outputs];
+    } result;
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
-      const Acc all = total(sum[j], share.me);
-      if (share.me.lane != 0 || output >= kept) continue;
-      if (partial) {
-        partial[blockIdx.y * kept + output + j] = all;
-      } else {
-        const Index to = base.of[0] + (j > 0 ? j * static_cast<Index>(p.stride(0, Rk - 1)) : 0);
-        *reinterpret_cast<Out*>(p.template pointer<char>(0) + to) =
-            Op::template finish<Out>(all, block_total<P>{p});
-      }
+      result.of[j] = Op::template finish<Out>(sum[j], block_total<P>{p});
     }
+    char* const to = p.template pointer<char>(0) + base.of[0];
+    const Index apart = Rk > 0 ? static_cast<Index>(p.stride(0, Rk > 0 ? Rk - 1 : 0)) : 0;
+    const bool is_aligned = reinterpret_cast<u64>(to) % alignof(Results) == 0;
+    if (has_wide && apart == sizeof(Out) && is_aligned) {
+      *reinterpret_cast<Results*>(to) = result;
+      return;
+    }
+#pragma unroll
+    for (int j = 0; j < outputs; ++j) *reinterpret_cast<Out*>(to + j * apart) = result.of[j];
   }
   using param_type = P;
   using acc_type = Acc;
 };
 
-/// A block has at most 256 threads; with Along blockDim.x is a power of two. V > 1 is for inputs
-/// that are dense along an axis (bit k of Wide for input k) or have the stride 0 along it:
+/// A block has at most 256 threads; with Along blockDim.x is a power of two. V > 1 is for
+/// inputs that are read by vectors along an axis (see Wide in vector.cuh) or have the stride 0
+/// along it:
 ///   Along = 0  the last kept axis; V divides its extent, and vectors are aligned
 ///   Along = 1  the last reduced axis; V divides its extent and the chunks, and vectors are aligned
-///   Along = 2  the only reduced axis; V divides the chunks, and at every output the dense inputs
-///              are equally far from an aligned vector
+///   Along = 2  the only reduced axis; V divides the chunks, and at every output the inputs are
+///              equally far from an aligned vector. Only here vectors have gaps
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__
@@ -304,61 +390,6 @@ __global__ void __launch_bounds__(256)
            void* partial) {
   using Body = reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
   Body::run(p, static_cast<typename Body::acc_type*>(partial));
-}
-
-template <class M, int Rk, int Rr>
-struct reduce_finish_body;
-
-/// Combines the `splits` partial accumulators of every output, in order; blockDim.y threads share
-/// them.
-template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr>
-struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
-  using P = params<sizeof...(In) + 1, S, Rk + Rr>;
-
-  static __device__ i64 offset_of(const P& p, i64 output) {
-    i64 offset = 0;
-#pragma unroll
-    for (int d = Rk - 1; d >= 0; --d) {
-      const i64 next = d > 0 ? output / p.extent(d) : 0;
-      offset += (output - next * p.extent(d)) * p.stride(0, d);
-      output = next;
-    }
-    return offset;
-  }
-
-  static __device__ void run(const P& p, const Acc* partial, i64 splits) {
-    alignas(16) __shared__ char storage[128 * sizeof(Acc)];
-    const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-    const i64 kept = p.kept();
-#pragma unroll 1
-    for (i64 first = blockIdx.x * static_cast<i64>(blockDim.x); first < kept;
-         first += static_cast<i64>(gridDim.x) * blockDim.x) {
-      const i64 output = first + x;
-      Acc sum = Op::template identity<Acc>();
-      if (output < kept) {
-#pragma unroll 4
-        for (i64 s = y; s < splits; s += blockDim.y) {
-          sum = Op::combine(sum, partial[s * kept + output]);
-        }
-      }
-      sum = total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum,
-                               {y, static_cast<int>(blockDim.y), static_cast<int>(blockDim.x)});
-      if (y != 0 || output >= kept) continue;
-      *reinterpret_cast<Out*>(p.template pointer<char>(0) + offset_of(p, output)) =
-          Op::template finish<Out>(sum, block_total<P>{p});
-    }
-  }
-  using param_type = P;
-  using acc_type = Acc;
-};
-
-/// A block has at most 128 threads.
-template <class M, int Rk, int Rr>
-__global__ void __launch_bounds__(128)
-    reduce_finish(const __grid_constant__ typename reduce_finish_body<M, Rk, Rr>::param_type p,
-                  const void* partial, i64 splits) {
-  using Body = reduce_finish_body<M, Rk, Rr>;
-  Body::run(p, static_cast<const typename Body::acc_type*>(partial), splits);
 }
 
 }  // namespace quarry::kernels

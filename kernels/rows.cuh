@@ -150,10 +150,10 @@ struct rows_body<rows_of<E, Program, Out, S, In...>, Rk, Index, Along, V, Wide> 
   /// What the lanes of a row have found, valid in the first of them.
   static __device__ Acc combined(const Acc& acc, const lane_of& me) {
     alignas(16) __shared__ char storage[(Along ? threads / 32 : threads) * sizeof(Acc)];
-    if constexpr (Along)
-      return total_along<R>(reinterpret_cast<Acc*>(storage), acc);
-    else
-      return total_of_lanes<R>(reinterpret_cast<Acc*>(storage), acc, me);
+    if constexpr (Along) return total_along<R>(reinterpret_cast<Acc*>(storage), acc);
+    Acc all[] = {acc};
+    total_of_lanes<R>(reinterpret_cast<Acc*>(storage), all, me);
+    return all[0];
   }
   /// What the thread's rows have given, from what their lanes have found. Called by all threads.
   static __device__ void spread(const P& p, const Share& share, const Acc* acc, Total* total) {

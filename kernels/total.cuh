@@ -38,23 +38,28 @@ struct lane_of {
   int lane, lanes, apart;
 };
 
-/// Combines the accumulators of the lanes of each output; the result is valid in lane 0. Called by
-/// all threads of the block, for each of which `shared` has an element.
-template <class Op, class Acc>
-__device__ Acc total_of_lanes(Acc* shared, Acc sum, const lane_of& me) {
-  const int slot = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-  shared[slot] = sum;
+/// Combines the accumulators of the lanes of each of N outputs; the results are valid in lane 0.
+/// Called by all threads of the block, for each of which `shared` has N elements.
+template <class Op, class Acc, int N>
+__device__ void total_of_lanes(Acc* shared, Acc (&sum)[N], const lane_of& me) {
+  if (me.lanes == 1) return;
+  const int all = static_cast<int>(blockDim.x * blockDim.y);
+  Acc* const mine = shared + (threadIdx.y * blockDim.x + threadIdx.x);
+#pragma unroll
+  for (int j = 0; j < N; ++j) mine[j * all] = sum[j];
 #pragma unroll 1
   for (int rest = me.lanes; rest > 1; rest = (rest + 1) / 2) {
     const int half = (rest + 1) / 2;
     __syncthreads();
-    if (me.lane + half < rest) {
-      shared[slot] = Op::combine(shared[slot], shared[slot + half * me.apart]);
+    if (me.lane + half >= rest) continue;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      mine[j * all] = Op::combine(mine[j * all], mine[j * all + half * me.apart]);
     }
   }
-  sum = shared[slot];
+#pragma unroll
+  for (int j = 0; j < N; ++j) sum[j] = mine[j * all];
   __syncthreads();  // the memory is used again
-  return sum;
 }
 
 /// Combines the accumulators of the threads along x, a power of two, for each y; the result is
@@ -72,9 +77,12 @@ __device__ Acc total_along(Acc* shared, Acc sum) {
   const int warps = bx / 32, warp = static_cast<int>(threadIdx.y) * warps + x / 32;
   if (x % 32 == 0) shared[warp] = sum;
   __syncthreads();
-  if (x == 0) {
+  if (x < 32) {
+    sum = shared[warp + x % warps];
 #pragma unroll 1
-    for (int w = 1; w < warps; ++w) sum = Op::combine(sum, shared[warp + w]);
+    for (int half = warps / 2; half > 0; half /= 2) {
+      sum = Op::combine(sum, lane_below(sum, half, warps));
+    }
   }
   return sum;
 }

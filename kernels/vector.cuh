@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/kernels/access.hpp>
 #include <quarry/kernels/node.hpp>
 
 /// What a thread has loaded and computed: V consecutive elements of every operand, in one access
-/// each.
+/// each; of some inputs every second one of 2 V elements.
 namespace quarry::kernels {
 
 template <class T, int V>
@@ -11,26 +12,38 @@ struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
   T v[V];
 };
 
-/// One base class per input. Bit K of Wide says that input K is dense along the vector; else its
-/// stride is 0 there, and one element is loaded for all lanes.
+/// Words of 32 bits, of which the elements of an access are parts.
+template <u64 Size>
+struct alignas(Size) aligned_words {
+  u32 word[Size / 4];
+};
+
+/// One base class per input, which is accessed as input_access says.
 template <int V, unsigned Wide, int K, class... In>
 struct loaded {
   __device__ void load(const char* const* /*at*/) {}
 };
 template <int V, unsigned Wide, int K, class T, class... Rest>
 struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
-  static constexpr int read = (Wide == ~0u || (K < 32 && (Wide >> (K % 32) & 1u) != 0)) ? V : 1;
+  static constexpr input_access access = input_access::of(Wide, K);
+  static constexpr int gap = access.has_gaps ? 2 : 1, read = access.is_wide ? V * gap : 1;
   vec<T, read> r;
   __device__ void load(const char* const* at) {
-    r = *reinterpret_cast<const vec<T, read>*>(at[K]);
+    if constexpr (sizeof(T) == 1 && sizeof(r) >= 4) {  // whole words can be computed with
+      const auto words = *reinterpret_cast<const aligned_words<sizeof(r)>*>(at[K]);
+      memcpy(static_cast<void*>(&r), &words, sizeof(r));
+    } else {
+      r = *reinterpret_cast<const vec<T, read>*>(at[K]);
+    }
     loaded<V, Wide, K + 1, Rest...>::load(at);
   }
-  __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane]); }
+  __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane * gap]); }
 };
 /// Nothing of a side operand is loaded before the position is known.
 template <int V, unsigned Wide, int K, class T, class... Rest>
 struct loaded<V, Wide, K, side<T>, Rest...> : loaded<V, Wide, K + 1, Rest...> {
-  static constexpr int step = K < 32 && (Wide >> (K % 32) & 1u) != 0 ? sizeof(T) : 0;
+  static constexpr input_access access = input_access::of(Wide, K);
+  static constexpr int step = access.is_wide ? sizeof(T) * (access.has_gaps ? 2 : 1) : 0;
   const char* from;
   __device__ void load(const char* const* at) {
     from = at[K];

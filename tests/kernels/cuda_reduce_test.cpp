@@ -95,6 +95,12 @@ void add_widths(ReduceKernels& all) {
     add<M, 2, 1, i32, 1, V, Wide>(all);
     add<M, 1, 2, i32, 1, V, Wide>(all);
     add<M, 2, 2, i64, 1, V, Wide>(all);
+    if constexpr (V <= 8) {
+      constexpr unsigned gaps = Wide | Wide << input_access::every_second;
+      add<M, 0, 1, i32, 2, V, gaps>(all);
+      add<M, 1, 1, i64, 2, V, gaps>(all);
+      add<M, 2, 1, i32, 2, V, gaps>(all);
+    }
     if constexpr (V <= 4) {
       add<M, 1, 1, i32, 0, V, Wide>(all);
       add<M, 2, 1, i64, 0, V, Wide>(all);
@@ -176,9 +182,23 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     whole = kept;
     whole.insert(whole.end(), reduced.begin(), reduced.end());
     operands.template output<Out>(kept, draw.one_in(2));
-    (operands.template input<In>(whole, draw.one_in(2), false), ...);
+    const bool has_gaps = draw.one_in(5);
+    (operands.template input<In>(whole, !has_gaps && draw.one_in(2), false, has_gaps), ...);
     operands.pack(product(kept), product(reduced), S, whole);
+    allow_gaps();
     choose();
+  }
+
+  /// What is between two elements of a row may be read with them.
+  void allow_gaps() {
+    for (std::size_t k = 1; k < operands.all.size(); ++k) {
+      const auto size = static_cast<std::int64_t>(sizes[k]);
+      if (operands.all[k].strides.back() != 2 * size) continue;
+      for (i64 i = 0; i < product(whole); ++i) {
+        if (i % whole.back() < whole.back() - 1)
+          arena.allow_read(arena.begin() + operands.place(int(k), i) + size);
+      }
+    }
   }
 
   void choose() {
@@ -193,9 +213,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     variant = {.kept_rank = int(kept.size()),
                .reduced_rank = int(reduced.size()),
                .index_bytes = 4,
-               .along_reduced = vectors.is_shifted ? 2
-                                : is_along         ? 1
-                                                   : 0,
+               .along_reduced = backend::cuda::along_argument(is_along, vectors.places),
                .width = vectors.width,
                .wide = vectors.wide};
     geometry = backend::cuda::reduce_geometry({.kept = product(kept),
@@ -207,6 +225,8 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
                                               draw.of({1, 4, 132}));
     operands.words[2] = u64(geometry.chunk);
   }
+
+  bool has_gaps() const { return variant.wide >> input_access::every_second > 0; }
 
   ReduceKernel kernel() {
     const auto& all = kernels_of<M, widest, (1u << sizeof...(In)) - 1>();
@@ -313,6 +333,7 @@ using Reductions = ::testing::Types<
     reduction<gather_of, gathered, watched<8>, watched<4>>::type,
     reduction<gather_of, watched<8>, watched<8>>::type,
     reduction<gather_of, gathered, watched<12>, watched<12>>::type,
+    reduction<gather_of, watched<4>, watched<4>>::type,
     reduction<argmin_of, located<float>, i64, float>::type,
     reduction<argmax_of, located<i8>, i64, i8>::type,
     special_reduction<argmax_of, located<float16>, i64, float16>::type,
@@ -321,12 +342,16 @@ using Reductions = ::testing::Types<
     special_reduction<moments_of, moments<complex<double>>, double, complex<double>>::type,
     special_reduction<exponentials_of, exponentials<double>, double, double>::type,
     reduction<exponentials_of, exponentials<double>, double, double>::type,
-    reduction<sum_of, i64, i64, bool>::type, reduction<scaled_sum, i64, double, int>::type>;
+    reduction<sum_of, i64, i64, bool>::type, reduction<sum_of, i64, i64, i8>::type,
+    reduction<mean_of, double, double, u16>::type,
+    reduction<moments_of, moments<double>, double, u8>::type,
+    reduction<moments_of, moments<double>, double, i16>::type,
+    reduction<scaled_sum, i64, double, int>::type>;
 TYPED_TEST_SUITE(cuda_reduce, Reductions);
 
 TYPED_TEST(cuda_reduce, takes_every_element_once) {
   std::map<std::string, int> seen;
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Case<TypeParam> c(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", kept " + ::testing::PrintToString(c.kept) +
                  ", reduced " + ::testing::PrintToString(c.reduced));
@@ -336,12 +361,16 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
     ++seen[c.variant.width > 1 ? "vectors" : "elements"];
     if (c.geometry.block_x > 32) ++seen["several warps"];
     if (c.variant.along_reduced == 2) ++seen["shifted rows"];
+    if (c.has_gaps()) ++seen["every second element"];
     if (!std::has_single_bit(c.geometry.block_x)) ++seen["short rows of columns"];
     if (::testing::Test::HasFailure()) break;
   }
   for (const auto& [what, count] : seen) this->RecordProperty(what, count);
   if (seen["vectors"] > 0) {
     EXPECT_GT(seen["shifted rows"], 1);
+  }
+  if (Case<TypeParam>::widest > 2) {
+    EXPECT_GT(seen["every second element"], 1);
   }
   for (const char* const what :
        {"split", "whole", "along", "across", "several warps", "short rows of columns"}) {

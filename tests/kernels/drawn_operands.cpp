@@ -32,6 +32,12 @@ DrawnLayout dense_layout(const Extents& extents, std::int64_t itemsize) {
   return layout;
 }
 
+DrawnLayout layout_with_gaps(const Extents& extents, std::int64_t itemsize) {
+  DrawnLayout layout = dense_layout(extents, 2 * itemsize);
+  layout.bytes -= itemsize;
+  return layout;
+}
+
 DrawnLayout draw_layout(Draw& draw, const Extents& extents, std::int64_t itemsize,
                         bool can_repeat) {
   std::vector<std::size_t> order(extents.size());

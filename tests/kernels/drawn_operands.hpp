@@ -44,6 +44,8 @@ struct DrawnLayout {
   std::int64_t offset(const Extents& extents, std::int64_t position) const;
 };
 DrawnLayout dense_layout(const Extents& extents, std::int64_t itemsize);
+/// Every second element of dense memory, without what follows the last one.
+DrawnLayout layout_with_gaps(const Extents& extents, std::int64_t itemsize);
 /// Any strides: dense (most often, as that has vectors), padded, permuted, backwards, and with
 /// `can_repeat` elements that stand for a whole axis.
 DrawnLayout draw_layout(Draw& draw, const Extents& extents, std::int64_t itemsize, bool can_repeat);

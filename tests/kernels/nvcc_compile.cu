@@ -30,6 +30,9 @@ using variance = reduction_of<in<T, 0>, moments_of, moments<T>, real_type<T>, 0,
 using sum_of_exponentials = reduction_of<cast<float, in<float16, 0>>, exponentials_of,
                                          exponentials<float>, float16, 0, float16>;
 using byte_location = reduction_of<in<i8, 0>, argmin_of, located<i8>, i64, 0, i8>;
+using byte_sum = reduction_of<in<i8, 0>, sum_of, i64, i64, 0, i8>;
+using byte_variance =
+    reduction_of<cast<double, in<u8, 0>>, moments_of, moments<double>, double, 0, u8>;
 using softmax = rows_of<in<float, 0>, softmax_of<float>, float, 1, float>;
 using half_softmax = rows_of<cast<float, in<float16, 0>>, softmax_of<float>, float16, 1, float16>;
 using standardised = rows_of<in<double, 0>, standardise_of<double, 0>, double, 1, double>;
@@ -103,6 +106,10 @@ QUARRY_REDUCE(location, 0, 1, 4, 1, 4, 1)
 QUARRY_FINISH(location, 1, 1)
 QUARRY_REDUCE(byte_location, 1, 1, 4, 1, 16, 1)
 QUARRY_REDUCE(byte_location, 1, 1, 4, 0, 4, 1)
+QUARRY_REDUCE(byte_location, 1, 1, 4, 2, 8, 0x10001)
+QUARRY_REDUCE(byte_sum, 1, 1, 4, 2, 16, 1)
+QUARRY_REDUCE(byte_variance, 1, 1, 4, 2, 8, 0x10001)
+QUARRY_REDUCE(byte_variance, 1, 1, 4, 0, 4, 1)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 1, 4, 1)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 0, 4, 1)
 QUARRY_FINISH(variance<float>, 1, 1)

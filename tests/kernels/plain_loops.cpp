@@ -16,10 +16,11 @@ std::string difference(std::span<const std::byte> got, std::span<const std::byte
 }
 
 void Operands::place(const Extents& extents, std::size_t size, std::size_t alignment, bool is_dense,
-                     bool can_repeat) {
+                     bool can_repeat, bool has_gaps) {
   const auto itemsize = static_cast<i64>(size);
-  DrawnLayout layout = is_dense ? dense_layout(extents, itemsize)
-                                : draw_layout(draw_, extents, itemsize, can_repeat);
+  DrawnLayout layout = has_gaps   ? layout_with_gaps(extents, itemsize)
+                       : is_dense ? dense_layout(extents, itemsize)
+                                  : draw_layout(draw_, extents, itemsize, can_repeat);
   std::byte* const lowest = arena_.place(draw_, layout.bytes, static_cast<i64>(alignment));
   operands_.push_back({std::move(layout), extents, lowest});
 }

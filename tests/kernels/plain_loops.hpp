@@ -81,11 +81,11 @@ class Operands {
     for (i64 i = 0; i < product(extents); ++i) arena_.allow_write(arena_.begin() + place(k, i));
   }
   template <class T>
-  void input(const Extents& extents, bool is_dense, bool may_be_output) {
+  void input(const Extents& extents, bool is_dense, bool may_be_output, bool has_gaps = false) {
     if (may_be_output && draw_.one_in(4)) {
       operands_.push_back(operands_[0]);
     } else {
-      place(extents, sizeof(T), alignof(T), is_dense, true);
+      place(extents, sizeof(T), alignof(T), is_dense, true, has_gaps);
     }
     const std::size_t k = operands_.size() - 1;
     for (i64 i = 0; i < product(extents); ++i) {
@@ -135,7 +135,7 @@ class Operands {
     std::byte* lowest;
   };
   void place(const Extents& extents, std::size_t size, std::size_t alignment, bool is_dense,
-             bool can_repeat);
+             bool can_repeat, bool has_gaps = false);
   void split_own_axis(Operand& operand);
 
   Draw& draw_;

@@ -21,6 +21,11 @@ struct located {
   i64 index;
 };
 
+template <class Acc>
+inline constexpr bool is_located = false;
+template <class T>
+inline constexpr bool is_located<located<T>> = true;
+
 /// The type of the values that an accumulator takes: no half precision, which is slow to compute
 /// with, and whose order is that of float.
 template <class Acc>
@@ -73,6 +78,7 @@ struct simple_reducer {
 /// identity, and the result is the first one.
 template <class NoBetter>
 struct arg_of {
+  using no_better = NoBetter;
   static constexpr i64 nowhere = limits<i64>::highest();
   static constexpr bool takes_batches = true;
 
@@ -90,23 +96,36 @@ struct arg_of {
     const T value = convert<T>(v);
     if (beats(value, a.value)) a = {value, i};
   }
+  template <class U, class V, u64 N>
+  QUARRY_HD static U best_of(const V (&v)[N]) {
+    U best = convert<U>(v[0]);
+    QUARRY_UNROLL
+    for (u64 j = 1; j < N; ++j) {
+      if (const U value = convert<U>(v[j]); beats(value, best)) best = value;
+    }
+    return best;
+  }
+  /// Where the first one is that is as good as the best of them.
+  template <class U, class V, u64 N>
+  QUARRY_HD static int place_of(U best, const V (&v)[N]) {
+    int place = 0;
+    QUARRY_UNROLL
+    for (int j = static_cast<int>(N) - 1; j >= 0; --j) {
+      if (!beats(best, convert<U>(v[j]))) place = j;
+    }
+    return place;
+  }
   /// A batch seldom has a better element than all before: only then its place is sought.
   template <class T, class V, u64 N, class At>
   QUARRY_HD static void take_all(located<T>& a, const V (&v)[N], const At& at) {
-    constexpr int n = static_cast<int>(N);
     using U = typename value_of<T>::type;
-    U best = convert<U>(v[0]);
-    QUARRY_UNROLL
-    for (int j = 1; j < n; ++j) {
-      if (const U value = convert<U>(v[j]); beats(value, best)) best = value;
-    }
-    if (!beats(best, convert<U>(a.value))) return;
-    int place = 0;
-    QUARRY_UNROLL
-    for (int j = n - 1; j >= 0; --j) {
-      if (!beats(best, convert<U>(v[j]))) place = j;
-    }
-    a = {convert<T>(best), at(place)};
+    const U best = best_of<U>(v);
+    if (beats(best, convert<U>(a.value))) a = {convert<T>(best), at(place_of(best, v))};
+  }
+  /// The best element of a batch, with the position of the batch.
+  template <class T, class U>
+  QUARRY_HD static void take_best(located<T>& a, U best, i64 position) {
+    if (beats(best, convert<U>(a.value))) a = {convert<T>(best), position};
   }
   template <class T>
   QUARRY_HD static located<T> combine(located<T> a, located<T> b) {

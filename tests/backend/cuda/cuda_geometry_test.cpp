@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/access.hpp>
 #include <quarry/kernels/params.hpp>
 
 #include "backend/cuda/launch/geometry.hpp"
@@ -119,7 +120,7 @@ TEST(cuda_geometry, large_calls_have_wide_indices) {
 }
 
 void expect_vectors(const VectorAccess& access, int width, int wide, bool is_shifted = false) {
-  EXPECT_EQ(access.is_shifted, is_shifted);
+  EXPECT_EQ(access.places == VectorPlaces::shifted, is_shifted);
   EXPECT_EQ(access.width, width);
   EXPECT_EQ(access.wide, wide);
 }
@@ -244,6 +245,35 @@ TEST(cuda_geometry, rows_of_any_alignment_have_vectors_if_all_are_shifted_alike)
   expect_vectors(rows({256, 512}, {8, 0, 404, 4}, 2, 101), 1, 0);
 }
 
+TEST(cuda_geometry, rows_of_every_second_element_have_vectors_with_gaps) {
+  constexpr int gaps = 1 << kernels::input_access::every_second;
+  const auto rows = [](std::uint64_t pointer, std::uint32_t size, std::int64_t row,
+                       std::size_t reduced_rank = 1) {
+    const auto step = static_cast<std::int64_t>(2 * size);
+    Case c{{256, pointer}, {8, size}, {8, 0, row, step}};
+    return row_vectors(c.operands(), reduced_rank, 1000);
+  };
+  expect_vectors(rows(512, 1, 2000), 8, 1 | gaps, true);
+  expect_vectors(rows(514, 1, 2002), 8, 1 | gaps, true);
+  expect_vectors(rows(512, 2, 4000), 4, 1 | gaps, true);
+  expect_vectors(rows(512, 4, 8000), 2, 1 | gaps, true);
+  expect_vectors(rows(512, 8, 16000), 1, 0);
+  expect_vectors(rows(513, 1, 2000), 1, 0);
+  expect_vectors(rows(512, 1, 2001), 1, 0);
+  expect_vectors(rows(512, 1, 2000, 2), 1, 0);
+  const auto pair = [](std::uint32_t first, std::int64_t step, std::uint32_t second) {
+    Case c{{256, 512, 1024}, {8, first, second}, {8, 0, 8000, step, 8000, 4}};
+    return row_vectors(c.operands(), 1, 1000);
+  };
+  expect_vectors(pair(2, 4, 2), 4, 3 | 3 * gaps, true);
+  expect_vectors(pair(2, 4, 4), 4, 3 | gaps, true);
+  expect_vectors(pair(2, 2, 4), 4, 3);
+  expect_vectors(pair(2, 2, 2), 1, 0);
+  Case many{std::vector<std::uint64_t>(16, 256), std::vector<std::uint32_t>(16, 1),
+            std::vector<std::int64_t>(16, 2)};
+  expect_vectors(row_vectors(many.operands(), 1, 1000), 1, 0);
+}
+
 TEST(cuda_geometry, columns_have_vectors_along_the_last_kept_axis) {
   const auto columns = [](std::uint32_t size, std::int64_t row, std::int64_t extent) {
     Case c{{256, 512}, {8, size}, {8, 0, size, row}};
@@ -263,6 +293,23 @@ TEST(cuda_geometry, outputs_in_any_order_are_split_too) {
   const ReduceGeometry g = reduce_geometry({6, 9124 * 2120, 1000, false, 3}, multiprocessors);
   EXPECT_EQ(g.block_x, 255u);  // consecutive threads read consecutive elements
   EXPECT_EQ(g.block_y, 1u);
+}
+
+TEST(cuda_geometry, threads_share_few_outputs_only) {
+  EXPECT_EQ(reduce_geometry({1 << 22, 11, 1000, false, 1 << 22, 4}, multiprocessors).block_y, 1u);
+  EXPECT_GT(reduce_geometry({1 << 12, 1 << 12, 1000, false, 1 << 12, 4}, multiprocessors).block_y,
+            1u);
+}
+
+TEST(cuda_geometry, every_partial_result_is_combined) {
+  for (const std::int64_t kept : extents) {
+    for (const std::int64_t splits : {1, 2, 17, 2112, 65535}) {
+      const FinishGeometry g = finish_geometry(kept, splits);
+      ASSERT_GE(g.grid_x * std::int64_t{g.block_x}, kept);
+      ASSERT_GE(g.block_x * g.block_y, 128u);
+      ASSERT_LE(g.block_x * g.block_y, 512u);
+    }
+  }
 }
 
 TEST(cuda_geometry, few_outputs_are_split_over_the_device) {

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -160,6 +162,50 @@ TEST_F(FakeKernels, ReductionsOfAnyAxes) {
       check_reduce<Latest>(kept, reduced, along, random, first_maximum);
     }
   }
+}
+
+/// Dense strides of elements of `size` bytes, of which the axes of `order` vary ever faster.
+Extents dense_strides(const Extents& shape, const std::vector<std::size_t>& order, i64 size) {
+  Extents strides(shape.size());
+  for (std::size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = size;
+    size *= shape[order[i]];
+  }
+  return strides;
+}
+i64 place_of(const Extents& at, const Extents& strides) {
+  return std::inner_product(at.begin(), at.end(), strides.begin(), i64{0});
+}
+
+TEST_F(FakeKernels, ReductionsWhoseOutputsLieInAnotherOrderThanTheirInputs) {
+  std::mt19937 random(3);
+  const Extents kept{3, 5, 4}, reduced{200};
+  std::vector<int> values(3 * 5 * 4 * 200);
+  for (int& value : values) value = static_cast<int>(random() % 1000);
+  const OnDevice<int> from(gpu(), values);
+  std::vector<std::size_t> order{0, 1, 2};
+  do {
+    for (const bool along : {false, true}) {
+      const Extents in = along ? dense_strides({3, 5, 4, 200}, {0, 1, 2, 3}, 4)
+                               : dense_strides({3, 5, 4, 200}, {3, 0, 1, 2}, 4);
+      const Extents out = dense_strides(kept, order, 8);
+      const OnDevice<i64> to(gpu(), std::vector<i64>(60));
+      KernelCall call = test::call_of(program_for<Total>::value, kept, reduced,
+                                      {{to.data(), out}, {from.data(), in}});
+      call.along_reduced = along;
+      DeviceWorkspace workspace(gpu());
+      gpu().launch(call, workspace, nullptr);
+      const std::vector<i64> results = to.values();
+      for (i64 k = 0; k < 60; ++k) {
+        Extents at = test::coordinates(k, kept);
+        const auto place = static_cast<std::size_t>(place_of(at, out) / 8);
+        i64 sum = 0;
+        at.push_back(0);
+        for (; at[3] < 200; ++at[3]) sum += values[static_cast<std::size_t>(place_of(at, in) / 4)];
+        ASSERT_EQ(results[place], sum) << testing::PrintToString(order) << along << " at " << k;
+      }
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
 /// Elements that are more than 2 GiB apart, in a block that costs memory only where it is touched.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include <quarry/kernels/access.hpp>
 #include <quarry/kernels/reduce.hpp>
 
 #include "backend/cpu/runs.hpp"
@@ -123,22 +124,31 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   return {};
 }
 
-/// Whether the dense inputs are as far from aligned vectors as each other at every output.
+/// How far elements of input k are apart in its vectors.
+std::uint32_t unit_of(const Launch& launch, int k, const Variant& variant) {
+  const auto access =
+      kernels::input_access::of(static_cast<unsigned>(variant.wide), k - launch.program->outputs);
+  return launch.program->itemsize[k] * (access.has_gaps ? 2 : 1);
+}
+
+/// Whether the inputs that move are as far from aligned vectors as each other at every output.
 bool are_congruent(const Launch& launch, const Operands& operands, const Variant& variant) {
   const int last = launch.rank() - 1, outputs = launch.program->outputs;
   int first = -1;
   for (int k = outputs; k < operands.count(); ++k) {
     if (!is_natural(launch, operands, k)) return false;
-    const std::uint32_t size = launch.program->itemsize[k];
-    if ((variant.wide >> (k - outputs) & 1) == 0) {
+    const auto access = kernels::input_access::of(static_cast<unsigned>(variant.wide), k - outputs);
+    const std::uint32_t size = unit_of(launch, k, variant);
+    if (!access.is_wide) {
       if (operands.stride(k, last) != 0) return false;
       continue;
     }
-    const bool is_dense = operands.stride(k, last) == size && std::has_single_bit(size);
-    if (!is_dense || size * static_cast<std::uint32_t>(variant.width) > 16) return false;
+    const bool is_in_order = operands.stride(k, last) == size && std::has_single_bit(size);
+    if (!is_in_order || size * static_cast<std::uint32_t>(variant.width) > 16) return false;
+    if (launch.pointer(k) % size != 0) return false;
     if (first < 0) first = k;
     const auto apart = [&](std::int64_t place, std::int64_t first_place) {
-      const std::int64_t first_size = launch.program->itemsize[first];
+      const std::int64_t first_size = unit_of(launch, first, variant);
       return (place / size - first_place / first_size) % variant.width;
     };
     const auto address = [&](int of) { return static_cast<std::int64_t>(launch.pointer(of)); };
@@ -224,7 +234,7 @@ std::span<const Kernel> reduce_kernels() {
       {"reduce",
        "reduce_finish",
        2,
-       128,
+       512,
        [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
        {sizeof(void*), sizeof(std::int64_t)},
        run_finish}};

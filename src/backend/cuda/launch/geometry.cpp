@@ -8,6 +8,7 @@
 #include <optional>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/access.hpp>
 #include <quarry/kernels/params.hpp>
 
 #include "backend/cuda/launch/grid.hpp"
@@ -68,31 +69,64 @@ int aligned_width(std::uint64_t places, std::uint32_t size, int width) {
   return width;
 }
 
-constexpr std::size_t most_wide_inputs = 16;
+constexpr std::size_t most_wide_inputs = 16, most_with_gaps = 14;
 
-/// Vectors along `axis` of the inputs that move along it. Every row of theirs is aligned to them,
-/// or, for `shifted` ones, as far from an aligned vector as the same row of the others.
-VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width,
-                           bool shifted = false) {
-  if (operands.all.size() - operands.outputs > most_wide_inputs) return {};
-  unsigned wide = 0;
+/// The inputs that move along an axis, as `wide` has them.
+class WideInputs {
+ public:
+  WideInputs(const CallOperands& operands, std::size_t axis) : operands_(operands), axis_(axis) {}
+
+  std::size_t count() const { return operands_.all.size() - operands_.outputs; }
+  bool moves(std::size_t k) const { return operands_.stride(k, axis_) != 0; }
+  void add(std::size_t k, int bit = 0) {
+    wide_ |= 1u << (k - operands_.outputs + static_cast<std::size_t>(bit));
+  }
+  VectorAccess access(int width, VectorPlaces places) const {
+    if (width == 1) return {};
+    return {width, static_cast<int>(wide_), places};
+  }
+
+ private:
+  const CallOperands& operands_;
+  std::size_t axis_;
+  unsigned wide_ = 0;
+};
+
+/// Vectors along `axis` of the inputs that move along it, to which every row of theirs is aligned.
+VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width) {
+  WideInputs inputs(operands, axis);
+  if (inputs.count() > most_wide_inputs) return {};
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (!inputs.moves(k)) continue;
+    width = dense_width(operands, k, axis, width);
+    width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
+    inputs.add(k);
+  }
+  return inputs.access(width, VectorPlaces::aligned);
+}
+
+/// The same where every row of an input is as far from an aligned vector as the same row of the
+/// others. Inputs are dense or have every second element; their elements are equally far apart.
+VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int width) {
+  WideInputs inputs(operands, axis);
+  if (inputs.count() > most_wide_inputs) return {};
   std::optional<std::size_t> first;
   for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
-    if (operands.stride(k, axis) == 0) continue;
-    const std::uint32_t size = operands.itemsizes[k];
-    width = dense_width(operands, k, axis, width);
-    if (!shifted) {
-      width = aligned_width(places_of(operands, k, axis, {}), size, width);
-    } else if (first) {
-      if (size != operands.itemsizes[*first]) return {};
-      width = aligned_width(places_of(operands, k, axis, first), size, width);
-    }
-    if (shifted && !is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+    if (!inputs.moves(k)) continue;
     if (!first) first = k;
-    wide |= 1u << (k - operands.outputs);
+    const std::int64_t size = operands.itemsizes[k], apart = operands.stride(k, axis);
+    const bool has_gaps = apart == 2 * size;
+    if (apart != operands.stride(*first, axis) || !is_power_of_two(operands.itemsizes[k]))
+      return {};
+    if (apart != size && (!has_gaps || inputs.count() > most_with_gaps)) return {};
+    const auto unit = static_cast<std::uint32_t>(apart);
+    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{unit})) return {};
+    width = std::min(width, static_cast<int>(std::max(16u / unit, 1u)));
+    if (k != *first) width = aligned_width(places_of(operands, k, axis, first), unit, width);
+    inputs.add(k);
+    if (has_gaps) inputs.add(k, kernels::input_access::every_second);
   }
-  if (width == 1) return {};
-  return {width, static_cast<int>(wide), shifted};
+  return inputs.access(width, VectorPlaces::shifted);
 }
 
 /// None where no input moves.
@@ -116,9 +150,10 @@ std::int64_t row_blocks(std::int64_t rows, std::int64_t by, std::int64_t each) {
 
 constexpr std::int64_t unrolled = 4;  // loads in flight per thread of reduce
 
-/// The threads of a block along x and y, how many of them share an output, and of how many outputs.
+/// The threads of a block along x and y, how many of them share an output, and the number of blocks
+/// that all outputs take.
 struct Block {
-  std::int64_t x, y, lanes, outputs;
+  std::int64_t x, y, lanes, blocks;
 };
 
 /// Threads along the reduced axis: few enough that each has several loads in flight.
@@ -129,7 +164,7 @@ Block block_along(const ReduceShape& shape) {
       std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
   const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
   const std::int64_t x = std::max(power, 32 / y);
-  return {x, y, x, y};
+  return {x, y, x, divide_up(shape.kept, y)};
 }
 
 /// Rows of few outputs: x is a multiple of their length. See kernels/reduce.cuh.
@@ -141,32 +176,37 @@ Block block_of_short_rows(const ReduceShape& shape) {
   const std::int64_t y = std::min(threads / (row * lanes), rows);
   const std::int64_t whole_warp = divide_up(warp, row * y);
   const std::int64_t all = std::max(lanes, whole_warp);
-  return {row * all, y, all, y * shape.columns};
+  return {row * all, y, all, divide_up(rows, y)};
 }
 
-Block block_across(const ReduceShape& shape) {
+/// As many threads share an output as keep the device busy.
+Block block_across(const ReduceShape& shape, int multiprocessors) {
   const std::int64_t vectors = shape.kept / shape.vector_width;
   const std::int64_t columns = vectors > 128 ? 64 : power_above(vectors, 32);
-  const std::int64_t wanted = power_above(divide_up(shape.reduced, unrolled), threads);
+  const std::int64_t busy = std::int64_t{4096} * multiprocessors;
+  const std::int64_t wanted =
+      power_above(std::min(divide_up(shape.reduced, unrolled), divide_up(busy, vectors)), threads);
   const std::int64_t y = std::min(threads / columns, wanted);
   const std::int64_t x = std::min(threads / y, power_above(vectors, threads));
   const std::int64_t lanes = std::max(y, 32 / x);
-  return {x, lanes, lanes, x * shape.vector_width};
+  return {x, lanes, lanes, divide_up(vectors, x)};
 }
 
-Block block_of(const ReduceShape& shape) {
+Block block_of(const ReduceShape& shape, int multiprocessors) {
   if (shape.along_reduced) return block_along(shape);
   const bool is_short = shape.columns / shape.vector_width < kernels::short_row;
-  return is_short ? block_of_short_rows(shape) : block_across(shape);
+  return is_short ? block_of_short_rows(shape) : block_across(shape, multiprocessors);
 }
 
 /// Splits the reduced elements, so that few outputs keep the device busy too: into at most two
-/// waves of blocks. A block takes multiples of `step` elements.
+/// waves of blocks. A block takes multiples of `step` elements, one for each access of its threads:
+/// many, as it takes time to combine what they have found, but few to have half a wave.
 void split(ReduceGeometry& g, std::int64_t reduced, std::int64_t step, int multiprocessors) {
   const std::int64_t wave = std::int64_t{8} * multiprocessors;
   const std::int64_t wanted = g.grid_x >= wave ? 1 : 2 * wave / g.grid_x;
-  const std::int64_t least = std::max<std::int64_t>(2 * unrolled * step, 64);
-  const std::int64_t possible = reduced / least;
+  const std::int64_t half = divide_up(wave / 2, g.grid_x);
+  const std::int64_t most = reduced / std::max<std::int64_t>(2 * unrolled * step, 64);
+  const std::int64_t possible = std::max(reduced / (4 * unrolled * step), std::min(half, most));
   const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
   g.chunk = divide_up(divide_up(reduced, splits), step) * step;
   g.splits = divide_up(reduced, g.chunk);
@@ -212,7 +252,7 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
   const VectorAccess aligned = moving(input_vectors(operands, axis, divisor));
   if (reduced_rank > 1) return aligned;
   const int useful = reduced_while(widest, [&](int width) { return extent < 8 * width; });
-  const VectorAccess shifted = moving(input_vectors(operands, axis, useful, true));
+  const VectorAccess shifted = moving(shifted_vectors(operands, axis, useful));
   return shifted.width > aligned.width ? shifted : aligned;
 }
 
@@ -221,6 +261,10 @@ VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std:
   int width = widest_column;
   while (width > 1 && extent % width != 0) width /= 2;
   return moving(input_vectors(operands, axis, width));
+}
+
+int along_argument(bool along_reduced, VectorPlaces places) {
+  return !along_reduced ? 0 : places == VectorPlaces::shifted ? 2 : 1;
 }
 
 unsigned flat_grid(std::int64_t size, int vector_width) {
@@ -258,16 +302,16 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
 }
 
 FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {
-  constexpr std::int64_t finish_threads = 128, partials = 4;  // of a thread
-  const std::int64_t y = power_above(divide_up(splits, partials), finish_threads);
-  const std::int64_t x = finish_threads / y;
+  constexpr std::int64_t least = 128, most = 512, partials = 4;  // threads; partials of each
+  const std::int64_t y = power_above(divide_up(splits, partials), most);
+  const std::int64_t x = std::max(least / y, std::int64_t{1});
   return {static_cast<unsigned>(std::min(divide_up(kept, x), max_grid_x)), static_cast<unsigned>(x),
           static_cast<unsigned>(y)};
 }
 
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
-  const Block block = block_of(shape);
-  ReduceGeometry g{.grid_x = grid(shape.kept, block.outputs),
+  const Block block = block_of(shape, multiprocessors);
+  ReduceGeometry g{.grid_x = grid(block.blocks, 1),
                    .block_x = static_cast<unsigned>(block.x),
                    .block_y = static_cast<unsigned>(block.y),
                    .splits = 1,

@@ -33,13 +33,20 @@ struct CallOperands {
 /// accessed by aligned vectors of at most 16 bytes.
 int vector_width(const CallOperands& operands);
 
-/// Vectors along the last axis. Bit k of `wide` says that input k is dense along it; the others
-/// have the stride 0 along it.
+/// Where the vectors of an access are.
+enum class VectorPlaces : std::uint8_t {
+  aligned,
+  shifted  ///< aligned too, but rows begin before them, as many elements in all inputs
+};
+/// Vectors along an axis. Bit k of `wide` says that input k is dense along it, or has every second
+/// element, see quarry/kernels/access.hpp; the others have the stride 0 along it.
 struct VectorAccess {
   int width = 1;
-  int wide = 0;             ///< 0 where the width is 1
-  bool is_shifted = false;  ///< rows begin at any element; else vectors are aligned
+  int wide = 0;  ///< 0 where the width is 1
+  VectorPlaces places = VectorPlaces::aligned;
 };
+/// The argument Along of reduce: kernels/reduce.cuh.
+int along_argument(bool along_reduced, VectorPlaces places);
 /// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// The vectors of the inputs along the last axis, to which every row is aligned.

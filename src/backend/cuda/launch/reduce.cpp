@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <optional>
 
 #include <quarry/kernels/reduce.hpp>
 
@@ -13,48 +13,86 @@ std::int64_t columns_of(const KernelCall& call) {
   return call.kept_rank == 0 ? 1 : call.shape[call.kept_rank - 1];
 }
 
-VectorAccess vectors_of(const Launcher& launcher) {
-  const KernelCall& call = launcher.call;
-  if (call.along_reduced) {
-    return row_vectors(launcher.operands, call.reduced_rank(), call.shape.back());
-  }
+VectorAccess vectors_of(const KernelCall& call) {
+  const CallOperands operands(call);
+  if (call.along_reduced) return row_vectors(operands, call.reduced_rank(), call.shape.back());
   if (call.kept_rank == 0) return {};
-  return column_vectors(launcher.operands, call.kept_rank - 1, columns_of(call));
+  return column_vectors(operands, call.kept_rank - 1, columns_of(call));
+}
+
+/// Whether all inputs run through the kept axes `axis` and the next one as through one axis.
+bool inputs_merge(const KernelCall& call, std::size_t axis) {
+  for (std::size_t k = 1; k < call.operands.size(); ++k) {
+    const Strides& strides = call.operands[k].strides;
+    if (strides[axis] != strides[axis + 1] * call.shape[axis + 1]) return false;
+  }
+  return true;
+}
+
+void merge_with_next(KernelCall& call, std::size_t axis) {
+  const auto erase = [=](auto& values) {
+    for (std::size_t d = axis; d + 1 < values.size(); ++d) values[d] = values[d + 1];
+    values.truncate(values.size() - 1);
+  };
+  call.shape[axis + 1] *= call.shape[axis];
+  erase(call.shape);
+  for (Operand& operand : call.operands) erase(operand.strides);
+  --call.kept_rank;
+}
+
+/// The same call where the kept axes are those of the inputs, which its output cannot be walked
+/// with: its accumulators go to `partial`. None if it has no fewer axes, or if the accumulators
+/// are no small part of what is read.
+std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accumulator_size) {
+  constexpr std::int64_t small_part = 16;
+  if (call.kept_rank < 2 || call.operands.size() < 2) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(accumulator_size);
+  if (call.reduced * call.program->itemsize[1] < small_part * size) return std::nullopt;
+  std::optional<KernelCall> merged;
+  for (std::size_t axis = call.kept_rank - 1; axis-- > 0;) {
+    if (!inputs_merge(merged ? *merged : call, axis)) continue;
+    if (!merged) merged.emplace(call);
+    merge_with_next(*merged, axis);
+  }
+  if (merged) merged->operands[0].strides = Strides::filled(merged->rank(), 0);
+  return merged;
 }
 
 }  // namespace
 
 void launch_reduce(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
-  const VectorAccess vectors = vectors_of(launcher);
+  const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
+  const std::size_t accumulator_size = loops.fold->accumulator_size;
+  const std::optional<KernelCall> merged = along_inputs(call, accumulator_size);
+  const KernelCall& walked = merged ? *merged : call;
+  const VectorAccess vectors = vectors_of(walked);
   const ReduceGeometry g = reduce_geometry({.kept = call.kept,
                                             .reduced = call.reduced,
                                             .span = call.span,
                                             .along_reduced = call.along_reduced,
-                                            .columns = columns_of(call),
+                                            .columns = columns_of(walked),
                                             .vector_width = vectors.width},
                                            launcher.multiprocessors());
-  const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
-  void* const partial = g.splits == 1
-                            ? nullptr
-                            : launcher.workspace.take(static_cast<std::size_t>(g.splits) *
-                                                      static_cast<std::size_t>(call.kept) *
-                                                      loops.fold->accumulator_size);
-  const Reduce variant{.kept_rank = static_cast<int>(call.kept_rank),
-                       .reduced_rank = static_cast<int>(call.reduced_rank()),
-                       .index_bytes = g.wide_index ? 8 : 4,
-                       .along_reduced = vectors.is_shifted   ? 2
-                                        : call.along_reduced ? 1
-                                                             : 0,
-                       .width = vectors.width,
-                       .wide = vectors.wide};
-  const ParameterBlock block = parameter_block(call, true, g.chunk);
-  launcher.run(variant, {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y}, block,
-               partial);
-  if (!partial) return;
+  const bool is_partial = merged || g.splits > 1;
+  void* const partial =
+      is_partial ? launcher.workspace.take(static_cast<std::size_t>(g.splits) *
+                                           static_cast<std::size_t>(call.kept) * accumulator_size)
+                 : nullptr;
+  launcher.run(Reduce{.kept_rank = static_cast<int>(walked.kept_rank),
+                      .reduced_rank = static_cast<int>(walked.reduced_rank()),
+                      .index_bytes = g.wide_index ? 8 : 4,
+                      .along_reduced = along_argument(call.along_reduced, vectors.places),
+                      .width = vectors.width,
+                      .wide = vectors.wide},
+               {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y},
+               parameter_block(walked, true, g.chunk), partial);
+  if (!is_partial) return;
   const FinishGeometry finish = finish_geometry(call.kept, g.splits);
-  launcher.run(ReduceFinish{variant.kept_rank, variant.reduced_rank},
-               {finish.grid_x, 1, finish.block_x, finish.block_y}, block, partial, g.splits);
+  launcher.run(
+      ReduceFinish{static_cast<int>(call.kept_rank), static_cast<int>(call.reduced_rank())},
+      {finish.grid_x, 1, finish.block_x, finish.block_y}, parameter_block(call, true, g.chunk),
+      partial, g.splits);
 }
 
 }  // namespace quarry::backend::cuda
