@@ -3,7 +3,7 @@
 // What an operation computes on one element of a real type, by NumPy's rules. The 16-bit floating
 // types are computed in float and rounded once.
 
-#include <quarry/kernels/types.hpp>
+#include <quarry/kernels/division.hpp>
 #ifndef __CUDACC__
 #include <quarry/kernels/vector_functions.hpp>
 #endif
@@ -222,24 +222,6 @@ QUARRY_HD T sign(T x) {
     return static_cast<T>((x > 0) - (x < T{}));
 }
 
-// C's quotient and remainder, defined everywhere: x / 0 and x % 0 are 0, lowest / -1 is lowest.
-template <class T>
-QUARRY_HD T truncated_quotient(T x, T y) {
-  if (y == 0) return 0;
-  if constexpr (is_signed<T>) {
-    if (y == -1) return negative(x);
-  }
-  return static_cast<T>(x / y);
-}
-template <class T>
-QUARRY_HD T truncated_remainder(T x, T y) {
-  if (y == 0) return 0;
-  if constexpr (is_signed<T>) {
-    if (y == -1) return 0;
-  }
-  return static_cast<T>(x % y);
-}
-
 template <class T>
 struct quotient_remainder {
   T quotient, remainder;
@@ -273,10 +255,8 @@ QUARRY_HD T floor_divide(T x, T y) {
     return static_cast<T>(floor_divide(static_cast<float>(x), static_cast<float>(y)));
   } else if constexpr (is_floating<T>)
     return y == 0 ? x / y : float_divmod(x, y).quotient;
-  else {
-    const bool inexact_and_negative = truncated_remainder(x, y) != 0 && (x < T{}) != (y < T{});
-    return static_cast<T>(truncated_quotient(x, y) - (inexact_and_negative ? 1 : 0));
-  }
+  else
+    return floor_quotient(x, y);
 }
 
 // Takes the sign of the divisor; an integer modulo zero is 0.
@@ -286,10 +266,8 @@ QUARRY_HD T remainder(T x, T y) {
     return static_cast<T>(remainder(static_cast<float>(x), static_cast<float>(y)));
   } else if constexpr (is_floating<T>)
     return y == 0 ? float_fmod(x, y) : float_divmod(x, y).remainder;
-  else {
-    const T rest = truncated_remainder(x, y);
-    return rest != 0 && (rest < T{}) != (y < T{}) ? static_cast<T>(rest + y) : rest;
-  }
+  else
+    return floor_remainder(x, y);
 }
 
 // Takes the sign of the dividend, as C's fmod.

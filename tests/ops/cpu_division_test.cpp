@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <quarry/quarry.hpp>
+
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "backend/cpu/vectors.hpp"
+
+/// Quotients and remainders of integers on the CPU device, which are computed in floating numbers
+/// by the inverse of the divisor, with vectors of every length.
+namespace quarry {
+namespace {
+
+using backend::cpu_backend::limit_vectors;
+using backend::cpu_backend::Vectors;
+
+constexpr Vectors lengths[] = {Vectors::bytes_16, Vectors::bytes_32, Vectors::bytes_64};
+
+template <class T>
+std::vector<T> host(const DeviceNDArray<T>& x) {
+  synchronize();
+  const auto* const data = static_cast<const T*>(static_cast<const void*>(x.device_pointer()));
+  return std::vector<T>(data, data + x.size());
+}
+template <class T>
+DeviceNDArray<T> device(const std::vector<T>& x) {
+  DeviceNDArray<T> result(Shape{static_cast<std::int64_t>(x.size())});
+  result.copy_to_device(std::span<const T>(x));
+  return result;
+}
+
+template <class T>
+class VectorsOfIntegers : public testing::Test {};
+using Integers = testing::Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                                std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>;
+TYPED_TEST_SUITE(VectorsOfIntegers, Integers);
+
+/// Python's quotient and remainder; 0 for a divisor of 0.
+template <class T>
+std::pair<T, T> divided(T x, T y) {
+  if (y == 0) return {T(0), T(0)};
+  const __int128 a = x, b = y;
+  __int128 quotient = a / b;
+  if (a % b != 0 && (a < 0) != (b < 0)) --quotient;
+  return {static_cast<T>(quotient), static_cast<T>(a - quotient * b)};
+}
+
+/// Of all small numbers, those near the ends of the type, multiples of the divisor and their
+/// neighbours, by arrays and by numbers.
+TYPED_TEST(VectorsOfIntegers, QuotientsAreThoseOfPlainLoops) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  const DeviceGuard guard(Device::cpu());
+  std::mt19937_64 random(9);
+  const auto drawn_integer = [&]() -> T {
+    switch (random() % 4) {
+      case 0:
+        return static_cast<T>(Limits::min() + static_cast<T>(random() % 3));
+      case 1:
+        return static_cast<T>(Limits::max() - static_cast<T>(random() % 3));
+      case 2:
+        return static_cast<T>(static_cast<T>(random() % 21) - static_cast<T>(10));
+      default:
+        return static_cast<T>(random() >> random() % 64);
+    }
+  };
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    const T number = drawn_integer();
+    std::vector<T> x(5000), y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      y[i] = repeat % 2 ? drawn_integer() : number;
+      const auto unit = static_cast<std::uint64_t>(y[i]), near = random() % 3 - 1;
+      x[i] = random() % 2 ? drawn_integer() : static_cast<T>(unit * (random() % 300) + near);
+    }
+    const auto a = device(x), b = device(y);
+    limit_vectors(lengths[repeat % 3]);
+    const auto quotient = host(eval(repeat % 2 ? floor_divide(a, b) : floor_divide(a, b(0)))),
+               rest = host(eval(repeat % 2 ? a % b : a % b(0)));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto [whole, left] = divided(x[i], y[i]);
+      ASSERT_EQ(quotient[i], whole) << +x[i] << " / " << +y[i];
+      ASSERT_EQ(rest[i], left) << +x[i] << " % " << +y[i];
+    }
+  }
+  limit_vectors(Vectors::bytes_64);
+}
+
+}  // namespace
+}  // namespace quarry
