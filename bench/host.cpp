@@ -40,18 +40,6 @@ double figure(const Array<T>& x) {
   return figure_of(data(x), x.size());
 }
 
-template <class From, class To>
-void conversion() {
-  rows[name<From>(std::string("to_") + dtype_name<To>())] = [](const Extents& extents) {
-    const auto x = input<From>(0, extents);
-    return Work{[=] {
-                  const Array<To> out = x.template astype<To>();
-                  qy::synchronize();
-                },
-                [=] { return figure(x.template astype<To>()); }};
-  };
-}
-
 /// f(x, y, z) into an array of type Out that is there already.
 template <class T, class Out = T, class F>
 void map(const std::string& operation, F f) {
@@ -64,6 +52,12 @@ void map(const std::string& operation, F f) {
                 },
                 [=] { return figure(out); }};
   };
+}
+
+template <class From, class To>
+void conversion() {
+  map<From, To>(std::string("to_") + dtype_name<To>(),
+                [](auto x, auto, auto) { return qy::astype<To>(x); });
 }
 
 /// f(x, axes) into a new array, over all axes and over each of two.

@@ -7,8 +7,16 @@
 namespace quarry::kernels {
 
 /// A piece of values into one accumulator: for reducers without another way, one after another.
+/// `together` folds rows with vectors whose lanes are rows, and returns how many: short rows are
+/// faster so.
+struct one_by_one {
+  template <u64 Width, class Acc>
+  QUARRY_INLINED static i64 together(Acc*, i64, i64, const char*, i64, i64) {
+    return 0;
+  }
+};
 template <class R, class Acc>
-struct piece_fold {
+struct piece_fold : one_by_one {
   using Value = typename value_of<Acc>::type;
   template <u64 Width>
   QUARRY_INLINED static void run(Acc& acc, const Value* values, i64 n, i64 first) {
@@ -16,26 +24,52 @@ struct piece_fold {
   }
 };
 
+/// The type in which sums and products are computed: integers wrap.
+template <class T>
+struct chain_element {
+  using type = real_type<T>;
+};
+template <class T>
+requires(is_integer<T>) struct chain_element<T> {
+  using type = make_unsigned<T>;
+};
+
 template <class R, class Operation, class Acc>
 struct chain_fold {
+  using Real = typename chain_element<Acc>::type;
+  static constexpr int parts = is_complex<Acc> ? 2 : 1;
+
+  QUARRY_INLINED static Real neutral() {
+    const Acc all = R::template identity<Acc>();
+    Real real;
+    __builtin_memcpy(&real, &all, sizeof(real));
+    return real;
+  }
   template <u64 Width>
   QUARRY_INLINED static void run(Acc& acc, const Acc* values, i64 n, i64 /*first*/) {
-    using Real = real_type<Acc>;
-    constexpr int parts = is_complex<Acc> ? 2 : 1;
     Acc total;
-    if constexpr (is_integer<Acc>) {
-      using Word = make_unsigned<Acc>;
-      lanes::fold<Operation, Width, 1>(reinterpret_cast<Word*>(&total),
-                                       static_cast<Word>(R::template identity<Acc>()),
-                                       reinterpret_cast<const Word*>(values), n);
-    } else {
-      const Acc neutral = R::template identity<Acc>();
-      Real real;
-      __builtin_memcpy(&real, &neutral, sizeof(real));
-      lanes::fold<Operation, Width, parts>(reinterpret_cast<Real*>(&total), real,
-                                           reinterpret_cast<const Real*>(values), n * parts);
-    }
+    lanes::fold<Operation, Width, parts>(reinterpret_cast<Real*>(&total), neutral(),
+                                         reinterpret_cast<const Real*>(values), n * parts);
     acc = R::combine(acc, total);
+  }
+  template <u64 Width>
+  QUARRY_INLINED static i64 together(Acc* acc, i64 rows, i64 n, const char* values, i64 step,
+                                     i64 /*first*/) {
+    if constexpr (is_complex<Acc>) return 0;
+    constexpr i64 count = Width / sizeof(Real);
+    i64 r = 0;
+    for (; r + count <= rows; r += count) {
+      lanes::vector<Real, Width> total[Width / sizeof(Real)];
+      for (i64 j = 0; j < count; ++j) {
+        const auto* const row = reinterpret_cast<const Real*>(values + (r + j) * step);
+        lanes::fold_into_lanes<Operation, Width>(total[j], neutral(), row, n);
+      }
+      lanes::fold_lanes_of_rows<Operation, Width, Real>(total);
+      Acc found[Width / sizeof(Real)];
+      __builtin_memcpy(found, &total[0], Width);
+      for (i64 j = 0; j < count; ++j) acc[r + j] = R::combine(acc[r + j], found[j]);
+    }
+    return r;
   }
 };
 template <class Acc>
@@ -57,6 +91,9 @@ struct compared<bool> {
   using type = u8;
 };
 
+/// Longer rows, in vectors, are folded one by one.
+inline constexpr i64 most_together = 8;
+
 template <class R, bool IsMax, class Acc>
 struct extreme_fold {
   using Value = typename value_of<Acc>::type;
@@ -68,6 +105,24 @@ struct extreme_fold {
       if (found.has_nan) return void(acc = limits<Acc>::nan());
     }
     acc = R::combine(acc, convert<Acc>(found.value));
+  }
+  template <u64 Width>
+  QUARRY_INLINED static i64 together(Acc* acc, i64 rows, i64 n, const char* values, i64 step,
+                                     i64 /*first*/) {
+    using T = typename compared<Value>::type;
+    constexpr u64 width = lanes::row_width<Width, T>;
+    constexpr i64 count = width / sizeof(T);
+    if (n < count || n > most_together * count) return 0;
+    i64 r = 0;
+    for (; r + count <= rows; r += count) {
+      lanes::vector<T, width> extremes;
+      const char* const from = values + r * step;
+      if (!lanes::extremes_of_rows<IsMax, width, T>(extremes, from, step, n)) return r;
+      T found[width / sizeof(T)];
+      __builtin_memcpy(found, &extremes, width);
+      for (i64 j = 0; j < count; ++j) acc[r + j] = R::combine(acc[r + j], convert<Acc>(found[j]));
+    }
+    return r;
   }
 };
 template <class Acc>
@@ -94,6 +149,30 @@ struct position_fold {
       acc = {value, first + lanes::position_of(compared, n, found.value)};
     }
   }
+  template <u64 Width>
+  QUARRY_INLINED static i64 together(located<T>* acc, i64 rows, i64 n, const char* values, i64 step,
+                                     i64 first) {
+    using C = typename compared<Value>::type;
+    constexpr u64 width = lanes::row_width<Width, C>;
+    constexpr i64 count = width / sizeof(C);
+    if (n < count || n > most_together * count) return 0;
+    i64 r = 0;
+    for (; r + count <= rows; r += count) {
+      lanes::vector<C, width> extremes;
+      const char* const from = values + r * step;
+      if (!lanes::extremes_of_rows<IsMax, width, C>(extremes, from, step, n)) return r;
+      C found[width / sizeof(C)];
+      lanes::row_position<C> at[width / sizeof(C)];
+      __builtin_memcpy(found, &extremes, width);
+      lanes::positions_in_rows<width, C>(at, extremes, from, step, n);
+      for (i64 j = 0; j < count; ++j) {
+        located<T>& to = acc[r + j];
+        const T value = convert<T>(found[j]);
+        if (R::beats(value, to.value)) to = {value, first + static_cast<i64>(at[j])};
+      }
+    }
+    return r;
+  }
   static T limits_nan() {
     if constexpr (is_floating<T>)
       return limits<T>::nan();
@@ -111,7 +190,7 @@ requires(!is_complex<T>) struct piece_fold<argmax_of, located<T>>
 };
 
 template <bool IsZero>
-struct truth_fold {
+struct truth_fold : one_by_one {
   template <u64 Width>
   QUARRY_INLINED static void run(bool& acc, const bool* values, i64 n, i64 /*first*/) {
     if (acc != IsZero) return;
@@ -123,7 +202,8 @@ struct piece_fold<any_of, bool> : truth_fold<false> {};
 template <>
 struct piece_fold<all_of, bool> : truth_fold<true> {};
 
-/// A value into each of n accumulators, of which all have taken as many before.
+/// A value into each of n accumulators, of which all have taken as many before; or, where there is
+/// a `batch`, of up to that many rows at once.
 template <class R, class Acc>
 struct column_fold {
   using Value = typename value_of<Acc>::type;
@@ -172,7 +252,9 @@ struct fold_of {
   QUARRY_INLINED static void rows_any(void* acc, i64 rows, i64 n, const void* values, i64 step,
                                       i64 first) {
     const auto* const bytes = static_cast<const char*>(values);
-    for (i64 r = 0; r < rows; ++r) {
+    i64 r = piece_fold<R, Acc>::template together<Width>(static_cast<Acc*>(acc), rows, n, bytes,
+                                                         step, first);
+    for (; r < rows; ++r) {
       piece_fold<R, Acc>::template run<Width>(
           static_cast<Acc*>(acc)[r], reinterpret_cast<const Value*>(bytes + r * step), n, first);
     }
@@ -180,9 +262,17 @@ struct fold_of {
   QUARRY_INLINED static void columns_any(void* acc, i64 n, const void* values, i64 rows, i64 step,
                                          i64 at) {
     const auto* const bytes = static_cast<const char*>(values);
-    for (i64 r = 0; r < rows; ++r) {
-      column_fold<R, Acc>::run(static_cast<Acc*>(acc), n,
-                               reinterpret_cast<const Value*>(bytes + r * step), at + r);
+    auto* const to = static_cast<Acc*>(acc);
+    if constexpr (requires { column_fold<R, Acc>::batch; }) {
+      constexpr i64 batch = column_fold<R, Acc>::batch;
+      for (i64 r = 0; r < rows; r += batch) {
+        const i64 count = rows - r < batch ? rows - r : batch;
+        column_fold<R, Acc>::run_batch(to, n, bytes + r * step, count, step);
+      }
+    } else {
+      for (i64 r = 0; r < rows; ++r) {
+        column_fold<R, Acc>::run(to, n, reinterpret_cast<const Value*>(bytes + r * step), at + r);
+      }
     }
   }
 

@@ -6,7 +6,7 @@
 namespace quarry::kernels {
 
 template <class T>
-struct piece_fold<moments_of, moments<T>> {
+struct piece_fold<moments_of, moments<T>> : one_by_one {
   using Real = real_type<T>;
   static constexpr int parts = is_complex<T> ? 2 : 1;
 
@@ -30,27 +30,55 @@ struct piece_fold<moments_of, moments<T>> {
   }
 };
 
-/// As moments_of::take, with one division for all.
+/// As moments_of::take_all of some rows at a time, with one division for all columns.
 template <class T>
 struct column_fold<moments_of, moments<T>> {
   using Real = real_type<T>;
-  QUARRY_INLINED static void run(moments<T>* __restrict to, i64 n, const T* __restrict from, i64) {
-    if (n == 0) return;
-    const Real before = to[0].count, count = before + 1, share = 1 / count;
+  static constexpr i64 batch = 16, block = 64;
+
+  QUARRY_INLINED static void run_batch(moments<T>* to, i64 n, const char* values, i64 rows,
+                                       i64 step) {
+    for (i64 i = 0; i < n; i += block) {
+      const char* const from = values + i * static_cast<i64>(sizeof(T));
+      run_block(to + i, n - i < block ? n - i : block, from, rows, step);
+    }
+  }
+  QUARRY_INLINED static void run_block(moments<T>* __restrict to, i64 n, const char* values,
+                                       i64 rows, i64 step) {
+    const Real count = static_cast<Real>(rows);
+    T mean[block] = {};
+    Real squares[block] = {};
+    for (i64 r = 0; r < rows; ++r) {
+      const auto* const __restrict row = reinterpret_cast<const T*>(values + r * step);
+      for (i64 i = 0; i < n; ++i) {
+        mean[i] = math::add(mean[i], moments_of::scaled(row[i], 1 / count));
+      }
+    }
+    for (i64 r = 0; r < rows; ++r) {
+      const auto* const __restrict row = reinterpret_cast<const T*>(values + r * step);
+      for (i64 i = 0; i < n; ++i) {
+        squares[i] += moments_of::square_of(math::subtract(row[i], mean[i]));
+      }
+    }
+    merge(to, n, mean, squares, count);
+  }
+  /// As moments_of::combine.
+  QUARRY_INLINED static void merge(moments<T>* __restrict to, i64 n, const T* mean,
+                                   const Real* squares, Real count) {
+    const Real before = to[0].count, all = before + count, share = count / all;
     for (i64 i = 0; i < n; ++i) {
-      const T x = from[i], mean = to[i].mean;
-      const T half =
-          math::subtract(moments_of::scaled(x, Real(0.5)), moments_of::scaled(mean, Real(0.5)));
+      const T old = to[i].mean;
+      const T half = math::subtract(moments_of::scaled(mean[i], Real(0.5)),
+                                    moments_of::scaled(old, Real(0.5)));
       const T step = moments_of::scaled(half, share);
       const Real between = moments_of::square_of(math::add(half, half)) * (before * share);
-      const Real none = moments_of::square_of(math::subtract(x, x));
-      to[i] = {math::add(math::add(mean, step), step), (to[i].squares + none) + between, count};
+      to[i] = {math::add(math::add(old, step), step), (to[i].squares + squares[i]) + between, all};
     }
   }
 };
 
 template <class T>
-struct piece_fold<exponentials_of, exponentials<T>> {
+struct piece_fold<exponentials_of, exponentials<T>> : one_by_one {
   template <u64 Width>
   QUARRY_INLINED static void run(exponentials<T>& acc, const T* values, i64 n, i64 /*first*/) {
     const auto found = lanes::extreme_of<true, Width>(values, n);

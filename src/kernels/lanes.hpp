@@ -118,14 +118,22 @@ struct squared_distance {
   }
 };
 
-/// The values in `Parts` totals, where value i is in total i % Parts (a complex number is two).
-/// Whole rounds are taken eight at a time into chains of their own, so that errors grow slowly. A
-/// neutral value changes nothing: no chain is ever -0.
-template <class Operation, u64 Width, int Parts, class T, class F = as_it_is>
-QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n, const F& what = {}) {
+/// The values in one vector of totals, whose lanes are still to be folded. Whole rounds are taken
+/// eight at a time into chains of their own, so that errors grow slowly. A neutral value changes
+/// nothing: no chain is ever -0.
+template <class Operation, u64 Width, class T, class F = as_it_is>
+QUARRY_INLINED void fold_into_lanes(vector<T, Width>& lane_totals, T neutral, const T* values,
+                                    i64 n, const F& what = {}) {
   using V = vector<T, Width>;
   constexpr u64 count = chain_bytes / Width;
   constexpr i64 step = chains<T>, lanes = Width / sizeof(T);
+  if (n == lanes) {
+    V v;
+    read(v, values);
+    what.change(v);
+    lane_totals = V{} + neutral;
+    return Operation::take(lane_totals, v);
+  }
   V total[count] = {}, part[count] = {};
   for (V& v : total) v = V{} + neutral;
   i64 i = 0;
@@ -157,7 +165,40 @@ QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n, const F& 
   for (u64 width = count / 2; width > 0; width /= 2) {
     for (u64 k = 0; k < width; ++k) Operation::take(total[k], total[k + width]);
   }
-  fold_lanes<Operation, Width, Parts>(totals, total[0]);
+  lane_totals = total[0];
+}
+
+/// The values in `Parts` totals, where value i is in total i % Parts (a complex number is two).
+template <class Operation, u64 Width, int Parts, class T, class F = as_it_is>
+QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n, const F& what = {}) {
+  vector<T, Width> lane_totals;
+  fold_into_lanes<Operation, Width>(lane_totals, neutral, values, n, what);
+  fold_lanes<Operation, Width, Parts>(totals, lane_totals);
+}
+
+/// Of two vectors with `Rows` rows each the rows' first (Half = 0) or second halves, side by side.
+template <int Half, int Rows, class V, int... I>
+QUARRY_INLINED void take_halves(V& to, const V& a, const V& b, std::integer_sequence<int, I...>) {
+  constexpr int lanes = sizeof...(I), row = lanes / Rows, half = row / 2;
+  to = __builtin_shufflevector(a, b, (I / half * row + I % half + Half * half)...);
+}
+
+/// Folds the lanes of `Rows` vectors, one for each row: lane r of v[0] is the total of row r, of
+/// the same pairs as those of fold_lanes.
+template <class Operation, u64 Width, class T, int Rows = 1>
+QUARRY_INLINED void fold_lanes_of_rows(vector<T, Width>* v) {
+  constexpr int lanes = static_cast<int>(Width / sizeof(T));
+  if constexpr (Rows < lanes) {
+    constexpr auto all = std::make_integer_sequence<int, lanes>();
+    for (int k = 0; k < lanes / Rows; k += 2) {
+      vector<T, Width> low, high;
+      take_halves<0, Rows>(low, v[k], v[k + 1], all);
+      take_halves<1, Rows>(high, v[k], v[k + 1], all);
+      Operation::take(low, high);
+      v[k / 2] = low;
+    }
+    fold_lanes_of_rows<Operation, Width, T, 2 * Rows>(v);
+  }
 }
 
 /// The largest or the smallest of values, and whether there is a NaN, which none of them is then.
@@ -220,6 +261,87 @@ QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
   return all;
 }
 
+/// The bytes of the vectors in which rows are compared together: there are at most 16 of them.
+template <u64 Width, class T>
+inline constexpr u64 row_width = Width < 16 * sizeof(T) ? Width : 16 * sizeof(T);
+/// Calls f(i) for the first elements of the vectors that make up n >= lanes elements; the last one
+/// may begin among the elements of the one before.
+template <i64 Lanes, class F>
+QUARRY_INLINED void for_vectors(i64 n, const F& f) {
+  for (i64 i = 0; i + Lanes < n; i += Lanes) f(i);
+  f(n - Lanes);
+}
+
+/// The extremes of rows of n values, as many rows as a vector has lanes, and not less values. False
+/// if there is a NaN.
+template <bool IsMax, u64 Width, class T>
+QUARRY_INLINED bool extremes_of_rows(vector<T, Width>& extremes, const char* rows, i64 step,
+                                     i64 n) {
+  using V = vector<T, Width>;
+  constexpr u64 lanes = Width / sizeof(T);
+  V best[lanes];
+  decltype(best[0] != best[0]) nan{};
+  for (u64 r = 0; r < lanes; ++r) {
+    const T* const row = reinterpret_cast<const T*>(rows + static_cast<i64>(r) * step);
+    V all;
+    read(all, row);
+    for_vectors<static_cast<i64>(lanes)>(
+        n, [&](i64 i) __attribute__((always_inline)) {
+          V v;
+          read(v, row + i);
+          extreme_of_two<IsMax>::take(all, v);
+          if constexpr (is_floating<T>) nan |= v != v;
+        });
+    best[r] = all;
+  }
+  fold_lanes_of_rows<extreme_of_two<IsMax>, Width, T>(best);
+  extremes = best[0];
+  return !is_floating<T> || !any_bits<Width>(nan);
+}
+
+/// Lane j is j.
+template <class T, class V, int... I>
+QUARRY_INLINED void number(V& lanes, std::integer_sequence<int, I...>) {
+  lanes = V{static_cast<T>(I)...};
+}
+/// A position in a row, in vectors with as many lanes as those of the row.
+template <class T>
+using row_position = typename unsigned_of<sizeof(T)>::type;
+/// The first positions of these values, one for each row.
+template <u64 Width, class T>
+QUARRY_INLINED void positions_in_rows(row_position<T>* positions, const vector<T, Width>& values,
+                                      const char* rows, i64 step, i64 n) {
+  using V = vector<T, Width>;
+  using P = vector<row_position<T>, Width>;
+  constexpr u64 lanes = Width / sizeof(T);
+  T wanted[lanes];
+  __builtin_memcpy(wanted, &values, Width);
+  P first[lanes], lane;
+  number<row_position<T>>(lane, std::make_integer_sequence<int, static_cast<int>(lanes)>());
+  for (u64 r = 0; r < lanes; ++r) {
+    const T* const row = reinterpret_cast<const T*>(rows + static_cast<i64>(r) * step);
+    const V value = V{} + wanted[r];
+    P least = ~P{};
+    for_vectors<static_cast<i64>(lanes)>(
+        n, [&](i64 i) __attribute__((always_inline)) {
+          V v;
+          read(v, row + i);
+          const P at = (lane + static_cast<row_position<T>>(i)) | ~reinterpret_cast<P>(v == value);
+          extreme_of_two<false>::take(least, at);
+        });
+    first[r] = least;
+  }
+  fold_lanes_of_rows<extreme_of_two<false>, Width, row_position<T>>(first);
+  __builtin_memcpy(positions, &first[0], Width);
+}
+
+template <int Count, class T>
+QUARRY_INLINED bool is_among(const T* values, T value) {
+  using Found = typename unsigned_of<sizeof(T)>::type;
+  Found found = 0;
+  for (int j = 0; j < Count; ++j) found |= static_cast<Found>(values[j] == value ? 1 : 0);
+  return found != 0;
+}
 /// The first position of a value among `Count` values, or `Count`.
 template <int Count, class T>
 QUARRY_INLINED i64 position_in_block(const T* values, T value) {
@@ -235,12 +357,13 @@ QUARRY_INLINED i64 position_in_block(const T* values, T value) {
 /// The first position of a value, or n.
 template <class T>
 QUARRY_INLINED i64 position_of(const T* values, i64 n, T value) {
-  constexpr int large = 64, small = 16;
+  constexpr int whole = 256, large = 64, small = 16;
   i64 i = 0;
+  while (i + whole <= n && !is_among<whole>(values + i, value)) i += whole;
   for (; i + large <= n; i += large) {
-    int found = 0;
-    for (int j = 0; j < large; ++j) found |= values[i + j] == value ? 1 : 0;
-    if (found != 0) return i + position_in_block<large>(values + i, value);
+    if (is_among<large>(values + i, value)) {
+      return i + position_in_block<large>(values + i, value);
+    }
   }
   for (; i + small <= n; i += small) {
     const i64 at = position_in_block<small>(values + i, value);

@@ -9,8 +9,8 @@
 
 #include "backend/cpu/vectors.hpp"
 
-/// Quotients and remainders of integers on the CPU device, which are computed in floating numbers
-/// by the inverse of the divisor, with vectors of every length.
+/// Quotients and remainders of integers on the CPU device, which are computed by the inverse of the
+/// divisor, with vectors of every length.
 namespace quarry {
 namespace {
 
@@ -79,6 +79,32 @@ TYPED_TEST(VectorsOfIntegers, QuotientsAreThoseOfPlainLoops) {
     limit_vectors(lengths[repeat % 3]);
     const auto quotient = host(eval(repeat % 2 ? floor_divide(a, b) : floor_divide(a, b(0)))),
                rest = host(eval(repeat % 2 ? a % b : a % b(0)));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto [whole, left] = divided(x[i], y[i]);
+      ASSERT_EQ(quotient[i], whole) << +x[i] << " / " << +y[i];
+      ASSERT_EQ(rest[i], left) << +x[i] << " % " << +y[i];
+    }
+  }
+  limit_vectors(Vectors::bytes_64);
+}
+
+template <class T>
+class VectorsOfBytes : public testing::Test {};
+using Bytes = testing::Types<std::int8_t, std::uint8_t>;
+TYPED_TEST_SUITE(VectorsOfBytes, Bytes);
+
+TYPED_TEST(VectorsOfBytes, AllQuotientsAreThoseOfPlainLoops) {
+  using T = TypeParam;
+  const DeviceGuard guard(Device::cpu());
+  std::vector<T> x(1 << 16), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<T>(i % 256);
+    y[i] = static_cast<T>(i / 256);
+  }
+  const auto a = device(x), b = device(y);
+  for (const Vectors length : lengths) {
+    limit_vectors(length);
+    const auto quotient = host(eval(floor_divide(a, b))), rest = host(eval(a % b));
     for (std::size_t i = 0; i < x.size(); ++i) {
       const auto [whole, left] = divided(x[i], y[i]);
       ASSERT_EQ(quotient[i], whole) << +x[i] << " / " << +y[i];

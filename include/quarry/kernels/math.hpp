@@ -165,11 +165,6 @@ QUARRY_HD bool signbit(T x) {
   return is_signed<T> && (bits_as<make_unsigned<T>>(x) >> (sizeof(T) * 8 - 1)) != 0;
 }
 
-// Integer arithmetic wraps: it is done on unsigned numbers at least as wide as int, since u16 * u16
-// would be done in int.
-template <class T>
-using wrapping = typename unsigned_of<(sizeof(T) < 4 ? 4 : sizeof(T))>::type;
-
 template <class T>
 QUARRY_HD T add(T x, T y) {
   if constexpr (is_bool<T>)
@@ -198,7 +193,7 @@ QUARRY_HD T multiply(T x, T y) {
 template <class T>
 QUARRY_HD T negative(T x) {
   if constexpr (is_integer<T>)
-    return static_cast<T>(wrapping<T>{} - static_cast<wrapping<T>>(x));
+    return wrapped_negative(x);
   else
     return static_cast<T>(-x);
 }

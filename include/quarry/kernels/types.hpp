@@ -190,6 +190,11 @@ struct unsigned_of<8> {
 template <class T>
 using make_unsigned = typename unsigned_of<sizeof(T)>::type;
 
+// Integer arithmetic wraps: it is done on unsigned numbers at least as wide as int, since u16 * u16
+// would be done in int.
+template <class T>
+using wrapping = typename unsigned_of<(sizeof(T) < 4 ? 4 : sizeof(T))>::type;
+
 template <class T>
 struct real_of {
   using type = T;
@@ -252,20 +257,38 @@ struct limits {
   }
 };
 
+// Of a float to 8 or 16 bits, by the order of its magnitude's bits: vectors take the smaller of two
+// integers in one instruction.
+template <class To>
+QUARRY_HD To truncate_to_short(float value) {
+  constexpr i32 high = limits<To>::highest();
+  constexpr u32 beyond = bits_as<u32>(static_cast<float>(high + 1));
+  const u32 bits = bits_as<u32>(value), magnitude = bits & 0x7fffffffu;
+  const u32 clamped = magnitude < beyond ? magnitude : beyond;
+  const i32 whole = static_cast<i32>(bits_as<float>(clamped | (bits & 0x80000000u)));
+  const i32 lowered = whole < high ? whole : high;
+  const i32 inside = is_signed<To> || lowered > 0 ? lowered : 0;
+  return static_cast<To>(magnitude > 0x7f800000u ? 0 : inside);
+}
+
 // Truncates; values outside of the range give its nearest end, NaN gives 0. The same on every
 // device.
 template <class To, class From>
 QUARRY_HD To truncate_to(From value) {
-  constexpr int excess =
-      static_cast<int>(sizeof(To)) * 8 - (is_signed<To> ? 1 : 0) - (sizeof(From) == 8 ? 53 : 24);
-  constexpr To unit =
-      excess > 0 ? static_cast<To>((static_cast<u64>(1) << (excess > 0 ? excess : 0)) - 1) : To{};
-  constexpr From low = static_cast<From>(limits<To>::lowest());
-  constexpr From high = static_cast<From>(static_cast<To>(limits<To>::highest() - unit));
-  const From raised = value > low ? value : low;
-  const From clamped = raised < high ? raised : high;
-  const To inside = value > high ? limits<To>::highest() : static_cast<To>(clamped);
-  return value != value ? To{} : inside;
+  if constexpr (sizeof(To) < 4 && is_same<From, float>) {
+    return truncate_to_short<To>(value);
+  } else {
+    constexpr int excess =
+        static_cast<int>(sizeof(To)) * 8 - (is_signed<To> ? 1 : 0) - (sizeof(From) == 8 ? 53 : 24);
+    constexpr To unit =
+        excess > 0 ? static_cast<To>((static_cast<u64>(1) << (excess > 0 ? excess : 0)) - 1) : To{};
+    constexpr From low = static_cast<From>(limits<To>::lowest());
+    constexpr From high = static_cast<From>(static_cast<To>(limits<To>::highest() - unit));
+    const From raised = value > low ? value : low;
+    const From clamped = raised < high ? raised : high;
+    const To inside = value > high ? limits<To>::highest() : static_cast<To>(clamped);
+    return value != value ? To{} : inside;
+  }
 }
 
 // NumPy's astype: complex to real takes the real part, anything but zero is true, integers wrap;

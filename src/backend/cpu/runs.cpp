@@ -30,13 +30,19 @@ map_loops::dense_loop* dense_loop(const map_loops& loops) {
   return loops.dense[longest == Vectors::bytes_64 ? 1 : 0];
 }
 
+template <std::size_t Size>
+void repeat_of(char* to, const char* element, i64 n) {
+  char value[Size];
+  std::memcpy(value, element, Size);
+  for (i64 i = 0; i < n; ++i) std::memcpy(to + static_cast<std::size_t>(i) * Size, value, Size);
+}
+
 void repeat(char* to, const char* element, std::size_t size, i64 n) {
-  if (n == 0) return;
-  std::memcpy(to, element, size);
-  const std::size_t total = size * static_cast<std::size_t>(n);
-  for (std::size_t done = size; done < total; done *= 2) {
-    std::memcpy(to + done, to, std::min(done, total - done));
-  }
+  if (size == 1) return repeat_of<1>(to, element, n);
+  if (size == 2) return repeat_of<2>(to, element, n);
+  if (size == 4) return repeat_of<4>(to, element, n);
+  if (size == 8) return repeat_of<8>(to, element, n);
+  for (i64 i = 0; i < n; ++i) std::memcpy(to + static_cast<std::size_t>(i) * size, element, size);
 }
 
 /// How a run may be computed by its dense loop.
@@ -61,7 +67,8 @@ class DenseRun {
  private:
   static constexpr std::size_t spread_bytes = most_bytes * spread_count;
   std::size_t size(int k) const { return loops_.size[k]; }
-  void blocks(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 first) const;
+  bool changes_inputs() const;
+  void blocks(map_loops::dense_loop* dense, i64 n, i64 last, const u64* scalars, i64 first) const;
   void rest(map_loops::dense_loop* dense, i64 begin, i64 n, const u64* scalars, i64 first) const;
   bool has_small_elements() const;
   void strided(i64 begin, i64 n, const u64* scalars, i64 first) const;
@@ -74,10 +81,14 @@ class DenseRun {
   std::size_t repeated_ = 0;
 };
 
+// The last block may begin among the elements of the one before, unless these were changed.
 void DenseRun::run(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 first) const {
   const i64 whole = n / block * block;
-  if (whole > 0 && repeated_ == 0) dense(whole, pointer_, scalars, first);
-  if (whole > 0 && repeated_ > 0) blocks(dense, whole, scalars, first);
+  if (whole > 0) {
+    const bool again = whole < n && !changes_inputs();
+    blocks(dense, whole, again ? n - block : whole, scalars, first);
+    if (again) return;
+  }
   if (whole == n) return;
   if (n - whole >= least_dense && has_small_elements())
     rest(dense, whole, n - whole, scalars, first);
@@ -85,22 +96,36 @@ void DenseRun::run(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 
     strided(whole, n - whole, scalars, first);
 }
 
-// Inputs that are the same element everywhere are read from copies of it.
-void DenseRun::blocks(map_loops::dense_loop* dense, i64 n, const u64* scalars, i64 first) const {
+bool DenseRun::changes_inputs() const {
+  for (int out = 0; out < loops_.outputs; ++out) {
+    for (int in = loops_.outputs; in < operands_; ++in) {
+      if (pointer_[out] == pointer_[in]) return true;
+    }
+  }
+  return false;
+}
+
+// n elements in whole blocks, then the block at `last` if that is not n. Inputs that are the same
+// element everywhere are read from copies of it.
+void DenseRun::blocks(map_loops::dense_loop* dense, i64 n, i64 last, const u64* scalars,
+                      i64 first) const {
   alignas(64) char staged[staged_bytes];
-  Pointers at(operands_);
+  Pointers copies(operands_), at(operands_);
   char* next = staged;
   for (int k = 0; k < operands_; ++k) {
-    at[k] = pointer_[k];
+    copies[k] = pointer_[k];
     if (stride_[k] != 0) continue;
     repeat(next, pointer_[k], size(k), std::min(n, spread_count));
-    at[k] = next;
+    copies[k] = next;
     next += spread_bytes;
   }
-  for (i64 i = 0; i < n; i += spread_count) {
-    dense(std::min(spread_count, n - i), at.data(), scalars, first + i);
-    for (int k = 0; k < operands_; ++k) at[k] += spread_count * stride_[k];
-  }
+  const auto part = [&](i64 begin, i64 count) {
+    for (int k = 0; k < operands_; ++k) at[k] = copies[k] + begin * stride_[k];
+    dense(count, at.data(), scalars, first + begin);
+  };
+  const i64 step = repeated_ == 0 ? n : spread_count;
+  for (i64 i = 0; i < n; i += step) part(i, std::min(step, n - i));
+  if (last < n) part(last, block);
 }
 
 bool DenseRun::has_small_elements() const {
@@ -245,13 +270,22 @@ void fold_columns(const value_loops& loops, void* accumulators, i64 n, i64 rows,
                   const u64* scalars, i64 at) {
   const auto fold = loops.fold->columns[static_cast<int>(vectors())];
   if (are_there(loops, stride)) return fold(accumulators, n, pointer[0], rows, row_stride[0], at);
+  constexpr i64 together = 16;  // rows that are computed before they are folded
+  const auto size = static_cast<i64>(loops.fold->value_size), piece = piece_bytes / size / together;
+  alignas(64) char buffer[piece_bytes];
   auto* const bytes = static_cast<char*>(accumulators);
   Pointers row(static_cast<std::size_t>(loops.values->inputs));
-  for (i64 r = 0; r < rows; ++r) {
-    advance(row, pointer, row_stride, r);
-    for_pieces(loops, n, row.data(), stride, scalars, 0, [&](i64 i, i64 count, const void* values) {
-      fold(bytes + i * static_cast<i64>(loops.fold->accumulator_size), count, values, 1, 0, at + r);
-    });
+  for (i64 r = 0; r < rows; r += together) {
+    const i64 some = std::min(together, rows - r);
+    for (i64 i = 0; i < n; i += piece) {
+      const i64 count = std::min(piece, n - i);
+      for (i64 k = 0; k < some; ++k) {
+        advance(row, pointer, row_stride, r + k);
+        values_of(loops, i, count, row.data(), stride, scalars, 0, buffer + k * piece * size);
+      }
+      fold(bytes + i * static_cast<i64>(loops.fold->accumulator_size), count, buffer, some,
+           piece * size, at + r);
+    }
   }
 }
 
