@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include "kernels/lanes.hpp"
+#include "kernels/row_lanes.hpp"
 
 /// The loops of folds<Reducer, Acc> (kernels/reduce.hpp); its explicit instantiations are in
 /// folds_*.cpp.
