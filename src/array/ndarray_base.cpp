@@ -5,6 +5,7 @@
 
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "array/format.hpp"
 
@@ -21,6 +22,38 @@ Stream detail::stream_of(const ArrayOptions& options) {
   const Device device = options.device.value_or(Device());
   const Stream* const guarded = guarded_stream(device);
   return guarded ? *guarded : default_stream(device);
+}
+
+DeviceNDArrayBase::DeviceNDArrayBase(const DeviceNDArrayBase&) = default;
+DeviceNDArrayBase& DeviceNDArrayBase::operator=(const DeviceNDArrayBase&) = default;
+DeviceNDArrayBase::~DeviceNDArrayBase() = default;
+
+DeviceNDArrayBase::DeviceNDArrayBase(DeviceNDArrayBase&& other) noexcept
+    : layout_(std::move(other.layout_)),
+      data_(other.data_),
+      dtype_(other.dtype_),
+      read_only_(other.read_only_),
+      buffer_(std::move(other.buffer_)),
+      bound_(std::move(other.bound_)) {
+  other.make_empty();
+}
+
+DeviceNDArrayBase& DeviceNDArrayBase::operator=(DeviceNDArrayBase&& other) noexcept {
+  if (this == &other) return *this;
+  layout_ = std::move(other.layout_);
+  data_ = other.data_;
+  dtype_ = other.dtype_;
+  read_only_ = other.read_only_;
+  buffer_ = std::move(other.buffer_);
+  bound_ = std::move(other.bound_);
+  other.make_empty();
+  return *this;
+}
+
+void DeviceNDArrayBase::make_empty() noexcept {
+  layout_.shape = Shape{0};
+  layout_.strides = Strides{dtype_.itemsize()};
+  data_ = nullptr;
 }
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options)

@@ -3,8 +3,6 @@
 #include <quarry/array/creation.hpp>
 #include <quarry/array/host_visible.hpp>
 
-#include <algorithm>
-
 namespace quarry {
 
 /// An array in managed memory, whose pages migrate to the device or the host that uses them. On a
@@ -34,7 +32,8 @@ ManagedNDArray<T> managed_with_layout(const Layout& layout, const ManagedOptions
 /// Fills new memory on the host.
 template <class T>
 ManagedNDArray<T> zeroed(ManagedNDArray<T> array) {
-  std::fill_n(array.host_pointer(), array.size(), T{});
+  for (T& element : std::span(array.host_pointer(), static_cast<std::size_t>(array.size())))
+    element = T{};
   return array;
 }
 }  // namespace detail

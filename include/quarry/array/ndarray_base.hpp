@@ -61,31 +61,14 @@ class DeviceNDArrayBase {
 
  protected:
   ///@{
-  /// A copy shares the memory; a moved-from array has shape (0,).
-  DeviceNDArrayBase(const DeviceNDArrayBase&) = default;
-  DeviceNDArrayBase& operator=(const DeviceNDArrayBase&) = default;
-  DeviceNDArrayBase(DeviceNDArrayBase&& other) noexcept
-      : layout_(std::move(other.layout_)),
-        data_(other.data_),
-        dtype_(other.dtype_),
-        read_only_(other.read_only_),
-        buffer_(std::move(other.buffer_)),
-        bound_(std::move(other.bound_)) {
-    other.make_empty();
-  }
-  DeviceNDArrayBase& operator=(DeviceNDArrayBase&& other) noexcept {
-    if (this == &other) return *this;
-    layout_ = std::move(other.layout_);
-    data_ = other.data_;
-    dtype_ = other.dtype_;
-    read_only_ = other.read_only_;
-    buffer_ = std::move(other.buffer_);
-    bound_ = std::move(other.bound_);
-    other.make_empty();
-    return *this;
-  }
+  /// A copy shares the memory; a moved-from array has shape (0,). Not inline: expressions consist
+  /// of these, and would be several times as much code to compile.
+  DeviceNDArrayBase(const DeviceNDArrayBase& other);
+  DeviceNDArrayBase& operator=(const DeviceNDArrayBase& other);
+  DeviceNDArrayBase(DeviceNDArrayBase&& other) noexcept;
+  DeviceNDArrayBase& operator=(DeviceNDArrayBase&& other) noexcept;
   ///@}
-  ~DeviceNDArrayBase() = default;
+  ~DeviceNDArrayBase();
 
   /// Throws LogicError without a buffer.
   DeviceNDArrayBase(DType dtype, Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)
@@ -110,11 +93,7 @@ class DeviceNDArrayBase {
   ///@}
 
  private:
-  void make_empty() noexcept {
-    layout_.shape = Shape{0};
-    layout_.strides = Strides{dtype_.itemsize()};
-    data_ = nullptr;
-  }
+  void make_empty() noexcept;
   [[noreturn]] static void throw_moved_from();
   [[noreturn]] static void throw_no_buffer();
 };

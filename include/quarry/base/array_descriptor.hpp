@@ -2,7 +2,6 @@
 #pragma once
 #include <quarry/base/dtype.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -26,9 +25,9 @@ struct ArrayDescriptor {
   /// Of one row.
   constexpr std::size_t row_bytes() const { return width * element_bytes(); }
   /// Rows of a plane; 1 if there is no second axis.
-  constexpr std::size_t rows() const { return std::max<std::size_t>(height, 1); }
+  constexpr std::size_t rows() const { return height > 0 ? height : 1; }
   /// Planes, or layers; 1 if there is no third axis.
-  constexpr std::size_t planes() const { return std::max<std::size_t>(depth, 1); }
+  constexpr std::size_t planes() const { return depth > 0 ? depth : 1; }
   /// Of all elements without gaps.
   constexpr std::size_t bytes() const { return row_bytes() * rows() * planes(); }
   /// Whether there is neither a second nor a third axis.

@@ -2,7 +2,7 @@
 #pragma once
 #include <quarry/memory/cuda_array.hpp>
 
-#include <ranges>
+#include <span>
 #include <type_traits>
 #include <variant>
 

@@ -4,7 +4,7 @@
 #include <quarry/base/layout.hpp>
 
 #include <concepts>
-#include <ranges>
+#include <span>  // has the concepts of ranges; <ranges> brings all views along
 #include <type_traits>
 
 namespace quarry {
