@@ -2,14 +2,13 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
-#include "kernels/map_tiled.cuh"
 #include "kernels/params.cuh"
 #include "kernels/vector.cuh"
 
 /// The kernels of maps:
 ///   map_flat     all operands dense and in one order: a thread computes a vector of V elements
 ///   map_strided  any layout of any rank: consecutive threads are along the innermost axis
-///   map_tiled    inputs that lie in another order than the output (map_tiled.cuh)
+/// and, in map_tiled.cuh, map_tiled: inputs that lie in another order than the output.
 namespace quarry::kernels {
 
 /// The context (node.hpp) of element i of dense operands; operand `First` is the first input.
@@ -44,10 +43,11 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
     }
   }
 
+  /// A thread computes V elements. The last n % V elements have a thread each.
   static __device__ void run(const P& p, int backwards) {
     const i64 n = p.kept();
     const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-    const i64 first = (block * blockDim.x + threadIdx.x) * V;
+    const i64 thread = block * blockDim.x + threadIdx.x, first = thread * V;
     char* at[Types::count];
     if (first + V <= n) {
       locate(p, first, at);
@@ -59,14 +59,13 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
         out.set(lane, lane_context<P, V, ~0u, In...>{p, in, first + lane, lane});
       }
       out.store(at);
-    } else {
-#pragma unroll 1
-      for (i64 i = first; i < n; ++i) {
-        locate(p, i, at);
-        computed<1, E, Out> out;
-        out.set(0, element_context<P, Types::outputs>{p, i});
-        out.store(at);
-      }
+    } else if constexpr (V > 1) {
+      const i64 i = thread + static_cast<i64>(static_cast<u64>(n) / V) * (V - 1);
+      if (i >= n) return;
+      locate(p, i, at);
+      computed<1, E, Out> out;
+      out.set(0, element_context<P, Types::outputs>{p, i});
+      out.store(at);
     }
   }
   using param_type = P;
@@ -150,29 +149,31 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     return static_cast<i64>(row) * p.extent(R - 1) + column;
   }
 
-  /// Computes `Count` rows, `by` apart. All loads come before the stores, so that they are in
-  /// flight together; an input may be an output, element for element.
-  template <int Count>
+  /// Computes `Rows` rows, `by` apart, or one row where `by` is 0. All loads come before the
+  /// stores, so that they are in flight together; an input may be an output, element for element.
   static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
-    Loaded in[Count];
-    char* to[Count][outputs];
+    Loaded in[Rows];
+    char* to[Rows][outputs];
     Addresses a(p, column, row);
 #pragma unroll
-    for (int r = 0; r < Count; ++r) {
+    for (int r = 0; r < Rows; ++r) {
       if (r > 0) a.next(p, column, row + r * by, by);
 #pragma unroll
       for (int k = 0; k < outputs; ++k) to[r][k] = a.at[k];
       in[r].load(a.at + outputs);
     }
-    Computed out[Count];
+    Computed out[Rows];
 #pragma unroll
-    for (int r = 0; r < Count; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
+    for (int r = 0; r < Rows; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
 #pragma unroll
-    for (int r = 0; r < Count; ++r) out[r].store(to[r]);
+    for (int r = 0; r < Rows; ++r) {
+      if (r == 0 || by != 0) out[r].store(to[r]);
+    }
   }
 
   /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The last
-  /// rows, too few for that, are computed by further blocks, one row per thread.
+  /// rows, too few for that, are computed by further blocks: one row per thread, Rows times over,
+  /// since a second copy of the code would take as long to compile.
   static __device__ void run(const P& p, int backwards) {
     Index rows = 1;
 #pragma unroll
@@ -189,11 +190,9 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 #pragma unroll 1
     for (Index first = block * by; first + before < rows;
          first += static_cast<Index>(gridDim.y) * by) {
-      if (Rows > 1 && first * Rows < whole) {
-        run_rows<Rows>(p, column, first * Rows + y, by);
-      } else if (first + before + y < rows) {
-        run_rows<1>(p, column, first + before + y, by);
-      }
+      const bool is_whole = first * Rows < whole;
+      const Index row = (is_whole ? first * Rows : first + before) + y;
+      if (row < rows) run_rows(p, column, row, is_whole ? by : 0);
     }
   }
   using param_type = P;

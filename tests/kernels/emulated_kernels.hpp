@@ -24,5 +24,6 @@
 
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
+#include "kernels/map_tiled.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/rows.cuh"

@@ -2,6 +2,7 @@
 // Kernels of every family, for a test in which nvcc compiles this file. Needs no GPU.
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
+#include "kernels/map_tiled.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/rows.cuh"
 

@@ -3,7 +3,11 @@
 // One stateless type for each row of ops.def. `add_op::apply<L>(a, b)` converts its operands to the
 // loop's type L, which the domain chose on the host, and returns the result.
 
+#ifdef QUARRY_REAL_NUMBERS_ONLY  // in the source of a kernel
+#include <quarry/kernels/math.hpp>
+#else
 #include <quarry/kernels/complex_wide.hpp>
+#endif
 
 namespace quarry::domains {
 struct any;

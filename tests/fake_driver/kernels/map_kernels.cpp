@@ -22,7 +22,7 @@ void run_loops(const Launch& launch, std::int64_t n, const std::vector<char*>& a
 CUresult run_flat(const Launch& launch) {
   const kernels::program& program = *launch.program;
   const std::int64_t n = launch.word(block_places::kept), width = launch.argument(0);
-  if (launch.grid_x * launch.block_x * width < n)
+  if (launch.grid_x * launch.block_x < n / width + n % width)
     return illegal(launch, "the grid covers too little");
   std::vector<char*> addresses;
   std::vector<std::int64_t> strides;

@@ -74,6 +74,14 @@ std::string missing_user(const Program& program, const std::string& expression) 
   return {};
 }
 
+/// Whether the header of the family is among these, or one that the kernel has for itself.
+bool is_declared(const Kernel& kernel, const std::set<std::string>& headers) {
+  const auto has = [&](std::string_view stem) {
+    return headers.contains("kernels/" + std::string(stem) + ".cuh");
+  };
+  return has(kernel.family) || has(kernel.name);
+}
+
 /// What a compiler would complain about, or nothing.
 std::string complaint(const Program& program) {
   {
@@ -88,7 +96,7 @@ std::string complaint(const Program& program) {
   for (const std::string& expression : program.expressions) {
     const auto name = parse_kernel(expression);
     if (!name) return "error: " + expression + " is no kernel";
-    if (!seen.contains("kernels/" + std::string(name->kernel->family) + ".cuh")) {
+    if (!is_declared(*name->kernel, seen)) {
       return "error: " + expression + " is not declared";
     }
     if (const std::string user = missing_user(program, expression); !user.empty()) {

@@ -37,13 +37,14 @@ std::vector<std::string> options_for(const KernelSource& source, const Architect
 
 class Program {
  public:
-  explicit Program(const std::string& text) {
+  explicit Program(const KernelSource& source) {
     std::vector<const char*> names, texts;
     for (int i = 0; i < embedded_header_count; ++i) {
-      names.push_back(embedded_headers[i].name);
-      texts.push_back(embedded_headers[i].text);
+      const auto [name, text] = embedded_headers[i];
+      names.push_back(name);
+      texts.push_back(name == operations_header ? source.operations.c_str() : text);
     }
-    require(nvrtc().CreateProgram(&program_, text.c_str(), "quarry_kernel.cu",
+    require(nvrtc().CreateProgram(&program_, source.text.c_str(), "quarry_kernel.cu",
                                   embedded_header_count, texts.data(), names.data()));
   }
   Program(const Program&) = delete;
@@ -142,7 +143,7 @@ const std::vector<int>& supported_architectures() {
 Binary compile_kernel(const KernelSource& source, const Architecture& architecture) {
   const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
   const std::vector<std::string> options = options_for(source, architecture);
-  Program program(source.text);
+  Program program(source);
   const nvrtcResult result = program.compile(source.instantiation, options);
   if (result != NVRTC_SUCCESS) raise(result, program.log(), source, options);
   return {program.code(architecture.is_ptx), program.lowered(source.instantiation)};

@@ -10,14 +10,6 @@
 /// From a kernel's source to machine code by NVRTC, without a GPU and without files.
 namespace quarry::backend::cuda {
 
-/// A header of Quarry and the name by which kernels include it: cmake/embed.cmake.
-struct EmbeddedHeader {
-  const char* name;
-  const char* text;
-};
-extern const EmbeddedHeader embedded_headers[];
-extern const int embedded_header_count;
-
 /// What one kernel is compiled for: "sm_90" gives a cubin, "compute_90" gives PTX.
 struct Architecture {
   std::string name;

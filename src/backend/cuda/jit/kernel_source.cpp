@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "backend/cuda/jit/digest.hpp"
@@ -64,16 +65,67 @@ class Definitions {
   std::string text_;
 };
 
-const char* header_of(kernels::family family) {
-  static constexpr const char* headers[] = {
-#define QUARRY_FAMILY(name) "kernels/" #name ".cuh",
+using Names = std::set<std::string, std::less<>>;
+
+std::span<const EmbeddedHeader> headers() {
+  return {embedded_headers, static_cast<std::size_t>(embedded_header_count)};
+}
+
+/// The header of the family, or one that the kernel has for itself.
+std::string header_of(kernels::family family, const Variant& variant) {
+  static constexpr std::string_view families[] = {
+#define QUARRY_FAMILY(name) #name,
 #include <quarry/kernels/families.def>
 #undef QUARRY_FAMILY
   };
-  return headers[static_cast<std::size_t>(family)];
+  std::string own = fmt::format("kernels/{}.cuh", variant.kernel());
+  const auto is_own = [&](const EmbeddedHeader& header) { return header.name == own; };
+  if (std::ranges::any_of(headers(), is_own)) return own;
+  return fmt::format("kernels/{}.cuh", families[static_cast<std::size_t>(family)]);
+}
+
+/// Adds the identifiers that end in "_op": functors of operations.
+void add_functors(Names& names, std::string_view text) {
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    for (end = begin; end < text.size() && is_name_character(text[end]);) ++end;
+    const std::string_view name = text.substr(begin, end - begin);
+    if (name.ends_with("_op")) names.emplace(name);
+  }
+}
+
+std::string_view all_operations() {
+  const auto is_table = [](const EmbeddedHeader& h) { return h.name == operations_header; };
+  return std::ranges::find_if(headers(), is_table)->text;
+}
+
+/// The rows that the instantiation names, or one of the headers.
+std::string operations_for(const std::string& instantiation) {
+  static const Names& of_headers = *new const Names([] {
+    Names names;
+    for (const EmbeddedHeader& header : headers()) add_functors(names, header.text);
+    return names;
+  }());
+  Names names = of_headers;
+  add_functors(names, instantiation);
+  return rows_of(all_operations(), names);
 }
 
 }  // namespace
+
+std::string rows_of(std::string_view table, const Names& functors) {
+  constexpr std::string_view row = "QUARRY_";
+  std::string rows;
+  for (auto begin = table.find(row); begin != table.npos;) {
+    const auto end = table.find(fmt::format("\n{}", row), begin);
+    const std::string_view line = table.substr(begin, end - begin);
+    const auto name = line.find('(') + 1;
+    if (functors.contains(fmt::format("{}_op", line.substr(name, line.find(',') - name)))) {
+      rows.append(line).append("\n");
+    }
+    begin = end == table.npos ? end : end + 1;
+  }
+  return rows;
+}
 
 std::string user_identifier(std::string_view source) {
   return "quarry_user_" + Digest().add(source).hex();
@@ -100,17 +152,22 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   }
 
   KernelSource result;
-  // g++ omits the namespace where it spells a type of quarry::kernels
-  result.text =
-      fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n", header_of(program.kind));
+  result.instantiation = instantiation(name, variant);
   result.has_user_functions = !definitions.text().empty();
+  if (!result.has_user_functions && name.find("complex<") == name.npos) {
+    result.text = "#define QUARRY_REAL_NUMBERS_ONLY\n";
+  }
+  // g++ omits the namespace where it spells a type of quarry::kernels
+  result.text += fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n",
+                             header_of(program.kind, variant));
+  result.operations =
+      result.has_user_functions ? all_operations() : operations_for(result.instantiation);
   if (result.has_user_functions) {
     result.text += fmt::format(
         "#include \"quarry/kernels/function.hpp\"\n"
         "namespace quarry::kernels {{\n{}}}\n",
         definitions.text());
   }
-  result.instantiation = instantiation(name, variant);
   return result;
 }
 

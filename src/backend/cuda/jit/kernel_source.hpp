@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -9,15 +11,31 @@
 
 namespace quarry::backend::cuda {
 
+/// A header of Quarry and the name by which kernels include it: cmake/embed.cmake.
+struct EmbeddedHeader {
+  const char* name;
+  const char* text;
+};
+extern const EmbeddedHeader embedded_headers[];
+extern const int embedded_header_count;
+
 /// The input of NVRTC for one kernel: a text that includes the embedded headers and defines the
 /// user functions, and the name of the instantiation. Equal expressions have equal texts in every
-/// process.
+/// process. The headers are compiled anew for every kernel, so a kernel without user functions gets
+/// no more of them than its name asks for.
 struct KernelSource {
   std::string text;
   std::string instantiation;
+  std::string operations = {};  ///< the text of quarry/kernels/ops.def
   bool has_user_functions = false;
 };
 KernelSource kernel_source(const kernels::program& program, const Variant& variant);
+
+/// The header with the table of operations, of which a source has its own text.
+inline constexpr std::string_view operations_header = "quarry/kernels/ops.def";
+
+/// The rows of the table (QUARRY_UNARY(sin, ...), ...) whose functor, sin_op, is among `functors`.
+std::string rows_of(std::string_view table, const std::set<std::string, std::less<>>& functors);
 
 /// The identifier under which a user function is compiled. It depends on the source alone, so that
 /// functions of any scope (unnamed namespaces too) have one.

@@ -268,7 +268,7 @@ int along_argument(bool along_reduced, VectorPlaces places) {
 }
 
 unsigned flat_grid(std::int64_t size, int vector_width) {
-  return grid(size, std::int64_t{flat_threads} * vector_width);
+  return grid(size / vector_width + size % vector_width, flat_threads);
 }
 
 std::int64_t lead_of(const CallOperands& operands, std::int64_t columns) {

@@ -59,8 +59,8 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
 VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent);
 
 inline constexpr unsigned flat_threads = 256;
-/// The number of blocks of map_flat. Throws LogicError if the grid would be larger than CUDA
-/// allows.
+/// The number of blocks of map_flat: a thread for every vector and for each element behind them.
+/// Throws LogicError if the grid would be larger than CUDA allows.
 unsigned flat_grid(std::int64_t size, int vector_width);
 
 struct StridedShape {

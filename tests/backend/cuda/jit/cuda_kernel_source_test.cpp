@@ -99,6 +99,39 @@ TEST(cuda_kernel_source, the_same_source_gives_the_same_kernel_wherever_it_is_wr
   EXPECT_NE(kernel_source(program_with<broken>(), flat).text, a.text);
 }
 
+TEST(cuda_kernel_source, a_table_keeps_the_rows_of_the_functors_named) {
+  constexpr std::string_view table =
+      "// a table\n\nQUARRY_UNARY(sin, inexact, math::sin(x))\nQUARRY_UNARY(arcsin, inexact,\n"
+      "             math::asin(x))\n\nQUARRY_TERNARY(where, select, x ? y : z)\n";
+  EXPECT_EQ(rows_of(table, {"sin_op"}), "QUARRY_UNARY(sin, inexact, math::sin(x))\n");
+  EXPECT_EQ(rows_of(table, {"where_op", "arcsin_op"}),
+            "QUARRY_UNARY(arcsin, inexact,\n             math::asin(x))\n\n"
+            "QUARRY_TERNARY(where, select, x ? y : z)\n\n");
+  EXPECT_EQ(rows_of(table, {"sin", "co_sin_op"}), "");
+}
+
+using Sine = op<sin_op, float, in<float, 0>>;
+
+TEST(cuda_kernel_source, a_kernel_gets_the_operations_that_it_names) {
+  const KernelSource sine = kernel_source(program_for<map_of<Sine, float, 0, float>>::value, flat);
+  EXPECT_EQ(count(sine.operations, "(sin,"), 1);
+  EXPECT_EQ(count(sine.operations, "(cos,"), 0);
+  EXPECT_EQ(count(sine.text, "QUARRY_REAL_NUMBERS_ONLY"), 1);
+
+  using Number = kernels::complex<float>;
+  using Real = op<real_op, Number, in<Number, 0>>;
+  const KernelSource real = kernel_source(program_for<map_of<Real, float, 0, Number>>::value, flat);
+  EXPECT_EQ(count(real.text, "QUARRY_REAL_NUMBERS_ONLY"), 0);
+}
+
+TEST(cuda_kernel_source, a_user_function_may_use_every_operation_and_complex_numbers) {
+  const KernelSource source = kernel_source(program_with<doubled>(), flat);
+  EXPECT_EQ(count(source.text, "QUARRY_REAL_NUMBERS_ONLY"), 0);
+  for (const char* const operation : {"(cos,", "(where,", "(conj,"}) {
+    EXPECT_EQ(count(source.operations, operation), 1) << operation;
+  }
+}
+
 TEST(cuda_kernel_source, machine_code_for_known_gpus_and_ptx_for_newer_ones) {
   const int supported[] = {75, 80, 86, 90, 100, 120};
   const auto name = [&](int major, int minor) {
