@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/kernels/node.hpp>
+#include <quarry/kernels/statistics.hpp>
 
 #include "kernels/params.cuh"
 #include "kernels/total.cuh"
