@@ -43,6 +43,11 @@ struct params {
     constexpr int first = at.strides();
     return static_cast<i64>(word[first + k * R + d]);
   }
+  /// One that fits 32 bits, of which products with 32-bit positions take one instruction.
+  __device__ i32 short_stride(int k, int d) const {
+    constexpr int first = at.strides();
+    return *reinterpret_cast<const i32*>(&word[first + k * R + d]);
+  }
 };
 
 }  // namespace quarry::kernels

@@ -93,12 +93,16 @@ struct computed {
     v.v[lane] = convert<Out>(E{}(c));
   }
   __device__ void store(char* const* at) const { *reinterpret_cast<vec<Out, V>*>(at[0]) = v; }
+  __device__ void store_lane(int lane, char* const* at) const {
+    reinterpret_cast<Out*>(at[0])[lane] = v.v[lane];
+  }
 };
 template <int V>
 struct computed<V, several<>, several<>> {
   template <class C>
   __device__ void set(int /*lane*/, const C& /*c*/) {}
   __device__ void store(char* const* /*at*/) const {}
+  __device__ void store_lane(int /*lane*/, char* const* /*at*/) const {}
 };
 template <int V, class E, class... Es, class Out, class... Outs>
 struct computed<V, several<E, Es...>, several<Out, Outs...>> {
@@ -112,6 +116,10 @@ struct computed<V, several<E, Es...>, several<Out, Outs...>> {
   __device__ void store(char* const* at) const {
     first.store(at);
     rest.store(at + 1);
+  }
+  __device__ void store_lane(int lane, char* const* at) const {
+    first.store_lane(lane, at);
+    rest.store_lane(lane, at + 1);
   }
 };
 

@@ -25,17 +25,19 @@ using backend::cuda::Variant;
 using Kernel = void (*)(const u64* words, const tiling& tiles, int backwards);
 using Kernels = std::unordered_map<Variant, Kernel, HashOfVariant>;
 
-template <class M, int R, int D, int W, int V, unsigned Wide, unsigned Tiled>
+template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
 void run_tiled(const u64* words, const tiling& tiles, int backwards) {
-  typename map_tiled_body<M, R, D, W, V, Wide, Tiled>::param_type p;
+  typename map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::param_type p;
   std::memcpy(&p, words, sizeof p);
-  map_tiled<M, R, D, W, V, Wide, Tiled>(p, tiles, backwards);
+  map_tiled<M, R, D, V, Wide, Tiled, Rows>(p, tiles, backwards);
 }
 
-template <class M, int W, int V, unsigned Wide, unsigned Tiled>
+template <class M, int V, unsigned Wide, unsigned Tiled, int Rows>
 void add_ranks(Kernels& all) {
+  constexpr int word = (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 0;
   const auto add = [&]<int R, int D>() {
-    all[TiledMap{R, D, W, V, int{Wide}, int{Tiled}}] = run_tiled<M, R, D, W, V, Wide, Tiled>;
+    all[TiledMap{R, D, V, int{Wide}, int{Tiled}, word, (Rows & 2) != 0, (Rows & 4) != 0}] =
+        run_tiled<M, R, D, V, Wide, Tiled, Rows>;
   };
   add.template operator()<1, 1>();
   add.template operator()<2, 1>();
@@ -46,36 +48,45 @@ void add_ranks(Kernels& all) {
 }
 
 /// Wide has every set of the inputs that are not tiled, where there are vectors.
-template <class M, int W, int V, unsigned Tiled, unsigned Rest>
+template <class M, int V, unsigned Tiled, unsigned Rest, int Rows>
 void add_wide(Kernels& all) {
-  add_ranks<M, W, V, 0, Tiled>(all);
-  if constexpr (V > 1 && Rest != 0) add_ranks<M, W, V, Rest, Tiled>(all);
+  add_ranks<M, V, 0, Tiled, Rows>(all);
+  if constexpr (V > 1 && Rest != 0) add_ranks<M, V, Rest, Tiled, Rows>(all);
 }
 
-/// The widest vectors, those of half the width, and single elements.
-template <class M, int W, int Widest, unsigned Tiled, unsigned Rest>
-void add_written(Kernels& all) {
-  add_wide<M, W, Widest, Tiled, Rest>(all);
-  if constexpr (Widest > 2) add_wide<M, W, Widest / 2, Tiled, Rest>(all);
-  if constexpr (Widest > 1) add_wide<M, W, 1, Tiled, Rest>(all);
-}
-template <class M, int Widest, unsigned Tiled, unsigned Rest>
+/// The widest vectors, aligned and not, half of them, and single elements.
+template <class M, int Widest, unsigned Tiled, unsigned Rest, int Words>
 void add_widths(Kernels& all) {
-  add_written<M, Widest, Widest, Tiled, Rest>(all);
-  if constexpr (Widest > 1) add_written<M, 1, Widest, Tiled, Rest>(all);
+  add_wide<M, 1, Tiled, Rest, Words>(all);
+  add_wide<M, 1, Tiled, Rest, Words | 4>(all);
+  if constexpr (Widest > 1) add_wide<M, Widest, Tiled, Rest, Words>(all);
+  if constexpr (Widest > 2) {
+    add_wide<M, Widest, Tiled, Rest, Words | 2>(all);
+    add_wide<M, Widest, Tiled, Rest, Words | 6>(all);
+    add_wide<M, Widest / 2, Tiled, Rest, Words | 2>(all);
+  }
 }
 
 template <class M, unsigned Inputs, unsigned Tiled>
 void add_sets(Kernels& all) {
-  constexpr u32 widest = map_tiled_body<M, 1, 1, 1, 1, 0, 0>::Types::size_of(0);
-  add_widths<M, widest <= 16 ? 16 / widest : 1, Tiled, Inputs & ~Tiled>(all);
+  using Types = typename map_tiled_body<M, 1, 1, 1, 0, 0, 0>::Types;
+  constexpr int widest = Types::size_of(0) <= 16 ? 16 / Types::size_of(0) : 1;
+  add_widths<M, widest, Tiled, Inputs & ~Tiled, 0>(all);
+  bool is_small = false;
+  for (u32 k = 0; k < 2; ++k) is_small |= (Tiled >> k & 1) != 0 && Types::size_of(1 + k) < 4;
+  if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 1>(all);
+  if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 8>(all);
   if constexpr (Tiled > 1) add_sets<M, Inputs, Tiled - 1>(all);
 }
 
+/// Any number of axes, or two long ones.
 Extents draw_extents(Draw& draw, i64 most) {
-  const int rank = 2 + int(draw.below(3));
+  const bool is_long = draw.one_in(4);
+  const int rank = is_long ? 2 : 2 + int(draw.below(3));
   Extents extents;
-  for (int d = 0; d < rank; ++d) extents.push_back(2 + draw.below(draw.of({2, 5, 40, 90})));
+  for (int d = 0; d < rank; ++d) {
+    extents.push_back(is_long ? 60 + draw.below(200) : 2 + draw.below(draw.of({2, 5, 40, 90})));
+  }
   for (auto& extent : extents) {
     if (draw.one_in(2)) extent = (extent + 15) / 16 * 16;
   }
@@ -104,7 +115,7 @@ struct Case<map_of<E, Out, S, In...>> {
   }
 
   explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
-    extents = draw_extents(draw, i64{24000} / std::ranges::max(Types::size));
+    extents = draw_extents(draw, i64{48000} / std::ranges::max(Types::size));
     add_outputs(static_cast<several<Out>*>(nullptr));
     (operands.template input<In>(extents, false, false), ...);
     operands.pack(size(), 1, S, extents);
@@ -121,6 +132,8 @@ struct Case<map_of<E, Out, S, In...>> {
     operands.template output<T>(extents, draw.one_in(2));
   }
   i64 size() const { return product(extents); }
+
+  bool has_overlap() const { return tiles->tiling.write.axis[tiles->variant.rank - 1].before > 0; }
 
   /// The block with the axes and strides of the tiles.
   std::vector<u64> words() const {
@@ -214,15 +227,29 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
     if (!c.check()) continue;
     ++seen["run"];
     if (c.tiles->count > 1) ++seen["tiles"];
-    if (c.tiles->variant.read_width > 1) ++seen["vectors read"];
-    if (c.tiles->variant.write_width > 1) ++seen["vectors written"];
+    if (c.tiles->variant.width > 1) ++seen["vectors"];
+    if (c.tiles->variant.word > 0) ++seen["words"];
+    if (c.tiles->variant.shifted) ++seen["vectors before rows"];
+    if (c.has_overlap()) ++seen["overlaps"];
+    if (c.tiles->variant.row_of_axes) ++seen["rows of axes"];
+    if (c.tiles->tiling.write.row_step > 0) ++seen["parts of axes"];
     if (::testing::Test::HasFailure()) break;
   }
   for (const auto& [what, count] : seen) this->RecordProperty(what, count);
-  EXPECT_GT(seen["run"], 40);
+  EXPECT_GT(seen["run"], 30);
   EXPECT_GT(seen["tiles"], 20);
-  if (Case<TypeParam>::Types::size_of(0) == 16) return;  // an element is a vector
-  EXPECT_GT(seen["vectors read"] + seen["vectors written"], 10);
+  constexpr u32 size = Case<TypeParam>::Types::size_of(0);
+  if (size == 16) return;  // an element is a vector
+  const bool is_copy = Case<TypeParam>::Types::count == 2;
+  if (is_copy && size <= 2) {
+    EXPECT_GT(seen["words"], 10);
+  }
+  if (is_copy && size <= 4) {
+    EXPECT_GT(seen["vectors before rows"], 10);
+    EXPECT_GT(seen["overlaps"], 5);
+  }
+  EXPECT_GT(seen["rows of axes"], 2);
+  EXPECT_GT(seen["vectors"], 10);
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ using flat_params = typename map_flat_body<M, V>::param_type;
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
 using strided_params =
     typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type;
-template <class M, int R, int D, int W, int V, unsigned Wide, unsigned Tiled>
-using tiled_params = typename map_tiled_body<M, R, D, W, V, Wide, Tiled>::param_type;
+template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
+using tiled_params = typename map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::param_type;
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide>
 using reduce_params =
     typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type;
@@ -94,9 +94,10 @@ QUARRY_STRIDED(fused_map<float>, 2, 4, 8, 4, 1)
 QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)
 QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
 QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
-QUARRY_TILED(fused_map<float>, 2, 2, 4, 4, 2, 1)
-QUARRY_TILED(fused_map<i8>, 4, 3, 1, 1, 0, 3)
-QUARRY_TILED(two_outputs, 3, 2, 4, 2, 1, 2)
+QUARRY_TILED(fused_map<float>, 2, 2, 4, 2, 1, 0)
+QUARRY_TILED(fused_map<i8>, 4, 3, 1, 0, 3, 5)
+QUARRY_TILED(two_outputs, 3, 2, 2, 1, 2, 0)
+QUARRY_TILED(fused_map<i8>, 2, 2, 16, 2, 1, 10)
 QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
 QUARRY_REDUCE(root_of_mean, 1, 2, 4, 0, 4, 1)
 QUARRY_FINISH(root_of_mean, 1, 1)

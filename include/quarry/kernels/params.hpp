@@ -47,31 +47,51 @@ struct divisor {
 
 inline constexpr int most_tiled_axes = 6;
 
-/// An axis that is cut into parts of `size` elements. Tile t of the grid has part t / every % parts
-/// of it.
+/// An axis that is cut into parts, one every `step` elements. The first `before` elements of a part
+/// the part before it has too; the first part begins `before` elements before the axis. Tile t of
+/// the grid has part t / every % parts.
 struct tiled_axis {
   i64 extent = 1;
-  divisor every, parts, size;
-  u32 pitch = 0;  ///< of an axis of writing: how far apart elements are in the order of reading
+  divisor every, parts;
+  divisor size;  ///< positions along the axis in a tile
+  u32 step = 1, before = 0;
+  u32 pitch = 0;  ///< how far apart elements are in shared memory
 };
 
 /// How the tiles are walked in one order. The last axis varies fastest; a row is a tile's part of
-/// it. Consecutive threads, 1 << lanes_log2 up to 256 of them, are along a row.
+/// it. Consecutive threads, 1 << lanes_log2 up to 256 of them, are along a row. If part of the last
+/// axis has several rows, `row_step` elements apart, they are along the axis before it.
 struct tile_walk {
   tiled_axis axis[most_tiled_axes];
-  u32 rows, lanes_log2;
+  u32 rows, lanes_log2, row_step = 0;
 };
+
+/// One of the axes of which a row that is written consists, the first one varies fastest.
+struct row_axis {
+  divisor size;
+  u32 pitch = 0;
+};
+inline constexpr u32 most_row_elements = 1024;  ///< of a row of several axes
 
 /// The second parameter of map_tiled: how tiles are read into shared memory, and written.
 struct tiling {
   tile_walk read, write;
-  u32 swizzle;  ///< see map_tiled.cuh
+  row_axis row[most_tiled_axes];  ///< of rows of several axes
+  u32 row_axes = 0;
 };
 
-/// The most elements of a tile, the widest of which has `size` bytes, a power of two up to 16.
-QUARRY_HD constexpr u32 most_tile_elements(u32 size) { return 16384 / size; }
-/// The shared memory of every GPU.
-inline constexpr u32 most_tile_bytes = 49152;
+/// The most elements of a tile of `inputs`, the widest of which has `size` bytes, a power of two up
+/// to 16.
+QUARRY_HD constexpr u32 most_tile_elements(u32 size, u32 inputs) {
+  return (inputs <= 2 ? 16384 : 8192) / size;
+}
+/// The elements that shared memory has for each of the inputs, with what lies between rows.
+QUARRY_HD constexpr u32 tile_space(u32 size, u32 inputs) {
+  const u32 most = most_tile_elements(size, inputs);
+  return most + most * 3 / 8;
+}
+/// Of the 48 KiB of shared memory of every GPU, without what lists of places take.
+inline constexpr u32 most_tile_bytes = 45056;
 
 /// How many bins a block of bincount_private counts in its shared memory: the 48 KiB of every GPU.
 inline constexpr i64 most_private_bins = 12288;

@@ -15,7 +15,7 @@ namespace {
 using kernels::block_places;
 using kernels::tiled_axis;
 
-/// A launch of map_tiled<PROGRAM, rank, tile rank, read width, write width, wide, tiled>.
+/// A launch of map_tiled<PROGRAM, rank, tile rank, width, wide, tiled, rows>.
 class TiledMap {
  public:
   explicit TiledMap(const Launch& launch)
@@ -33,8 +33,10 @@ class TiledMap {
       }
       if (!has_legal_accesses(k)) return misaligned(launch_);
     }
+    if (has_wrong_places()) return illegal(launch_, "a tile does not fit");
     if (has_parts_of_vectors()) return illegal(launch_, "vectors go beyond a part");
-    if (elements(tiling_.read, rank_) != elements(tiling_.write, rank_)) {
+    if (tiling_.write.row_step == 0 &&
+        elements(tiling_.read, rank_) != elements(tiling_.write, rank_)) {
       return illegal(launch_, "tiles are written that were not read");
     }
     for (const kernels::tile_walk* walk : {&tiling_.read, &tiling_.write}) {
@@ -54,7 +56,7 @@ class TiledMap {
 
   bool is_tiled(int k) const {
     const int input = k - launch_.program->outputs;
-    return input >= 0 && (launch_.argument(5) >> input & 1) != 0;
+    return input >= 0 && (launch_.argument(4) >> input & 1) != 0;
   }
   Axes axes(int k) const { return is_tiled(k) ? tiling_.read.axis : tiling_.write.axis; }
   std::int64_t stride(int k, int axis) const {
@@ -62,9 +64,14 @@ class TiledMap {
   }
   static std::int64_t constant(const tiled_axis& axis) { return axis.size.constant; }
 
+  /// Whether the axis is not one of the operand, but of rows along the last one.
+  bool has_rows_of_last(int k, int axis) const {
+    return !is_tiled(k) && tiling_.write.row_step > 0 && axis == rank_ - 2;
+  }
   char* memory_of(int k) const {
     std::int64_t lowest = 0, highest = 0;
     for (int axis = 0; axis < rank_; ++axis) {
+      if (has_rows_of_last(k, axis)) continue;
       const std::int64_t reach = (axes(k)[axis].extent - 1) * stride(k, axis);
       (reach < 0 ? lowest : highest) += reach;
     }
@@ -74,52 +81,147 @@ class TiledMap {
     return memory ? reinterpret_cast<char*>(memory) - lowest : nullptr;
   }
 
+  /// Bytes read at once of elements of less than 4.
+  int word() const {
+    return (launch_.argument(5) & 8) != 0 ? 16 : (launch_.argument(5) & 1) != 0 ? 4 : 0;
+  }
+  bool is_shifted() const { return (launch_.argument(5) & 2) != 0; }
+  bool is_listed() const { return (launch_.argument(5) & 4) != 0; }
+
   bool has_legal_accesses(int k) const {
-    const int width = launch_.argument(is_tiled(k) ? 2 : 3), input = k - launch_.program->outputs;
-    const bool is_wide = input < 0 || is_tiled(k) || (launch_.argument(4) >> input & 1) != 0;
     const std::uint32_t size = launch_.program->itemsize[k];
+    if (is_tiled(k)) {
+      const bool is_legal = word() == 0 || size >= 4 || has_legal_words(k);
+      return is_legal && places(k, false) % launch_.program->alignment[k] == 0;
+    }
+    const int width = launch_.argument(2), input = k - launch_.program->outputs;
+    const bool is_wide = input < 0 || (launch_.argument(3) >> input & 1) != 0;
     const bool is_vector = width > 1 && is_wide;
-    const auto unit = is_vector ? static_cast<std::uint64_t>(width) * size
-                                : std::uint64_t{launch_.program->alignment[k]};
+    const auto unit = is_vector && !is_shifted() ? static_cast<std::uint64_t>(width) * size
+                                                 : std::uint64_t{launch_.program->alignment[k]};
+    if (places(k, is_vector) % unit != 0) return false;
+    if (is_vector && is_shifted() && !is_as_far_as_first(k)) return false;
+    if (is_vector) {
+      return std::has_single_bit(size) && unsigned(width) * size <= 16 &&
+             stride(k, rank_ - 1) == size;
+    }
+    return width == 1 || stride(k, rank_ - 1) == 0;
+  }
+  /// Rows are dense; words of the tile are words of memory, and rows have words of their own.
+  bool has_legal_words(int k) const {
+    const std::uint32_t size = launch_.program->itemsize[k];
+    if (stride(k, rank_ - 1) != size) return false;
+    for (int axis = rank_ - tile_rank_; axis < rank_ - 1; ++axis) {
+      const tiled_axis& a = tiling_.read.axis[axis];
+      if (constant(a) == 1) continue;
+      const std::int64_t pitch = std::int64_t{a.pitch} * size;
+      if ((pitch - stride(k, axis)) % word() != 0) return false;
+      const tiled_axis& inner = tiling_.read.axis[axis + 1];
+      if (pitch <
+          constant(inner) * inner.pitch * size + (axis == rank_ - 2 ? 2 * (word() - int(size)) : 0))
+        return false;
+    }
+    return true;
+  }
+  /// Address and strides, but for the last axis of vectors: what they are all multiples of.
+  std::uint64_t places(int k, bool is_vector) const {
     std::uint64_t places = launch_.pointer(k);
     for (int axis = 0; axis < rank_; ++axis) {
       if (axes(k)[axis].extent == 1 || (is_vector && axis == rank_ - 1)) continue;
       places |= static_cast<std::uint64_t>(stride(k, axis));
     }
-    if (places % unit != 0) return false;
-    if (is_vector) return std::has_single_bit(size) && unit <= 16 && stride(k, rank_ - 1) == size;
-    return width == 1 || stride(k, rank_ - 1) == 0;
+    return places;
+  }
+  /// Whether every row is as far from a vector as that of the first output.
+  bool is_as_far_as_first(int k) const {
+    const std::uint64_t vector = 16;
+    std::uint64_t apart = launch_.pointer(k) - launch_.pointer(0);
+    for (int axis = 0; axis < rank_ - 1; ++axis) {
+      if (axes(k)[axis].extent == 1) continue;
+      apart |= static_cast<std::uint64_t>(stride(k, axis) - stride(0, axis));
+    }
+    return launch_.program->itemsize[k] == launch_.program->itemsize[0] && apart % vector == 0;
   }
 
   bool has_parts_of_vectors() const {
-    const auto is_cut = [](const tiled_axis& axis, int width) {
-      return axis.extent % width != 0 || constant(axis) % width != 0;
-    };
-    return is_cut(tiling_.read.axis[rank_ - 1], launch_.argument(2)) ||
-           is_cut(tiling_.write.axis[rank_ - 1], launch_.argument(3));
+    const tiled_axis& a = tiling_.write.axis[rank_ - 1];
+    const int width = launch_.argument(2);
+    if (is_shifted()) return false;
+    return a.extent % width != 0 || constant(a) % width != 0 || a.step % unsigned(width) != 0;
+  }
+  /// Whether the elements of a tile are in the shared memory, each at a place of its own.
+  bool has_wrong_places() const {
+    std::uint32_t widest = 1, count = 0, bytes = 0;
+    for (int k = 0; k < launch_.program->operands(); ++k) {
+      if (k >= launch_.program->outputs && !is_tiled(k)) continue;
+      widest = std::max(widest, launch_.program->itemsize[k]);
+      if (!is_tiled(k)) continue;
+      ++count;
+      bytes += launch_.program->itemsize[k];
+    }
+    std::int64_t end = 1;
+    for (int axis = rank_ - 1; axis >= rank_ - tile_rank_; --axis) {
+      const tiled_axis& a = tiling_.read.axis[axis];
+      if (constant(a) > 1 && a.pitch < end) return true;
+      end = std::max(end, constant(a) * a.pitch);
+    }
+    const std::int64_t space = kernels::tile_space(widest, count);
+    if (is_listed() && constant(tiling_.write.axis[rank_ - 1]) > kernels::most_row_elements) {
+      return true;
+    }
+    return space * bytes > kernels::most_tile_bytes || end > space;
   }
 
-  /// The position of element n of tile t along every axis; false if it is outside of the array.
-  bool locate(Axes axes, std::int64_t t, std::int64_t n,
+  /// The position of element n of tile t along every axis; false if it is outside of the array, or
+  /// in the tile before too.
+  bool locate(const kernels::tile_walk& walk, std::int64_t t, std::int64_t n,
               std::vector<std::int64_t>& position) const {
-    bool is_inside = true;
+    bool is_inside = true, is_first = true;
+    std::int64_t in_row = 0;
     for (int axis = rank_ - 1; axis >= 0; --axis) {
-      const tiled_axis& a = axes[axis];
+      const tiled_axis& a = walk.axis[axis];
       const std::int64_t part = a.every.quotient(static_cast<std::uint32_t>(t)) % a.parts.constant;
-      const std::int64_t next = axis >= rank_ - tile_rank_ ? n / constant(a) : n;
-      position[at(axis)] = part * constant(a) + (axis >= rank_ - tile_rank_ ? n % constant(a) : 0);
-      is_inside = is_inside && position[at(axis)] < a.extent;
-      n = next;
+      const bool has_several = axis >= rank_ - tile_rank_;
+      const std::int64_t in_part = has_several ? n % constant(a) : 0;
+      position[at(axis)] = part * a.step + in_part - a.before;
+      if (axis == rank_ - 1) in_row = in_part;
+      if (axis == rank_ - 2 && walk.row_step > 0) {  // of the last axis
+        position[at(axis)] = 0;
+        position[at(axis + 1)] += in_part * walk.row_step;
+        is_inside = in_row + in_part * walk.row_step < walk.axis[axis + 1].step;
+      }
+      is_first = is_first && in_part >= a.before;
+      n = has_several ? n / constant(a) : n;
     }
-    return is_inside && n == 0;
+    for (int axis = 0; axis < rank_; ++axis) {
+      const std::int64_t p = position[at(axis)];
+      is_inside = is_inside && p >= 0 && p < walk.axis[axis].extent;
+    }
+    return is_inside && is_first && n == 0;
   }
-  /// Where element n, in the order of writing, is in the order of reading.
+  /// Which element in the order of reading is element n in the order of writing.
   std::int64_t place(std::int64_t n) const {
     std::int64_t place = 0;
     for (int axis = rank_ - 1; axis >= rank_ - tile_rank_; --axis) {
       const tiled_axis& a = tiling_.write.axis[axis];
-      place += n % constant(a) * a.pitch;
+      const bool has_list = axis == rank_ - 1 && is_listed();
+      place += has_list ? place_in_row(n % constant(a)) : n % constant(a) * a.pitch;
       n /= constant(a);
+    }
+    std::int64_t element = 0;
+    for (int axis = rank_ - tile_rank_; axis < rank_; ++axis) {
+      const tiled_axis& a = tiling_.read.axis[axis];
+      if (constant(a) == 1) continue;
+      element = element * constant(a) + place / a.pitch;
+      place %= a.pitch;
+    }
+    return element;
+  }
+  std::int64_t place_in_row(std::int64_t n) const {
+    std::int64_t place = 0;
+    for (std::uint32_t axis = 0; axis < tiling_.row_axes; ++axis) {
+      place += n % tiling_.row[axis].size.constant * tiling_.row[axis].pitch;
+      n /= tiling_.row[axis].size.constant;
     }
     return place;
   }
@@ -134,8 +236,8 @@ class TiledMap {
     const std::vector<std::int64_t> none(base_.size(), 0);
     std::int64_t computed = 0;
     for (std::int64_t n = 0; n < elements(tiling_.write, rank_); ++n) {
-      if (!locate(tiling_.write.axis, t, n, write)) continue;
-      if (!locate(tiling_.read.axis, t, place(n), read)) continue;
+      if (!locate(tiling_.write, t, n, write)) continue;
+      if (!locate(tiling_.read, t, place(n), read)) continue;
       for (int k = 0; k < launch_.program->operands(); ++k) {
         const auto& position = is_tiled(k) ? read : write;
         addresses[at(k)] = base_[at(k)];

@@ -50,13 +50,17 @@ struct StridedMap {
   operator Variant() const { return {"map_strided", {rank, index_bytes, rows, width, wide}}; }
 };
 struct TiledMap {
-  int rank, tile_rank;  ///< axes; the last ones, along which tiles have several elements
-  int read_width = 1;   ///< elements per access to what is read by tiles
-  int write_width = 1;  ///< and to the rest
-  int wide = 0;         ///< bit k: input k is read by vectors, but not by tiles
-  int tiled = 0;        ///< bit k: input k is read by tiles
+  int rank, tile_rank;       ///< axes; the last ones, along which tiles have several elements
+  int width = 1;             ///< elements per access to what is not read by tiles
+  int wide = 0;              ///< bit k: input k is read by vectors, but not by tiles
+  int tiled = 0;             ///< bit k: input k is read by tiles
+  int word = 0;              ///< elements of less than 4 bytes are read by 4 or 16
+  bool shifted = false;      ///< rows that are written begin at any element
+  bool row_of_axes = false;  ///< and have several axes
   operator Variant() const {
-    return {"map_tiled", {rank, tile_rank, read_width, write_width, wide, tiled}};
+    const int rows =
+        (word == 4 ? 1 : 0) + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (word == 16 ? 8 : 0);
+    return {"map_tiled", {rank, tile_rank, width, wide, tiled, rows}};
   }
 };
 struct Reduce {

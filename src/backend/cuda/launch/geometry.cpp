@@ -237,6 +237,14 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
   return input_vectors(operands, axis, width);
 }
 
+VectorAccess shifted_map_vectors(const CallOperands& operands) {
+  CallOperands inputs = operands;
+  inputs.outputs = 0;
+  VectorAccess access = input_vectors(inputs, operands.rank() - 1, widest, true);
+  access.wide >>= operands.outputs;
+  return access;
+}
+
 VectorAccess aligned_vectors(const CallOperands& operands) {
   return moving(input_vectors(operands, operands.rank() - 1, widest));
 }

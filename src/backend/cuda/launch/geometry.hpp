@@ -49,6 +49,9 @@ struct VectorAccess {
 int along_argument(bool along_reduced, VectorPlaces places);
 /// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
+/// The same where rows begin at any element, but those of all operands as far from a vector. None
+/// where elements differ in size.
+VectorAccess shifted_map_vectors(const CallOperands& operands);
 /// The vectors of the inputs along the last axis, to which every row is aligned.
 VectorAccess aligned_vectors(const CallOperands& operands);
 /// The vectors of the inputs of a reduction along its last axis, of `extent` elements, one of

@@ -2,201 +2,19 @@
 #include "backend/cuda/launch/tiles.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 
 #include "backend/cuda/launch/grid.hpp"
+#include "backend/cuda/launch/tile_cut.hpp"
 #include "base/power_of_two.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
 
-using kernels::most_tiled_axes;
-constexpr std::size_t most_axes = most_tiled_axes;
-
-/// Up to most_axes values, one for each axis.
-template <class T>
-using PerAxis = std::array<T, most_axes>;
-
-/// Axes, the last one varies fastest.
-struct Order {
-  PerAxis<std::size_t> axis{};
-  std::size_t rank = 0;
-
-  std::size_t fastest(std::size_t i) const { return axis[rank - 1 - i]; }
-};
-
-Order writing_order(std::size_t rank) {
-  Order order{.rank = rank};
-  std::iota(order.axis.begin(), order.axis.end(), std::size_t{0});
-  return order;
-}
-
-/// The axes by the strides of operand k, those along which it does not move first.
-Order reading_order(const CallOperands& operands, std::size_t k) {
-  Order order = writing_order(operands.rank());
-  const auto distance = [&](std::size_t axis) { return std::abs(operands.stride(k, axis)); };
-  std::stable_sort(order.axis.begin(), order.axis.begin() + std::ptrdiff_t(order.rank),
-                   [&](std::size_t a, std::size_t b) {
-                     if (distance(a) == 0 || distance(b) == 0) return distance(a) < distance(b);
-                     return distance(a) > distance(b);
-                   });
-  return order;
-}
-
-/// Whether threads along the last axis would read input k in pieces of less than a sector, and no
-/// other threads of the block read the rest of it.
-bool needs_tiles(const CallOperands& operands, const Shape& shape, std::size_t k) {
-  constexpr std::int64_t sector = 32, near = 40;
-  const std::uint32_t size = operands.itemsizes[k];
-  if (!is_power_of_two(size) || size > 16 || operands.last_stride(k) == 0) return false;
-  const Order order = reading_order(operands, k);
-  std::int64_t bytes = size;
-  std::size_t axis = shape.size() - 1;
-  for (; order.axis[axis] == axis; --axis) {
-    bytes *= shape[axis];
-    if (axis == 0 || bytes >= sector) return false;
-  }
-  std::int64_t apart = 1;  // elements of the output between those that are neighbours in the input
-  for (std::size_t d = order.axis[axis] + 1; d < shape.size(); ++d) apart *= shape[d];
-  return apart > near;
-}
-
-/// The inputs that are read by tiles: bit k for input k. They have one order of reading.
-struct TiledInputs {
-  unsigned set = 0;
-  std::size_t leader = 0;               ///< an operand
-  std::uint32_t widest = 1, bytes = 0;  ///< of an element of one, and of all
-  Order order;
-
-  bool has(std::size_t input) const { return input < 32 && (set >> input & 1u) != 0; }
-};
-TiledInputs tiled_inputs(const CallOperands& operands, const Shape& shape) {
-  TiledInputs tiled;
-  for (std::size_t k = 0; k < operands.outputs; ++k) {
-    tiled.widest = std::max(tiled.widest, operands.itemsizes[k]);
-  }
-  if (!is_power_of_two(tiled.widest) || tiled.widest > 16) return {};
-  const std::size_t end = std::min(operands.all.size(), operands.outputs + 16);
-  for (std::size_t k = operands.outputs; k < end; ++k) {
-    if (!needs_tiles(operands, shape, k)) continue;
-    const Order order = reading_order(operands, k);
-    if (tiled.set != 0 && order.axis != tiled.order.axis) continue;
-    const std::uint32_t size = operands.itemsizes[k], widest = std::max(tiled.widest, size);
-    const std::uint32_t bytes = tiled.bytes + size;
-    if (bytes * kernels::most_tile_elements(widest) > kernels::most_tile_bytes) continue;
-    if (tiled.set == 0) tiled.leader = k, tiled.order = order;
-    tiled.set |= 1u << (k - operands.outputs);
-    tiled.widest = widest;
-    tiled.bytes = bytes;
-  }
-  return tiled;
-}
-
-/// How many elements tiles have along every axis, and how many parts that gives.
-struct Cut {
-  PerAxis<std::int64_t> size, parts, every;
-  std::int64_t elements = 1, count = 1;
-};
-
-/// Multiples of 16, so that vectors lie in one part.
-std::int64_t rounded(std::int64_t size) {
-  if (size >= 16) return size / 16 * 16;
-  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)));
-}
-
-/// Makes tiles have `wanted` consecutive elements in this order.
-void extend(Cut& cut, const Shape& shape, const Order& order, std::int64_t wanted) {
-  std::int64_t run = 1;
-  for (std::size_t i = 0; i < order.rank && run < wanted; ++i) {
-    const std::size_t axis = order.fastest(i);
-    const std::int64_t size = wanted / run;
-    cut.size[axis] = std::max(cut.size[axis], size < shape[axis] ? rounded(size) : shape[axis]);
-    run *= cut.size[axis];
-    if (cut.size[axis] < shape[axis]) return;
-  }
-}
-
-/// Makes tiles larger along axes that are cut, until they have up to `most` elements.
-void grow(Cut& cut, const Shape& shape, std::int64_t most) {
-  std::int64_t elements = 1;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) elements *= cut.size[axis];
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    const std::int64_t size = most / (elements / cut.size[axis]);
-    if (size < 2 * cut.size[axis]) continue;
-    elements /= cut.size[axis];
-    cut.size[axis] = size < shape[axis] ? rounded(size) : shape[axis];
-    elements *= cut.size[axis];
-  }
-}
-
-/// Parts of one size as far as possible, in the order of writing.
-void count_parts(Cut& cut, const Shape& shape) {
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    std::int64_t& size = cut.size[axis];
-    const std::int64_t least = divide_up(shape[axis], divide_up(shape[axis], size));
-    if (size < shape[axis] && size % 16 == 0) size = divide_up(least, 16) * 16;
-    cut.parts[axis] = divide_up(shape[axis], size);
-    cut.every[axis] = cut.count;
-    cut.elements *= size;
-    if (cut.count > std::numeric_limits<std::int32_t>::max()) return;
-    cut.count *= cut.parts[axis];
-  }
-}
-
-Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors) {
-  const auto most = static_cast<std::int64_t>(kernels::most_tile_elements(tiled.widest));
-  std::int64_t write = tiled.widest <= 2 ? 128 : tiled.widest <= 8 ? 64 : 32, read = most / write;
-  for (;;) {
-    Cut cut{};
-    cut.size.fill(1);
-    extend(cut, shape, writing_order(shape.size()), write);
-    extend(cut, shape, tiled.order, read);
-    grow(cut, shape, write * read);
-    count_parts(cut, shape);
-    if (cut.count >= multiprocessors || write * read <= 512) return cut;
-    (write > read ? write : read) /= 2;
-  }
-}
-
-/// An axis of one order, after merging.
-struct Axis {
-  std::size_t inner, outer;  ///< of the axes merged: strides are of the first, parts of the last
-  std::int64_t extent, size;
-};
-struct Axes {
-  PerAxis<Axis> axis{};  ///< the first one varies fastest; those that tiles have come first
-  std::size_t count = 0, in_tile = 0;
-};
-
-/// Merges the axes along which tiles have whole extents with the next ones, where `is_chained`.
-template <class IsChained>
-Axes axes_of(const Cut& cut, const Shape& shape, const Order& order, const IsChained& is_chained) {
-  PerAxis<Axis> merged{};
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < order.rank; ++i) {
-    const std::size_t next = order.fastest(i);
-    if (count > 0) {
-      Axis& last = merged[count - 1];
-      if (last.size == last.extent && is_chained(last, next)) {
-        last = {last.inner, next, last.extent * shape[next], last.size * cut.size[next]};
-        continue;
-      }
-    }
-    merged[count++] = {next, next, shape[next], cut.size[next]};
-  }
-  Axes axes;
-  for (const bool in_tile : {true, false}) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if ((merged[i].size > 1) == in_tile) axes.axis[axes.count++] = merged[i];
-    }
-    if (in_tile) axes.in_tile = axes.count;
-  }
-  return axes;
-}
+using kernels::tile_space;
 
 /// How many threads are along a row of `row` accesses, `bytes` each: all threads have work, those
 /// along a row access `wanted` bytes of it, or at least a sector where that leaves fewer idle.
@@ -224,26 +42,35 @@ class Planner {
         cut_(cut_of(shape, tiled, multiprocessors)) {}
 
   std::optional<Tiles> plan() {
+    const Axes read = merged(tiled_.order, true);
+    choose_reading(read);
+    Axes write = merged(writing_order(shape_.size()), false);
+    lengthen_rows(write);
+    choose_writing(write);
+    if (variant_.shifted) overlap(read, write.axis[0]);
     if (cut_.count > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
-    const Axes read = merged(tiled_.order, true),
-               write = merged(writing_order(shape_.size()), false);
     const std::size_t in_tile = std::max(read.in_tile, write.in_tile);
     const std::size_t rank = std::max({read.count, write.count, in_tile});
-    Tiles tiles{.variant = {.rank = int(rank), .tile_rank = int(in_tile), .tiled = int(tiled_.set)},
-                .tiling = {},
+    variant_.rank = static_cast<int>(rank), variant_.tile_rank = static_cast<int>(in_tile);
+    variant_.tiled = static_cast<int>(tiled_.set);
+    Tiles tiles{.variant = variant_,
+                .tiling = {.read = walk(read, rank, read_access_),
+                           .write = walk(write, rank, write_access_),
+                           .row = {},
+                           .row_axes = static_cast<std::uint32_t>(row_axes_.rank)},
                 .shape = Shape::filled(rank, 1),
                 .operands = SmallArray<Operand>(operands_.all.size()),
                 .count = static_cast<unsigned>(cut_.count)};
     for (std::size_t i = 0; i < write.count; ++i) tiles.shape[rank - 1 - i] = write.axis[i].extent;
+    for (std::size_t i = 0; i < row_axes_.rank; ++i) {
+      const std::size_t axis = row_axes_.axis[i];
+      tiles.tiling.row[i] = {kernels::divisor::by(static_cast<std::uint32_t>(cut_.size[axis])),
+                             static_cast<std::uint32_t>(pitch(axis))};
+    }
     for (std::size_t k = 0; k < operands_.all.size(); ++k) {
       tiles.operands[k] = along(k, is_tiled(k) ? read : write, rank);
       if (!fits(tiles.operands[k], in_tile)) return std::nullopt;
     }
-    choose_vectors(tiles, read.axis[0], write.axis[0]);
-    tiles.tiling.read =
-        walk(read, rank, tiles.variant.read_width, operands_.itemsizes[tiled_.leader]);
-    tiles.tiling.write = walk(write, rank, tiles.variant.write_width, operands_.itemsizes[0]);
-    choose_swizzle(tiles);
     return tiles;
   }
 
@@ -263,19 +90,69 @@ class Planner {
       return reading || pitch(next) == pitch(last.inner) * last.size;
     });
   }
-  /// How far consecutive elements along an axis are from each other in the order of reading.
-  std::int64_t pitch(std::size_t of) const {
-    std::int64_t pitch = 1;
-    for (std::size_t i = 0; tiled_.order.fastest(i) != of; ++i) {
-      pitch *= cut_.size[tiled_.order.fastest(i)];
+  /// Rows of few elements, which are next to each other in memory, become longer ones, though they
+  /// are not next to each other in the tile.
+  void lengthen_rows(Axes& axes) {
+    constexpr std::int64_t long_row = 512, most = kernels::most_row_elements;
+    const std::int64_t widest = tiled_.widest;
+    if (axes.axis[0].size * widest >= long_row || axes.axis[0].size < axes.axis[0].extent) return;
+    Axis row = axes.axis[0];
+    std::size_t used = 1;
+    while (used < axes.in_tile && row.size == row.extent && is_next(row, axes.axis[used])) {
+      const Axis& next = axes.axis[used];
+      if (row.size * next.size > most) break;
+      row = {row.inner, next.outer, row.extent * next.extent, row.size * next.size,
+             row.step * next.size};
+      ++used;
     }
-    return pitch;
+    std::optional<Axis> rest;  // of an axis of which rows have a part
+    if (used < axes.in_tile && row.size == row.extent && is_next(row, axes.axis[used])) {
+      const Axis& next = axes.axis[used];
+      const std::int64_t each = most / row.size;
+      if (each > 1) {
+        rest = Axis{row.inner, next.inner, 1, divide_up(next.size, each), 1, row.size * each};
+        row = {row.inner, next.outer, row.extent * next.extent, row.size * each,
+               row.step * next.size};
+        ++used;
+      }
+    }
+    if (row.size < 2 * axes.axis[0].size) return;
+    list_row(axes, used);
+    Axes longer;
+    longer.axis[longer.count++] = row;
+    if (rest) longer.axis[longer.count++] = *rest;
+    const std::size_t in_tile = axes.in_tile - used + longer.count;
+    for (std::size_t i = used; i < axes.count; ++i) longer.axis[longer.count++] = axes.axis[i];
+    longer.in_tile = in_tile;
+    axes = longer;
+    variant_.row_of_axes = true;
   }
+  /// Whether all that is not read by tiles goes on along `next` where `row` ends.
+  bool is_next(const Axis& row, const Axis& next) const {
+    for (std::size_t k = 0; k < operands_.all.size(); ++k) {
+      if (is_tiled(k)) continue;
+      if (operands_.stride(k, next.inner) != operands_.stride(k, row.inner) * row.extent)
+        return false;
+    }
+    return true;
+  }
+  /// The axes of the tile of which the first `used` ones are merged.
+  void list_row(const Axes& axes, std::size_t used) {
+    const Order order = writing_order(shape_.size());
+    for (std::size_t i = 0; i < order.rank; ++i) {
+      const std::size_t axis = order.fastest(i);
+      if (cut_.size[axis] > 1) row_axes_.axis[row_axes_.rank++] = axis;
+      if (axis == axes.axis[used - 1].outer) return;
+    }
+  }
+  /// How far consecutive elements along an axis are from each other in the tile.
+  std::int64_t pitch(std::size_t axis) const { return pitch_[axis]; }
 
   Operand along(std::size_t k, const Axes& axes, std::size_t rank) const {
     Operand operand{operands_.all[k].data, Strides::filled(rank, 0)};
     for (std::size_t i = 0; i < axes.count; ++i) {
-      operand.strides[rank - 1 - i] = operands_.stride(k, axes.axis[i].inner);
+      const Axis& axis = axes.axis[i];
+      operand.strides[rank - 1 - i] = operands_.stride(k, axis.inner) * axis.stride;
     }
     return operand;
   }
@@ -287,37 +164,78 @@ class Planner {
     return true;
   }
 
-  kernels::tile_walk walk(const Axes& axes, std::size_t rank, int width, std::uint32_t size) const {
+  /// What a thread accesses at once.
+  struct Access {
+    int width;
+    std::uint32_t size;  ///< of an element
+
+    std::uint32_t bytes() const { return static_cast<std::uint32_t>(width) * size; }
+  };
+  kernels::tile_walk walk(const Axes& axes, std::size_t rank, Access access) const {
     const auto by = [](std::int64_t n) {
       return kernels::divisor::by(static_cast<std::uint32_t>(n));
     };
     kernels::tile_walk walk{};
     for (std::size_t i = 0; i < axes.count; ++i) {
       const Axis& axis = axes.axis[i];
-      walk.axis[rank - 1 - i] = {.extent = axis.extent,
-                                 .every = by(cut_.every[axis.outer]),
-                                 .parts = by(cut_.parts[axis.outer]),
-                                 .size = by(axis.size),
-                                 .pitch = static_cast<std::uint32_t>(pitch(axis.inner))};
+      const bool is_part = axis.stride > 1;  // not cut: the axis before is
+      walk.axis[rank - 1 - i] = {
+          .extent = is_part ? axis.size : axis.extent,
+          .every = by(is_part ? 1 : cut_.every[axis.outer]),
+          .parts = by(is_part ? 1 : cut_.parts[axis.outer]),
+          .size = by(axis.size),
+          .step = static_cast<std::uint32_t>(is_part ? axis.size : axis.step - before(axis)),
+          .before = static_cast<std::uint32_t>(before(axis)),
+          .pitch = static_cast<std::uint32_t>(
+              is_part ? pitch(axis.outer) * (axis.stride / inner_size(axis)) : pitch(axis.inner))};
+      if (is_part) walk.row_step = static_cast<std::uint32_t>(axis.stride);
     }
-    const auto row = static_cast<std::uint32_t>(axes.axis[0].size);
-    walk.rows = static_cast<std::uint32_t>(cut_.elements) / row;
-    const std::uint32_t bytes = static_cast<std::uint32_t>(width) * size;
-    // where instructions are the limit, a thread computes its row once for several accesses
-    const std::uint32_t wanted = size >= 8 || (size == 4 && axes.in_tile <= 2) ? 128 : 32;
+    const std::int64_t row = axes.axis[0].size;
+    std::int64_t rows = 1;
+    for (std::size_t i = 1; i < axes.in_tile; ++i) rows *= axes.axis[i].size;
+    walk.rows = static_cast<std::uint32_t>(rows);
+    // where instructions are the limit, a thread finds its row once for several accesses
+    const std::uint32_t wanted = access.size == 1 ? 32 : access.size == 2 ? 64 : 128;
+    const std::int64_t accesses = divide_up(row, std::int64_t{access.width});
     const std::uint32_t lanes =
-        lanes_of(row / static_cast<std::uint32_t>(width), walk.rows, bytes, wanted);
+        lanes_of(static_cast<std::uint32_t>(accesses), walk.rows, access.bytes(), wanted);
     walk.lanes_log2 = static_cast<std::uint32_t>(std::countr_zero(lanes));
     return walk;
   }
+
+  /// Where vectors of the output go beyond parts of its rows, which begin at any element, the next
+  /// part has the elements of such a vector too, and writes it.
+  void overlap(const Axes& read, const Axis& row) {
+    const auto is_row = [&](const Axis& axis) { return is_one(axis) && axis.inner == row.inner; };
+    const Axis *const first = read.axis.data(), *const end = first + read.in_tile;
+    const std::int64_t vector = write_access_.width;
+    if (!is_one(row) || row.size == row.extent || row.size % vector != 0) return;
+    if (row.size < 4 * vector || std::find_if(first + 1, end, is_row) == end) return;
+    cut_.before[row.inner] = vector;
+    count_parts(cut_, shape_);
+  }
+  /// The elements of a row of several axes for each element along the last of them.
+  std::int64_t inner_size(const Axis& rest) const {
+    std::int64_t size = 1;
+    for (std::size_t i = 0; row_axes_.axis[i] != rest.outer; ++i) {
+      size *= cut_.size[row_axes_.axis[i]];
+    }
+    return size;
+  }
+  static bool is_one(const Axis& axis) { return axis.inner == axis.outer; }
+  std::int64_t before(const Axis& axis) const { return is_one(axis) ? cut_.before[axis.inner] : 0; }
 
   /// The operands that are read by tiles, or the others.
   struct Part {
     SmallArray<Operand> operands;
     SmallArray<std::uint32_t> sizes;
     SmallArray<std::size_t> number;
+
+    CallOperands call(std::size_t outputs) const {
+      return {std::span<const Operand>(operands.data(), operands.size()), sizes.data(), outputs};
+    }
   };
-  Part part(const Tiles& tiles, bool reading) const {
+  Part part(const Axes& axes, bool reading) const {
     std::size_t count = 0;
     for (std::size_t k = 0; k < operands_.all.size(); ++k) count += is_tiled(k) == reading;
     Part part{SmallArray<Operand>(count), SmallArray<std::uint32_t>(count),
@@ -325,50 +243,121 @@ class Planner {
     std::size_t to = 0;
     for (std::size_t k = 0; k < operands_.all.size(); ++k) {
       if (is_tiled(k) != reading) continue;
-      part.operands[to] = tiles.operands[k];
+      part.operands[to] = along(k, axes, axes.count);
       part.sizes[to] = operands_.itemsizes[k];
       part.number[to++] = k;
     }
     return part;
   }
-  void choose_vectors(Tiles& tiles, const Axis& read, const Axis& write) const {
-    const Part tiled = part(tiles, true), rest = part(tiles, false);
-    const auto all = [](const Part& p) {
-      return std::span<const Operand>(p.operands.data(), p.operands.size());
-    };
-    tiles.variant.read_width = map_vectors({all(tiled), tiled.sizes.data(), tiled.operands.size()},
-                                           std::gcd(read.extent, read.size))
-                                   .width;
-    const VectorAccess written = map_vectors({all(rest), rest.sizes.data(), operands_.outputs},
-                                             std::gcd(write.extent, write.size));
-    tiles.variant.write_width = written.width;
-    unsigned wide = 0;
-    for (std::size_t i = operands_.outputs; i < rest.number.size(); ++i) {
-      if ((written.wide >> (i - operands_.outputs) & 1) == 0) continue;
-      wide |= 1u << (rest.number[i] - operands_.outputs);
+
+  /// Elements of less than a word are read by words, if they are dense along rows and shared memory
+  /// has space for that.
+  void choose_reading(const Axes& axes) {
+    const Part tiled = part(axes, true);
+    const std::uint32_t size = operands_.itemsizes[tiled_.leader];
+    bool has_small = false, can = true;
+    for (std::size_t i = 0; i < tiled.operands.size(); ++i) {
+      if (tiled.sizes[i] >= 4) continue;
+      has_small = true;
+      can = can && is_dense(tiled.operands[i], tiled.sizes[i]);
     }
-    tiles.variant.wide = static_cast<int>(wide);
+    for (const int word : {16, 4}) {
+      if (!has_small || !can || !place_rows(axes, tiled, word, true)) continue;
+      variant_.word = word;
+      read_access_ = {std::max(word / static_cast<int>(size), 1), size};
+      return;
+    }
+    if (!place_rows(axes, tiled, 0, true)) place_rows(axes, tiled, 0, false);  // fits: cut_of
+    read_access_ = {1, size};
+  }
+  static std::int64_t divisor_of(const Axis& row) {
+    return std::gcd(std::gcd(row.extent, row.size), row.step);
+  }
+  static bool is_dense(const Operand& operand, std::uint32_t size) {
+    std::uint64_t places = reinterpret_cast<std::uint64_t>(operand.data);
+    for (const std::int64_t stride : operand.strides) places |= static_cast<std::uint64_t>(stride);
+    return operand.strides.back() == size && is_multiple(places, std::uint64_t{size});
+  }
+  /// Decides how far apart elements are in the tile: rows are read in order, and lie an odd number
+  /// of elements apart, so that the elements of a column are in different banks. False if that does
+  /// not fit the shared memory.
+  bool place_rows(const Axes& axes, const Part& tiled, int word, bool spread) {
+    std::int64_t pitch = 1;
+    std::size_t group = 0;
+    for (std::size_t i = 0; i < tiled_.order.rank; ++i) {
+      const std::size_t axis = tiled_.order.fastest(i);
+      pitch_[axis] = pitch;
+      pitch *= cut_.size[axis];
+      if (group + 1 >= axes.in_tile || axis != axes.axis[group].outer) continue;
+      ++group;
+      if (word > 0) {
+        pitch = congruent(pitch, axes, group, tiled, word);
+        if (pitch == 0) return false;
+      } else if (spread && group == 1) {
+        pitch |= 1;
+      }
+    }
+    const std::int64_t ends = word;
+    return pitch + ends <= tile_space(tiled_.widest, tiled_.count);
+  }
+  /// The least pitch of an axis, of words that do not overlap, with which words of shared memory
+  /// are words of global memory. 0 if there is none.
+  std::int64_t congruent(std::int64_t least, const Axes& axes, std::size_t group, const Part& tiled,
+                         int word) const {
+    std::int64_t smallest = 4;
+    for (const std::uint32_t size : tiled.sizes) smallest = std::min<std::int64_t>(smallest, size);
+    if (group == 1) least += 2 * (word - smallest) / smallest;
+    for (std::int64_t pitch = least; pitch < least + word; ++pitch) {
+      bool is_congruent = true;
+      for (std::size_t i = 0; i < tiled.sizes.size(); ++i) {
+        const std::int64_t stride = tiled.operands[i].strides[axes.count - 1 - group];
+        const bool is_small = tiled.sizes[i] < 4;
+        if (is_small && (pitch * tiled.sizes[i] - stride) % word != 0) is_congruent = false;
+      }
+      if (is_congruent) return pitch;
+    }
+    return 0;
   }
 
-  /// Consecutive threads read vectors that are this many bytes apart from the tile.
-  void choose_swizzle(Tiles& tiles) const {
-    const std::uint32_t bytes = tiles.tiling.write.axis[tiles.variant.rank - 1].pitch *
-                                static_cast<std::uint32_t>(tiles.variant.write_width) *
-                                operands_.itemsizes[tiled_.leader];
-    tiles.tiling.swizzle = std::max<std::uint32_t>(std::bit_width(bytes) - 1, 7);
+  /// Aligned vectors; vectors that begin before rows where those are shorter.
+  void choose_writing(const Axes& axes) {
+    const Part rest = part(axes, false);
+    const CallOperands call = rest.call(operands_.outputs);
+    VectorAccess access = map_vectors(call, divisor_of(axes.axis[0]));
+    const std::uint32_t size = operands_.itemsizes[0];
+    if (size <= 4 && static_cast<std::uint32_t>(access.width) * size < 8) {
+      VectorAccess shifted = shifted_map_vectors(call);
+      while (axes.axis[0].size < 4 * std::int64_t{shifted.width} && shifted.width > 1) {
+        shifted.width /= 2;
+      }
+      if (shifted.width > access.width) access = shifted;
+    }
+    unsigned wide = 0;
+    for (std::size_t i = operands_.outputs; i < rest.number.size(); ++i) {
+      if ((access.wide >> (i - operands_.outputs) & 1) == 0) continue;
+      wide |= 1u << (rest.number[i] - operands_.outputs);
+    }
+    variant_.wide = static_cast<int>(wide);
+    variant_.width = access.width;
+    variant_.shifted = access.is_shifted;
+    write_access_ = {access.width, size};
   }
 
   const CallOperands& operands_;
   const Shape& shape_;
   const TiledInputs& tiled_;
-  const Cut cut_;
+  Cut cut_;
+  Order row_axes_;  ///< that rows which are written consist of, the first one varies fastest
+  TiledMap variant_{};
+  Access read_access_{}, write_access_{};
+  PerAxis<std::int64_t> pitch_{};  ///< elements of the tile
 };
 
 }  // namespace
 
 std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
                               int multiprocessors) {
-  if (shape.size() < 2 || shape.size() > most_axes) return std::nullopt;
+  if (shape.size() < 2 || shape.size() > kernels::most_tiled_axes) return std::nullopt;
   const TiledInputs tiled = tiled_inputs(operands, shape);
   if (tiled.set == 0) return std::nullopt;
   return Planner(operands, shape, tiled, multiprocessors).plan();

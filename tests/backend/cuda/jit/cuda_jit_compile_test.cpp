@@ -66,7 +66,8 @@ void add_maps(std::vector<Check>& checks) {
   if constexpr (widest > 1) {
     checks.push_back({of, flat(widest)});
     checks.push_back({of, strided(2, 2, false, widest, 2)});
-    checks.push_back({of, TiledMap{2, 2, widest, widest, 2, 1}});
+    checks.push_back({of, TiledMap{2, 2, widest, 2, 1}});
+    checks.push_back({of, TiledMap{3, 2, widest, 2, 1, sizeof(T) < 4 ? 16 : 0, true, true}});
   }
   checks.push_back({of, strided(1, 1, false)});
   checks.push_back({of, strided(2, 8, false)});
@@ -133,7 +134,7 @@ std::vector<Check> all_checks() {
   checks.push_back({two, flat(2)});
   checks.push_back({two, strided(2, 4, false)});
   checks.push_back({two, strided(3, 2, true, 2, 3)});
-  checks.push_back({two, TiledMap{4, 3, 1, 2, 1, 2}});
+  checks.push_back({two, TiledMap{4, 3, 2, 1, 2}});
   using table = pick<index_mode::wrap, float16, 1, 0, in<i32, 0>>;
   using looked_up = map_of<op<add_op, float, table, val<float, 1>>, float, 2, i32, side<float16>>;
   checks.push_back({&program_for<looked_up>::value, strided(1, 1, false, 4, 1)});

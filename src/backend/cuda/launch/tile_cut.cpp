@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/launch/tile_cut.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+#include "backend/cuda/launch/grid.hpp"
+#include "base/power_of_two.hpp"
+
+namespace quarry::backend::cuda {
+
+Order writing_order(std::size_t rank) {
+  Order order{.rank = rank};
+  std::iota(order.axis.begin(), order.axis.end(), std::size_t{0});
+  return order;
+}
+
+namespace {
+
+/// The axes by the strides of operand k, those along which it does not move first.
+Order reading_order(const CallOperands& operands, std::size_t k) {
+  Order order = writing_order(operands.rank());
+  const auto distance = [&](std::size_t axis) { return std::abs(operands.stride(k, axis)); };
+  std::stable_sort(order.axis.begin(), order.axis.begin() + std::ptrdiff_t(order.rank),
+                   [&](std::size_t a, std::size_t b) {
+                     if (distance(a) == 0 || distance(b) == 0) return distance(a) < distance(b);
+                     return distance(a) > distance(b);
+                   });
+  return order;
+}
+
+/// Whether threads along the last axis would read input k in pieces of less than a sector, and no
+/// other threads of the block read the rest of it.
+bool needs_tiles(const CallOperands& operands, const Shape& shape, std::size_t k) {
+  constexpr std::int64_t sector = 32;
+  const std::uint32_t size = operands.itemsizes[k];
+  const std::int64_t near = size >= 4 ? 40 : 8;
+  if (!is_power_of_two(size) || size > 16 || operands.last_stride(k) == 0) return false;
+  const Order order = reading_order(operands, k);
+  std::int64_t bytes = size;
+  std::size_t axis = shape.size() - 1;
+  for (; order.axis[axis] == axis; --axis) {
+    bytes *= shape[axis];
+    if (axis == 0 || bytes >= sector) return false;
+  }
+  std::int64_t apart = 1;  // elements of the output between those that are neighbours in the input
+  for (std::size_t d = order.axis[axis] + 1; d < shape.size(); ++d) apart *= shape[d];
+  return apart > near;
+}
+
+}  // namespace
+
+TiledInputs tiled_inputs(const CallOperands& operands, const Shape& shape) {
+  TiledInputs tiled;
+  for (std::size_t k = 0; k < operands.outputs; ++k) {
+    tiled.widest = std::max(tiled.widest, operands.itemsizes[k]);
+  }
+  if (!is_power_of_two(tiled.widest) || tiled.widest > 16) return {};
+  const std::size_t end = std::min(operands.all.size(), operands.outputs + 16);
+  for (std::size_t k = operands.outputs; k < end; ++k) {
+    if (!needs_tiles(operands, shape, k)) continue;
+    const Order order = reading_order(operands, k);
+    if (tiled.set != 0 && order.axis != tiled.order.axis) continue;
+    const std::uint32_t size = operands.itemsizes[k], widest = std::max(tiled.widest, size);
+    const std::uint32_t bytes = tiled.bytes + size,
+                        space = kernels::tile_space(widest, tiled.count + 1);
+    if (bytes * space > kernels::most_tile_bytes) continue;
+    if (tiled.set == 0) tiled.leader = k, tiled.order = order;
+    tiled.set |= 1u << (k - operands.outputs);
+    ++tiled.count;
+    tiled.widest = widest;
+    tiled.bytes = bytes;
+  }
+  return tiled;
+}
+
+namespace {
+
+/// Multiples of 16, so that vectors lie in one part.
+std::int64_t rounded(std::int64_t size) {
+  if (size >= 16) return size / 16 * 16;
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)));
+}
+
+/// Makes tiles have `wanted` consecutive elements in this order.
+void extend(Cut& cut, const Shape& shape, const Order& order, std::int64_t wanted) {
+  std::int64_t run = 1;
+  for (std::size_t i = 0; i < order.rank && run < wanted; ++i) {
+    const std::size_t axis = order.fastest(i);
+    const std::int64_t size = wanted / run;
+    cut.size[axis] = std::max(cut.size[axis], size < shape[axis] ? rounded(size) : shape[axis]);
+    run *= cut.size[axis];
+    if (cut.size[axis] < shape[axis]) return;
+  }
+}
+
+/// Makes tiles larger along axes that are cut, until they have up to `most` elements.
+void grow(Cut& cut, const Shape& shape, std::int64_t most) {
+  std::int64_t elements = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) elements *= cut.size[axis];
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const std::int64_t size = most / (elements / cut.size[axis]);
+    if (size < 2 * cut.size[axis]) continue;
+    elements /= cut.size[axis];
+    cut.size[axis] = size < shape[axis] ? rounded(size) : shape[axis];
+    elements *= cut.size[axis];
+  }
+}
+
+/// Parts of one size as far as possible.
+void even_parts(Cut& cut, const Shape& shape) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    std::int64_t& size = cut.size[axis];
+    const std::int64_t least = divide_up(shape[axis], divide_up(shape[axis], size));
+    if (size < shape[axis] && size % 16 == 0) size = divide_up(least, 16) * 16;
+    cut.elements *= size;
+  }
+}
+
+}  // namespace
+
+void count_parts(Cut& cut, const Shape& shape) {
+  cut.count = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    cut.parts[axis] = divide_up(shape[axis], cut.size[axis] - cut.before[axis]);
+    cut.every[axis] = cut.count;
+    if (cut.count > std::numeric_limits<std::int32_t>::max()) return;
+    cut.count *= cut.parts[axis];
+  }
+}
+
+Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors) {
+  const std::int64_t most = kernels::most_tile_elements(tiled.widest, tiled.count);
+  std::int64_t write = tiled.widest <= 2 ? 128 : tiled.widest <= 8 ? 64 : 32, read = most / write;
+  for (;;) {
+    Cut cut{};
+    cut.size.fill(1);
+    extend(cut, shape, writing_order(shape.size()), write);
+    extend(cut, shape, tiled.order, read);
+    grow(cut, shape, write * read);
+    even_parts(cut, shape);
+    count_parts(cut, shape);
+    if (cut.count >= multiprocessors || write * read <= 512) return cut;
+    (write > read ? write : read) /= 2;
+  }
+}
+
+}  // namespace quarry::backend::cuda

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <quarry/kernels/params.hpp>
+
+#include "backend/cuda/launch/geometry.hpp"
+
+/// Which inputs of a map are read by tiles, and how large these are: pure functions of the numbers
+/// of a call.
+namespace quarry::backend::cuda {
+
+inline constexpr std::size_t most_axes = kernels::most_tiled_axes;
+
+/// Up to most_axes values, one for each axis.
+template <class T>
+using PerAxis = std::array<T, most_axes>;
+
+/// Axes, the last one varies fastest.
+struct Order {
+  PerAxis<std::size_t> axis{};
+  std::size_t rank = 0;
+
+  std::size_t fastest(std::size_t i) const { return axis[rank - 1 - i]; }
+};
+
+Order writing_order(std::size_t rank);
+
+/// The inputs that are read by tiles: bit k for input k. They have one order of reading.
+struct TiledInputs {
+  unsigned set = 0;
+  std::uint32_t count = 0;
+  std::size_t leader = 0;               ///< an operand
+  std::uint32_t widest = 1, bytes = 0;  ///< of an element of one, and of all
+  Order order;
+
+  bool has(std::size_t input) const { return input < 32 && (set >> input & 1u) != 0; }
+};
+TiledInputs tiled_inputs(const CallOperands& operands, const Shape& shape);
+
+/// How many elements tiles have along every axis, and how many parts that gives.
+struct Cut {
+  PerAxis<std::int64_t> size, parts, every;
+  PerAxis<std::int64_t> before;  ///< elements that the part before has too
+  std::int64_t elements = 1, count = 1;
+};
+Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors);
+/// Counts the parts again, in the order of writing, from sizes and `before`. `count` is beyond 2^31
+/// where the grid would be too large.
+void count_parts(Cut& cut, const Shape& shape);
+
+/// An axis of one order, after merging.
+struct Axis {
+  std::size_t inner, outer;  ///< of the axes merged: strides are of the first, parts of the last
+  std::int64_t extent, size;
+  std::int64_t step = size;  ///< from part to part
+  std::int64_t stride = 1;   ///< in elements of the first: of rows of one part, the next axis
+};
+struct Axes {
+  PerAxis<Axis> axis{};  ///< the first one varies fastest; those that tiles have come first
+  std::size_t count = 0, in_tile = 0;
+};
+
+/// Merges the axes along which tiles have whole extents with the next ones, where `is_chained`.
+template <class IsChained>
+Axes axes_of(const Cut& cut, const Shape& shape, const Order& order, const IsChained& is_chained) {
+  PerAxis<Axis> merged{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < order.rank; ++i) {
+    const std::size_t next = order.fastest(i);
+    if (count > 0) {
+      Axis& last = merged[count - 1];
+      if (last.size == last.extent && is_chained(last, next)) {
+        last = {last.inner, next, last.extent * shape[next], last.size * cut.size[next],
+                last.step * cut.size[next]};
+        continue;
+      }
+    }
+    merged[count++] = {next, next, shape[next], cut.size[next]};
+  }
+  Axes axes;
+  for (const bool in_tile : {true, false}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((merged[i].size > 1) == in_tile) axes.axis[axes.count++] = merged[i];
+    }
+    if (in_tile) axes.in_tile = axes.count;
+  }
+  return axes;
+}
+
+}  // namespace quarry::backend::cuda
