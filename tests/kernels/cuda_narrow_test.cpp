@@ -49,7 +49,7 @@ TYPED_TEST(cuda_narrow, sums_do_not_wrap) {
   for (const V extreme : {limits<V>::lowest(), limits<V>::highest()}) {
     const auto values = halves<V>(extreme, extreme);
     EXPECT_EQ((reduced_by_a_warp<sum_of, i64, i64>(values)), i64{extreme} * std::ssize(values));
-    EXPECT_EQ((reduced_by_a_warp<mean_of, double, double>(values)), double{extreme});
+    EXPECT_EQ((reduced_by_a_warp<mean_of, double, double>(values)), double(extreme));
   }
 }
 
@@ -61,7 +61,7 @@ TYPED_TEST(cuda_narrow, squares_do_not_wrap) {
   };
   EXPECT_EQ(squares(halves<V>(high, high)), 0);
   const auto values = halves<V>(low, high);
-  const double apart = (double{high} - double{low}) / 2;
+  const double apart = (double(high) - double(low)) / 2;
   EXPECT_NEAR(squares(values) / (apart * apart * double(values.size())), 1, 1e-14);
 }
 

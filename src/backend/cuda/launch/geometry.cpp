@@ -238,9 +238,10 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
 }
 
 VectorAccess shifted_map_vectors(const CallOperands& operands) {
+  if (operands.last_stride(0) != operands.itemsizes[0]) return {};  // not dense, or with gaps
   CallOperands inputs = operands;
   inputs.outputs = 0;
-  VectorAccess access = input_vectors(inputs, operands.rank() - 1, widest, true);
+  VectorAccess access = shifted_vectors(inputs, operands.rank() - 1, widest);
   access.wide >>= operands.outputs;
   return access;
 }

@@ -339,7 +339,7 @@ class Planner {
     }
     variant_.wide = static_cast<int>(wide);
     variant_.width = access.width;
-    variant_.shifted = access.is_shifted;
+    variant_.shifted = access.places == VectorPlaces::shifted;
     write_access_ = {access.width, size};
   }
 
