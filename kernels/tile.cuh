@@ -196,9 +196,10 @@ struct tile_context {
 };
 
 /// Copies an element, or a word, to shared memory; it is there after copies_done and a barrier.
+/// GPUs before compute capability 8.0 have no such copies.
 template <class T>
 __device__ void copy_async(char* to, const char* from) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
                      static_cast<u32>(__cvta_generic_to_shared(to))),
@@ -209,7 +210,7 @@ __device__ void copy_async(char* to, const char* from) {
   *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from);
 }
 __device__ inline void copies_done() {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
