@@ -199,7 +199,9 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
           compute(p, at, read, places(place, column, pitch, list), all_lanes{});
         }
 #pragma unroll
-        for (int k = 0; k < K; ++k) at[k] += i64{step} * p.short_stride(k, R - 1);
+        for (int k = 0; k < K; ++k) {
+          if (k < outputs || !is_tiled(k - outputs)) at[k] += i64{step} * p.short_stride(k, R - 1);
+        }
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <limits>
 #include <new>
 
 #include "memory/resource/deferred.hpp"
@@ -29,6 +30,14 @@ void require_alignment(const std::string& name, std::size_t alignment, std::size
 [[noreturn]] void refuse(const std::string& name, backend::Device& device, std::size_t bytes) {
   throw MemoryError(fmt::format("{} on {}", name, to_string(Device(device))),
                     memory::with_device({.requested = bytes}, device));
+}
+
+/// Whole words of 16 bytes: kernels on GPUs read small elements by such words
+/// (kernels/map_tiled.cuh), the last ones of an array too.
+std::size_t in_words(std::size_t bytes, const backend::Device& device) {
+  constexpr std::size_t word = 16, most = std::numeric_limits<std::size_t>::max() - word;
+  if (device.info().is_cpu || bytes > most) return bytes;
+  return (bytes + word - 1) / word * word;
 }
 
 /// A resource that calls the backend, as `Kind` defines.
@@ -83,7 +92,7 @@ struct OfDevice {
   backend::Device& device;
 
   void* allocate(const Stream&, std::size_t bytes, std::size_t) const {
-    return device.allocate(bytes);
+    return device.allocate(in_words(bytes, device));
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t) const noexcept {
@@ -102,7 +111,7 @@ struct OfDriverPool {
     require<LogicError>(!stream.state().is_captured(),
                         "the driver_pool resource: in a stream whose work is captured the driver "
                         "would make memory that belongs to the graph");
-    return device.allocate_pooled(bytes, stream.state().native);
+    return device.allocate_pooled(in_words(bytes, device), stream.state().native);
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t) const noexcept {
@@ -141,7 +150,8 @@ struct OfManaged {
   bool attach_global;
 
   void* allocate(const Stream&, std::size_t bytes, std::size_t) const {
-    return device.allocate_managed(bytes, attach_global ? Attach::global : Attach::host);
+    return device.allocate_managed(in_words(bytes, device),
+                                   attach_global ? Attach::global : Attach::host);
   }
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t) const noexcept {

@@ -35,6 +35,22 @@ class FakePool : public backend::OverFake {
   }
 };
 
+/// Kernels read small elements by words of 16 bytes, the last ones of an array too.
+TEST_F(FakePool, MemoryOfTheDriverIsInWholeWords) {
+  const Stream s = stream();
+  Resource device = device_resource(), pooled = driver_pool_resource();
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{16}, std::size_t{999}}) {
+    const std::size_t whole = (bytes + 15) / 16 * 16;
+    const backend::cuda::LiveHandles before = shim::live();
+    void* const a = device.allocate(s, bytes);
+    void* const b = pooled.allocate(s, bytes);
+    EXPECT_EQ(shim::live().device_bytes - before.device_bytes, whole);
+    EXPECT_EQ(shim::live().pooled_bytes - before.pooled_bytes, whole);
+    device.deallocate(s, a, bytes);
+    pooled.deallocate(s, b, bytes);
+  }
+}
+
 TEST_F(FakePool, AHitMakesNoDriverCall) {
   const Stream s = stream();
   for (const std::size_t bytes : {std::size_t{1}, 5 * kib, mib, 3 * mib, 70 * mib}) {
