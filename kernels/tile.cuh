@@ -157,7 +157,7 @@ struct tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>
       for (int lane = 0; lane < V; ++lane) {
         u32 from = places(lane);
         if (!Lanes::are_all && from >= Size) from = 0;  // of a lane that is not there
-        r.v[lane] = reinterpret_cast<const T*>(tiles[K])[from];
+        set(lane, reinterpret_cast<const vec<T, 1>*>(tiles[K])[from]);
       }
       Next::load(at, tiles, places, lanes);
     } else {
@@ -166,13 +166,17 @@ struct tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>
       } else {
 #pragma unroll
         for (int lane = 0; lane < read; ++lane) {
-          if (lanes.has(lane)) r.v[lane] = reinterpret_cast<const T*>(at[K])[lane];
+          if (lanes.has(lane)) set(lane, reinterpret_cast<const vec<T, 1>*>(at[K])[lane]);
         }
       }
       Next::load(at, tiles, places, lanes);
     }
   }
   __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane]); }
+  /// An element as its bytes: those of a bool may be any.
+  __device__ void set(int lane, const vec<T, 1>& element) {
+    *reinterpret_cast<vec<T, 1>*>(&r.v[lane]) = element;
+  }
 };
 template <int K, int V, unsigned Wide, unsigned Tiled, u32 Size, class T, class... Rest>
 __device__ T tile_input_at(const tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>& in, int lane) {
@@ -207,7 +211,7 @@ __device__ void copy_async(char* to, const char* from) {
     return;
   }
 #endif
-  *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from);
+  *reinterpret_cast<vec<T, 1>*>(to) = *reinterpret_cast<const vec<T, 1>*>(from);
 }
 __device__ inline void copies_done() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
