@@ -3,8 +3,10 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/statistics.hpp>
 
+#include "kernels/batch.cuh"
 #include "kernels/narrow.cuh"
 #include "kernels/params.cuh"
+#include "kernels/reduce_axes.cuh"
 #include "kernels/reduce_finish.cuh"
 #include "kernels/total.cuh"
 #include "kernels/vector.cuh"
@@ -16,131 +18,91 @@ namespace quarry::kernels {
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_body;
 
-/// Along > 0: consecutive threads read along the reduced axes, which have the smallest strides;
-/// a block computes blockDim.y outputs. Else consecutive threads compute consecutive groups of V
-/// outputs, and blockDim.y threads share the elements of each. If the last kept axis has fewer
+/// Along = 1, 2: consecutive threads read along the reduced axes, which have the smallest strides;
+/// a block computes blockDim.y outputs. Along = 0: consecutive threads compute consecutive groups
+/// of V outputs, and blockDim.y threads share the elements of each. If the last kept axis has fewer
 /// than short_row groups, blockDim.x is a multiple of their number: the threads that share a row of
 /// them are consecutive, so that a warp reads consecutive elements of dense memory, and a block
-/// computes blockDim.y rows. gridDim.y splits the reduced elements; with more than one split the
-/// partial accumulators go to `partial` as [split][kept], and reduce_finish combines them in order.
+/// computes blockDim.y rows. Along = 3: a block computes blockDim.x groups of blockDim.y rows, each
+/// thread one: outputs that are next to each other in memory have consecutive rows. gridDim.y
+/// splits the reduced elements; with more than one split the partial accumulators go to `partial`
+/// as [split][kept], and reduce_finish combines them in order.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr int outputs = Along ? 1 : V, taken = Along ? V : 1;  // of one access
+  static constexpr bool is_along = Along == 1 || Along == 2;
+  static constexpr int outputs = is_along ? 1 : V, taken = is_along ? V : 1;  // of one access
   using P = params<K, S, R>;
   using Lane = lane_context<P, V, Wide, In...>;
   using Value = typename before_cast<E, typename value_of<Acc>::type, Lane>::type;
-  using Fold = thread_fold<Op, Acc, value_in<Value, Lane>, (Along > 0)>;
+  using Fold = thread_fold<Op, Acc, value_in<Value, Lane>, is_along>;
   using Part = typename Fold::type;
   using Reducer = typename Fold::reducer;
   static constexpr bool takes_batches = Reducer::takes_batches;
   static constexpr bool is_short = sizeof...(In) == 1 && ((sizeof(In) <= 2) && ...);
+  /// The axes of an extreme are walked as they are in memory. The strides of the output along them
+  /// are those of positions, in elements.
+  static constexpr bool is_scattered = Rr > 1 && is_located<Acc>;
   /// Loads in flight per thread.
-  static constexpr int unroll = V > 1 ? 4 : is_short&& takes_batches ? 16 : 8;
+  static constexpr int unroll = V == 1     ? is_short && takes_batches ? 16 : 8
+                                : is_along ? 4
+                                : is_short ? 8
+                                           : 4;
   /// A thread finds the vector where the extreme of its share is, and the first thread of an output
   /// then looks for its place there.
-  static constexpr bool seeks_vectors = Along && V > 1 && is_located<Acc>;
+  static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
   static constexpr int chains =
       outputs > 1 || takes_batches ? 1 : unroll;  // of dependent additions
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
 
-  /// Byte offsets of all operands.
-  struct Offsets {
-    Index of[K];
-    /// To position `i` of the axes [first, last), in C order; their indices go to `digit`.
-    __device__ void advance(const P& p, Index i, int first, int last, Index* digit = nullptr) {
-#pragma unroll
-      for (int d = R - 1; d >= 0; --d) {
-        if (d < first || d >= last) continue;
-        Index j = i;
-        if (d > first) {
-          const Index extent = static_cast<Index>(p.extent(d)), next = i / extent;
-          j = i - next * extent;
-          i = next;
-        }
-        if (digit) digit[d - first] = j;
-#pragma unroll
-        for (int k = 0; k < K; ++k) of[k] += j * static_cast<Index>(p.stride(k, d));
-      }
-    }
-  };
+  using Axes = reduce_axes<P, K, Rk, Rr, Index, is_scattered>;
+  using Offsets = typename Axes::Offsets;
+  using Cursor = typename Axes::Cursor;
 
-  static __device__ Index wrapped_sum(Index a, Index b) {
-    return static_cast<Index>(static_cast<u64>(a) + static_cast<u64>(b));
-  }
-
-  /// Reduced positions i, i + step, ...: of several axes only the first one costs divisions, on one
-  /// axis each is a multiplication.
-  struct Cursor {
-    Offsets at, by{};
-    Index digit[Rr], step_digit[Rr];
-    __device__ Cursor(const P& p, const Offsets& base, Index i, Index step) : at(base) {
-      if constexpr (Rr > 1) {
-        at.advance(p, i, Rk, R, digit);
-        by.advance(p, step, Rk, R, step_digit);
-      }
-    }
-    /// `i` is the position that the cursor has reached.
-    template <class L>
-    __device__ void load(const P& p, L& in, Index i) const {
-      const char* from[K];
-#pragma unroll
-      for (int k = 1; k < K; ++k) {
-        const Index along = Rr == 1 ? i * static_cast<Index>(p.stride(k, R - 1)) : 0;
-        from[k - 1] = p.template pointer<const char>(k) + (at.of[k] + along);
-      }
-      in.load(from);
-    }
-    /// The last one leads to offsets that are not used, and may be too large for Index.
-    __device__ void next(const P& p) {
-      if constexpr (Rr > 1) {
-#pragma unroll
-        for (int k = 1; k < K; ++k) at.of[k] = wrapped_sum(at.of[k], by.of[k]);
-#pragma unroll
-        for (int d = Rr - 1; d > 0; --d) {
-          const Index extent = static_cast<Index>(p.extent(Rk + d));
-          digit[d] += step_digit[d];
-          if (digit[d] < extent) continue;
-          digit[d] -= extent;
-          digit[d - 1] += 1;
-#pragma unroll
-          for (int k = 1; k < K; ++k) {
-            const i64 carry = p.stride(k, Rk + d - 1) - p.extent(Rk + d) * p.stride(k, Rk + d);
-            at.of[k] = wrapped_sum(at.of[k], static_cast<Index>(carry));
-          }
-        }
-      }
-    }
-  };
-
+  /// The elements of the access whose first one has position `i`.
   template <int Lanes, unsigned Mask>
   static __device__ void add(const P& p, Part* sum, const Loaded<Lanes, Mask>& in, i64 i) {
-    if constexpr (takes_batches && Along && Lanes > 1) {
+    if constexpr (is_scattered && is_along && Lanes > 1) {
+      add_scattered<Lanes, Mask>(p, sum, in, i);
+    } else if constexpr (takes_batches && is_along && Lanes > 1) {
       add_batch<1, Lanes, Mask>(p, sum, &in, i, 0);
     } else {
 #pragma unroll
       for (int lane = 0; lane < Lanes; ++lane) {
-        const i64 position = Along ? i + lane : i;
+        const i64 position = is_along ? i + lane : i;
         const lane_context<P, Lanes, Mask, In...> c{p, in, position, lane};
-        Reducer::take(sum[Along ? 0 : lane], Value{}(c), position);
+        if constexpr (is_scattered)
+          take_anywhere<Op>(sum[is_along ? 0 : lane], Value{}(c), position);
+        else
+          Reducer::take(sum[is_along ? 0 : lane], Value{}(c), position);
       }
     }
+  }
+  template <int Lanes, unsigned Mask>
+  static __device__ void add_scattered(const P& p, Part* sum, const Loaded<Lanes, Mask>& in,
+                                       i64 first) {
+    typename Fold::value_type value[Lanes];
+#pragma unroll
+    for (int lane = 0; lane < Lanes; ++lane) {
+      value[lane] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in, first, lane});
+    }
+    take_vector<Op>(*sum, best_of_vector<Op, Acc>(value), value, first, p.stride(0, R - 1));
   }
 
   /// The elements of `Count` accesses at i, i + step, ...: those of each output at once.
   template <int Count, int Lanes, unsigned Mask>
   static __device__ void add_batch(const P& p, Part* sum, const Loaded<Lanes, Mask>* in, i64 i,
                                    i64 step) {
-    constexpr int width = Along ? Lanes : 1;
+    constexpr int width = is_along ? Lanes : 1;
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
       typename Fold::value_type value[Count * width];
 #pragma unroll
       for (int n = 0; n < Count * width; ++n) {
-        const int lane = Along ? n % width : j;
+        const int lane = is_along ? n % width : j;
         const i64 position = i + n / width * step + n % width;
         value[n] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], position, lane});
       }
@@ -151,18 +113,36 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
   }
 
+  /// The elements of the first `n` of `Count` accesses along a kept axis.
+  template <int Count, int Lanes, unsigned Mask>
+  static __device__ void add_some(const P& p, Part* sum, const Loaded<Lanes, Mask>* in, int n,
+                                  i64 i, i64 step) {
+#pragma unroll
+    for (int j = 0; j < outputs; ++j) {
+      typename Fold::value_type value[Count] = {};
+#pragma unroll
+      for (int u = 0; u < Count; ++u) {
+        if (u >= n) continue;
+        value[u] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[u], i + u * step, j});
+      }
+      take_some<Reducer>(sum[j], value, n, [=](int u) { return i + u * step; });
+    }
+  }
+
   /// The next `Count` accesses, which are in flight together.
   template <int Count, int Lanes, unsigned Mask>
   static __device__ void take(const P& p, Cursor& cursor, Index i, Index step,
                               Part (*chain)[outputs]) {
     Loaded<Lanes, Mask> in[Count];
+    Index position[Count];
 #pragma unroll
     for (int u = 0; u < Count; ++u) {
       cursor.load(p, in[u], i + u * step);
+      position[u] = cursor.position(i + u * step);
       cursor.next(p);
     }
-    if constexpr (takes_batches) {
-      constexpr int all = seeks_vectors ? 1 : Along && Lanes > 8 ? 32 / Lanes : Count;
+    if constexpr (takes_batches && !is_scattered) {
+      constexpr int all = seeks_vectors ? 1 : is_along && Lanes > 8 ? 32 / Lanes : Count;
       constexpr int most = all < Count ? all : Count;
 #pragma unroll
       for (int u = 0; u < Count; u += most) {
@@ -170,20 +150,31 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       }
     } else {
 #pragma unroll
-      for (int u = 0; u < Count; ++u) add<Lanes, Mask>(p, chain[u % chains], in[u], i + u * step);
+      for (int u = 0; u < Count; ++u) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
     }
   }
-  /// Fewer than 2 * Count accesses.
+  /// Up to `Count` accesses along a kept axis, those before `end`, which are in flight together.
   template <int Count, int Lanes, unsigned Mask>
   static __device__ void take_rest(const P& p, Cursor& cursor, Index i, Index end, Index step,
                                    Part (*chain)[outputs]) {
-    constexpr Index width = Along ? Lanes : 1;
-    if constexpr (Count > 0) {
-      if (i + (Count - 1) * step + width <= end) {
-        take<Count, Lanes, Mask>(p, cursor, i, step, chain);
-        i += Count * step;
+    Loaded<Lanes, Mask> in[Count];
+    Index position[Count];
+    int n = 0;
+#pragma unroll
+    for (int u = 0; u < Count; ++u) {
+      if (i + u * step >= end) continue;
+      cursor.load(p, in[u], i + u * step);
+      position[u] = cursor.position(i + u * step);
+      cursor.next(p);
+      n = u + 1;
+    }
+    if constexpr (takes_batches && !is_scattered) {
+      add_some<Count, Lanes, Mask>(p, chain[0], in, n, i, step);
+    } else {
+#pragma unroll
+      for (int u = 0; u < Count; ++u) {
+        if (u < n) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
       }
-      take_rest<Count / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
     }
   }
 
@@ -192,7 +183,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   template <int Lanes, unsigned Mask>
   static __device__ void walk(const P& p, const Offsets& base, Index begin, Index end, Index step,
                               Acc* sum) {
-    constexpr Index width = Along ? Lanes : 1;
+    constexpr Index width = is_along ? Lanes : 1;
     if (begin + width > end) return;
     Cursor cursor(p, base, begin, step < end - begin ? step : 0);
     Part chain[chains][outputs];
@@ -206,11 +197,11 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     for (; i + (unroll - 1) * step + width <= end; i += unroll * step) {
       take<unroll, Lanes, Mask>(p, cursor, i, step, chain);
     }
-    if constexpr (Along) {  // the rest is a small part
+    if constexpr (is_along) {  // the rest is a small part
 #pragma unroll(V > 1 ? 1 : 4)
       for (; i + width <= end; i += step) take<1, Lanes, Mask>(p, cursor, i, step, chain);
-    } else {
-      take_rest<unroll / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
+    } else if (i + width <= end) {
+      take_rest<unroll - 1, Lanes, Mask>(p, cursor, i, end, step, chain);
     }
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
@@ -294,9 +285,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 
   /// Combines the accumulators of the threads that share an output; valid in the first of them.
   static __device__ void total(Acc (&sum)[outputs], const lane_of& me) {
-    constexpr int most = Along ? threads / 32 : threads * outputs;
+    constexpr int most = is_along ? threads / 32 : threads * outputs;
     alignas(16) __shared__ char storage[most * sizeof(Acc)];
-    if constexpr (Along)
+    if constexpr (is_along)
       sum[0] = total_along<Op>(reinterpret_cast<Acc*>(storage), sum[0]);
     else
       total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
@@ -310,9 +301,14 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
       const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
       const i64 row = blockIdx.x * static_cast<i64>(by) + y;
-      if constexpr (Along) {
+      if constexpr (is_along) {
         me = {x, bx, 1};
         output = row;
+      } else if constexpr (Along == 3) {
+        const i64 columns = p.extent(Rk - 1) / V, tiles = (columns + bx - 1) / bx;
+        const i64 tile = blockIdx.x / tiles, column = (blockIdx.x - tile * tiles) * bx + x;
+        me = {0, 1, 1};
+        output = column < columns ? ((tile * by + y) * columns + column) * V : p.kept();
       } else {
         const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / V : 1;
         if (columns < short_row) {
@@ -376,10 +372,10 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using acc_type = Acc;
 };
 
-/// A block has at most 256 threads; with Along blockDim.x is a power of two. V > 1 is for
+/// A block has at most 256 threads; along reduced axes blockDim.x is a power of two. V > 1 is for
 /// inputs that are read by vectors along an axis (see Wide in vector.cuh) or have the stride 0
 /// along it:
-///   Along = 0  the last kept axis; V divides its extent, and vectors are aligned
+///   Along = 0, 3  the last kept axis; V divides its extent, and vectors are aligned
 ///   Along = 1  the last reduced axis; V divides its extent and the chunks, and vectors are aligned
 ///   Along = 2  the only reduced axis; V divides the chunks, and at every output the inputs are
 ///              equally far from an aligned vector. Only here vectors have gaps

@@ -27,7 +27,8 @@ struct alignas(16) Scalar {
 /// A program, its operands (the outputs, then the inputs) over common axes, and its scalars; the
 /// axis that a side operand has besides the common ones is a scalar (kernels/node.hpp). The axes of
 /// the outputs come first, then the reduced ones. No extent is 0; in both groups the innermost axis
-/// is the last one, and axes are merged where the strides allow it.
+/// is the last one, and axes are merged where the strides allow it. Of a reduction that returns
+/// positions the output has, where the reduced axes are not in C order, their positions' strides.
 struct KernelCall {
   explicit KernelCall(const kernels::program& of)
       : program(&of), operands(of.operands()), scalars(of.scalars) {}

@@ -122,17 +122,19 @@ namespace {
 /// One group of axes (kept or reduced) with the strides of all operands.
 struct AxisGroup {
   AxisGroup(const Shape& shape, std::span<const bool> reduced, bool take_reduced,
-            std::span<const Operand> operands)
+            std::span<const Operand> operands, bool positions = false)
       : strides(operands.size()), pointers(operands.size()) {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (reduced[d] == take_reduced) extents.push_back(shape[d]);
     }
     // an output that has the kept axes only does not move along the others
     const bool is_whole = operands[0].layout->rank() == shape.size();
-    if (!is_whole) {
+    if (positions) {
+      strides[0] = dense_strides(extents, 1, Order::c);
+    } else if (!is_whole) {
       strides[0] = take_reduced ? Strides::filled(extents.size(), 0) : operands[0].layout->strides;
     }
-    for (std::size_t k = is_whole ? 0 : 1; k < operands.size(); ++k) {
+    for (std::size_t k = is_whole && !positions ? 0 : 1; k < operands.size(); ++k) {
       const Strides all = broadcast_strides(*operands[k].layout, shape);
       for (std::size_t d = 0; d < shape.size(); ++d) {
         if (reduced[d] == take_reduced) strides[k].push_back(all[d]);
@@ -192,12 +194,14 @@ D joined(const D& first, const D& second) {
 
 void launch_reduction(const kernels::program& program, const Shape& shape,
                       std::span<const bool> reduced, std::span<const Operand> operands,
-                      const Scalar* scalars, bool ordered, backend::Workspace& workspace,
+                      const Scalar* scalars, bool positions, backend::Workspace& workspace,
                       const Stream& stream) {
   const std::size_t leader = leading_input(shape, operands);
-  AxisGroup kept(shape, reduced, false, operands), inner(shape, reduced, true, operands);
+  const bool is_cpu = stream.state().device->info().is_cpu;
+  AxisGroup kept(shape, reduced, false, operands);
+  AxisGroup inner(shape, reduced, true, operands, positions && !is_cpu);
   kept.simplify(false, leader);
-  inner.simplify(ordered, leader);
+  inner.simplify(positions && is_cpu, leader);
   KernelCall call(program);
   call.shape = joined(kept.extents, inner.extents);
   call.kept_rank = kept.extents.size();

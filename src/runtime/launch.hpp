@@ -26,12 +26,11 @@ void launch_map(const kernels::program& program, std::span<const Operand> operan
                 const Scalar* scalars, const Stream& stream, bool ordered = false);
 
 /// Runs a reduction of operands 1.. over the axes of `shape` marked in `reduced`; operand 0 is the
-/// output, with the kept axes or, if every element has a result, with all. `ordered` keeps the
-/// order of the reduced axes, for reductions that return positions. Wants at least one reduced
-/// element and one output.
+/// output, with the kept axes or, if every element has a result, with all. `positions`: it returns
+/// positions in C order of the reduced axes. Wants at least one reduced element and one output.
 void launch_reduction(const kernels::program& program, const Shape& shape,
                       std::span<const bool> reduced, std::span<const Operand> operands,
-                      const Scalar* scalars, bool ordered, backend::Workspace& workspace,
+                      const Scalar* scalars, bool positions, backend::Workspace& workspace,
                       const Stream& stream);
 
 }  // namespace quarry::runtime

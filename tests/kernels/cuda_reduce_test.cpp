@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/emulated_kernels.hpp"
+#include "kernels/emulated_reductions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <unordered_map>
 
-#include "backend/cuda/jit/variant.hpp"
 #include "backend/cuda/launch/geometry.hpp"
 #include "kernels/drawn_operands.hpp"
-#include "kernels/plain_loops.hpp"
 
 /// The reductions as a GPU runs them, over drawn layouts and splits: every element is taken once,
 /// with its position, by the output that it belongs to.
@@ -22,7 +19,6 @@ namespace {
 
 using namespace quarry::kernels;
 using backend::cuda::Reduce;
-using backend::cuda::Variant;
 
 /// A sum over elements and their positions that no other set of elements has.
 struct gathered {
@@ -66,94 +62,6 @@ struct with_specials {
   }
 };
 
-using ReduceKernel = void (*)(const u64* words, void* partial);
-using ReduceKernels = std::unordered_map<Variant, ReduceKernel, HashOfVariant>;
-
-template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
-void run_reduce(const u64* words, void* partial) {
-  typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p;
-  std::memcpy(&p, words, sizeof p);
-  reduce<M, Rk, Rr, sizeof(Index), Along, V, Wide>(p, partial);
-}
-
-template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
-void add(ReduceKernels& all) {
-  all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
-      run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
-}
-
-/// With the widths below V too; a set of inputs that move is never empty.
-template <class M, unsigned AllWide, int V, unsigned Wide>
-void add_widths(ReduceKernels& all) {
-  if constexpr (V > 1) {
-    add<M, 0, 1, i32, 1, V, Wide>(all);
-    add<M, 0, 1, i64, 2, V, Wide>(all);
-    add<M, 1, 1, i32, 2, V, Wide>(all);
-    add<M, 2, 1, i64, 2, V, Wide>(all);
-    add<M, 0, 2, i64, 1, V, Wide>(all);
-    add<M, 1, 1, i64, 1, V, Wide>(all);
-    add<M, 2, 1, i32, 1, V, Wide>(all);
-    add<M, 1, 2, i32, 1, V, Wide>(all);
-    add<M, 2, 2, i64, 1, V, Wide>(all);
-    if constexpr (V <= 8) {
-      constexpr unsigned gaps = Wide | Wide << input_access::every_second;
-      add<M, 0, 1, i32, 2, V, gaps>(all);
-      add<M, 1, 1, i64, 2, V, gaps>(all);
-      add<M, 2, 1, i32, 2, V, gaps>(all);
-    }
-    if constexpr (V <= 4) {
-      add<M, 1, 1, i32, 0, V, Wide>(all);
-      add<M, 2, 1, i64, 0, V, Wide>(all);
-      add<M, 1, 2, i64, 0, V, Wide>(all);
-      add<M, 2, 2, i32, 0, V, Wide>(all);
-    }
-    if constexpr (Wide > 1) {
-      add_widths<M, AllWide, V, Wide - 1>(all);
-    } else {
-      add_widths<M, AllWide, V / 2, AllWide>(all);
-    }
-  }
-}
-
-template <class M, int Widest, unsigned AllWide>
-const ReduceKernels& kernels_of() {
-  static const ReduceKernels found = [] {
-    ReduceKernels all;
-    add<M, 0, 1, i32, 1, 1, 0>(all);
-    add<M, 1, 1, i32, 1, 1, 0>(all);
-    add<M, 2, 1, i64, 1, 1, 0>(all);
-    add<M, 0, 2, i64, 1, 1, 0>(all);
-    add<M, 1, 2, i32, 1, 1, 0>(all);
-    add<M, 2, 2, i32, 1, 1, 0>(all);
-    add<M, 0, 1, i32, 0, 1, 0>(all);
-    add<M, 1, 1, i64, 0, 1, 0>(all);
-    add<M, 2, 1, i32, 0, 1, 0>(all);
-    add<M, 0, 2, i32, 0, 1, 0>(all);
-    add<M, 1, 2, i64, 0, 1, 0>(all);
-    add<M, 2, 2, i32, 0, 1, 0>(all);
-    add_widths<M, AllWide, Widest, AllWide>(all);
-    return all;
-  }();
-  return found;
-}
-
-using FinishKernel = void (*)(const u64* words, void* partial, i64 splits);
-using FinishKernels = std::map<std::pair<int, int>, FinishKernel>;
-
-template <class M, int Rk, int Rr>
-void run_finish(const u64* words, void* partial, i64 splits) {
-  typename reduce_finish_body<M, Rk, Rr>::param_type p;
-  std::memcpy(&p, words, sizeof p);
-  reduce_finish<M, Rk, Rr>(p, partial, splits);
-}
-template <class M>
-const FinishKernels& finishes_of() {
-  static const FinishKernels all{{{0, 1}, run_finish<M, 0, 1>}, {{1, 1}, run_finish<M, 1, 1>},
-                                 {{2, 1}, run_finish<M, 2, 1>}, {{0, 2}, run_finish<M, 0, 2>},
-                                 {{1, 2}, run_finish<M, 1, 2>}, {{2, 2}, run_finish<M, 2, 2>}};
-  return all;
-}
-
 Extents draw_extents(Draw& draw, int rank, std::int64_t most) {
   Extents extents;
   for (int d = 0; d < rank; ++d) extents.push_back(1 + draw.below(draw.of({3, 40, 700, 9000})));
@@ -185,8 +93,23 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     const bool has_gaps = draw.one_in(5);
     (operands.template input<In>(whole, !has_gaps && draw.one_in(2), false, has_gaps), ...);
     operands.pack(product(kept), product(reduced), S, whole);
+    draw_positions();
     allow_gaps();
     choose();
+  }
+
+  /// The reduced axes of an extreme may be in any order.
+  void draw_positions() {
+    if (!is_located<Acc> || reduced.size() < 2) return;
+    is_reordered = draw.one_in(2);
+    const block_places at{1 + sizeof...(In), S, int(whole.size())};
+    u64* const strides = &operands.words[std::size_t(at.strides()) + kept.size()];
+    strides[0] = is_reordered ? 1 : u64(reduced[1]);
+    strides[1] = is_reordered ? u64(reduced[0]) : 1;
+  }
+  /// The reduced element whose position is the i-th.
+  i64 element_at(i64 i) const {
+    return is_reordered ? i % reduced[0] * reduced[1] + i / reduced[0] : i;
   }
 
   /// What is between two elements of a row may be read with them.
@@ -203,6 +126,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
 
   void choose() {
     const bool is_along = draw.one_in(2);
+    in_tiles = !is_along && kept.size() == 2 && draw.one_in(2);
     backend::cuda::VectorAccess vectors;
     const backend::cuda::CallOperands call{operands.all, sizes, 1};
     if (is_along) {
@@ -213,7 +137,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     variant = {.kept_rank = int(kept.size()),
                .reduced_rank = int(reduced.size()),
                .index_bytes = 4,
-               .along_reduced = backend::cuda::along_argument(is_along, vectors.places),
+               .along_reduced = backend::cuda::along_argument(is_along, vectors.places, in_tiles),
                .width = vectors.width,
                .wide = vectors.wide};
     geometry = backend::cuda::reduce_geometry({.kept = product(kept),
@@ -221,11 +145,13 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
                                                .span = 0,
                                                .along_reduced = is_along,
                                                .columns = kept.empty() ? 1 : kept.back(),
-                                               .vector_width = vectors.width},
+                                               .vector_width = vectors.width,
+                                               .in_tiles = in_tiles},
                                               draw.of({1, 4, 132}));
     operands.words[2] = u64(geometry.chunk);
   }
 
+  bool is_along() const { return variant.along_reduced == 1 || variant.along_reduced == 2; }
   bool has_gaps() const { return variant.wide >> input_access::every_second > 0; }
 
   ReduceKernel kernel() {
@@ -244,7 +170,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     for (i64 k = 0; k < product(kept); ++k) {
       Acc acc = Op::template identity<Acc>();
       for (i64 i = 0; i < count; ++i) {
-        Op::take(acc, operands.template value<E>(before, k * count + i, i), i);
+        Op::take(acc, operands.template value<E>(before, k * count + element_at(i), i), i);
       }
       const PlainContext total{nullptr, operands.scalars(), count};
       const Out value = Op::template finish<Out>(acc, total);
@@ -303,6 +229,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   Arena arena;
   Operands operands;
   Extents kept, reduced, whole;
+  bool is_reordered = false, in_tiles = false;
   Reduce variant{};
   backend::cuda::ReduceGeometry geometry{};
 };
@@ -357,11 +284,13 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
                  ", reduced " + ::testing::PrintToString(c.reduced));
     c.check();
     ++seen[c.geometry.splits > 1 ? "split" : "whole"];
-    ++seen[c.variant.along_reduced ? "along" : "across"];
+    ++seen[c.is_along() ? "along" : "across"];
     ++seen[c.variant.width > 1 ? "vectors" : "elements"];
     if (c.geometry.block_x > 32) ++seen["several warps"];
     if (c.variant.along_reduced == 2) ++seen["shifted rows"];
     if (c.has_gaps()) ++seen["every second element"];
+    if (c.in_tiles) ++seen["tiles"];
+    if (c.is_reordered) ++seen["positions in another order"];
     if (!std::has_single_bit(c.geometry.block_x)) ++seen["short rows of columns"];
     if (::testing::Test::HasFailure()) break;
   }
@@ -373,7 +302,7 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
     EXPECT_GT(seen["every second element"], 1);
   }
   for (const char* const what :
-       {"split", "whole", "along", "across", "several warps", "short rows of columns"}) {
+       {"split", "whole", "along", "across", "several warps", "short rows of columns", "tiles"}) {
     EXPECT_GT(seen[what], 5) << what;
   }
 }

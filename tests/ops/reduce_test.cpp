@@ -231,6 +231,54 @@ TEST(Reduce, TheFirstOfSeveralNansIsTheAnswer) {
   EXPECT_EQ(argmax(rows, 1)(91).item(), 99);
 }
 
+/// The position of the first largest value, or of the first NaN.
+std::int64_t first_largest(const std::vector<float>& v) {
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    if (std::isnan(v[best])) break;
+    if (std::isnan(v[i]) || v[i] > v[best]) best = i;
+  }
+  return static_cast<std::int64_t>(best);
+}
+
+TEST(Reduce, PositionsAreThoseOfTheViewInAnyOrderOfItsAxes) {
+  const DeviceNDArray<float> a = remainder(arange(7.f * 65 * 48) * 31.f, 97.f);
+  for (const bool has_nans : {false, true}) {
+    if (has_nans) a(range(20001, _, 501)) = std::nanf("");
+    Ints order = {0, 1, 2};
+    do {
+      const auto view = a.reshape({7, 65, 48}).transpose(order);
+      EXPECT_EQ(argmax(view).item(), first_largest(values(view)));
+      EXPECT_EQ(argmin(-view).item(), first_largest(values(view)));
+      const auto rows = view(1, ellipsis).copy();
+      EXPECT_EQ(argmax(view, {1, 2})(1).item(), first_largest(values(rows)));
+      EXPECT_EQ(argmax(view(ellipsis, range(_, _, 2))).item(),
+                first_largest(values(view(ellipsis, range(_, _, 2)).copy())));
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+TEST(Reduce, ResultsMayBeInAnotherOrderThanElements) {
+  constexpr std::int64_t rows = 713, columns = 803, layers = 3;  // enough for tiles of outputs
+  const auto value = [](std::int64_t i) { return static_cast<std::int8_t>(i * i % 251 - 125); };
+  std::vector<std::int8_t> host;
+  for (std::int64_t i = 0; i < layers * rows * columns; ++i) host.push_back(value(i));
+  const auto view = to_device(host).reshape({layers, rows, columns}).transpose({0, 2, 1});
+  const auto sums = values(sum(view, 0)), places = values(argmax(view, 0));
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    std::int64_t total = 0, best = 0;
+    const auto at = [&](std::int64_t k) {
+      return value((k * rows + i % rows) * columns + i / rows);
+    };
+    for (std::int64_t k = 0; k < layers; ++k) {
+      total += at(k);
+      if (at(k) > at(best)) best = k;
+    }
+    ASSERT_EQ(sums[static_cast<std::size_t>(i)], total) << i;
+    ASSERT_EQ(places[static_cast<std::size_t>(i)], best) << i;
+  }
+}
+
 TEST(Reduce, AllInfinitiesHaveAPosition) {
   for (const std::int64_t n : {1, 100, 5000}) {
     EXPECT_EQ(argmax(full<double>({n}, -infinity)).item(), 0);

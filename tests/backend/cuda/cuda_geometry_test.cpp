@@ -194,7 +194,10 @@ void expect_covers(const ReduceShape& shape, const ReduceGeometry& g) {
   std::int64_t outputs = g.grid_x * std::int64_t{g.block_y};  // of rows, or of short rows of them
   if (!shape.along_reduced) {
     const std::int64_t row = shape.columns / shape.vector_width;
-    if (row < 32) {
+    if (shape.in_tiles) {
+      ASSERT_EQ(g.grid_x % ((row + g.block_x - 1) / g.block_x), 0);
+      outputs = g.grid_x / ((row + g.block_x - 1) / g.block_x) * g.block_y * shape.columns;
+    } else if (row < 32) {
       ASSERT_EQ(g.block_x % row, 0);
       outputs *= shape.columns;
     } else {
@@ -218,6 +221,8 @@ TEST(cuda_geometry, reductions_cover_every_element_once) {
             if (!along && columns % width != 0) continue;
             const ReduceShape shape{kept, reduced, 1000, along, columns, width};
             expect_covers(shape, reduce_geometry(shape, multiprocessors));
+            const ReduceShape tiles{kept, reduced, 1000, false, columns, width, true};
+            if (!along) expect_covers(tiles, reduce_geometry(tiles, multiprocessors));
           }
         }
       }
@@ -293,6 +298,24 @@ TEST(cuda_geometry, outputs_in_any_order_are_split_too) {
   const ReduceGeometry g = reduce_geometry({6, 9124 * 2120, 1000, false, 3}, multiprocessors);
   EXPECT_EQ(g.block_x, 255u);  // consecutive threads read consecutive elements
   EXPECT_EQ(g.block_y, 1u);
+}
+
+TEST(cuda_geometry, tiles_of_outputs_are_read_and_written_in_runs) {
+  for (const int width : {1, 2, 4}) {
+    const ReduceShape shape{120 * 30480, 10, 1000, false, 30480, width, true};
+    const ReduceGeometry g = reduce_geometry(shape, multiprocessors);
+    EXPECT_GE(g.block_x * static_cast<unsigned>(width), 16u);
+    EXPECT_GE(g.block_y, 16u);
+    EXPECT_EQ(g.splits, 1);
+  }
+}
+
+TEST(cuda_geometry, blocks_of_few_outputs_run_at_once) {
+  for (const std::int64_t kept : {1, 2, 3, 7, 64}) {
+    const ReduceGeometry g = reduce_geometry({kept, 1 << 26, 0, true, 1, 4}, multiprocessors);
+    EXPECT_LE(g.grid_x * g.splits, 4 * multiprocessors);
+    EXPECT_GT(g.grid_x * g.splits, 3 * multiprocessors);
+  }
 }
 
 TEST(cuda_geometry, threads_share_few_outputs_only) {

@@ -77,7 +77,7 @@ std::optional<KernelName> parse_kernel(std::string_view expression) {
   return name;
 }
 
-Operands Launch::operands(bool has_wide_index, bool has_output) const {
+Operands Launch::operands(bool has_wide_index, bool has_output, int output_rank) const {
   const kernels::block_places at = places();
   return Operands({.device = device,
                    .count = program->operands(),
@@ -87,7 +87,8 @@ Operands Launch::operands(bool has_wide_index, bool has_output) const {
                    .strides = words.data() + at.strides(),
                    .itemsize = program->itemsize,
                    .has_wide_index = has_wide_index,
-                   .has_output = has_output});
+                   .has_output = has_output,
+                   .output_rank = output_rank < 0 ? at.rank : output_rank});
 }
 
 CUresult illegal(const Launch& launch, const std::string& what) {

@@ -60,7 +60,7 @@ struct Launch {
     return words[std::size_t(kernels::block_places::pointers + operand)];
   }
   const std::uint64_t* scalars() const { return words.data() + places().scalars(); }
-  Operands operands(bool has_wide_index, bool has_output = true) const;
+  Operands operands(bool has_wide_index, bool has_output = true, int output_rank = -1) const;
 };
 
 CUresult run_launch(const Launch& launch);

@@ -35,7 +35,7 @@ std::int64_t Operands::stride(int operand, int axis) const {
 /// Finds the memory of everything the operand reaches, offsets taken in 64 bits.
 bool Operands::place(int operand) {
   std::int64_t lowest = 0, highest = 0;
-  for (int axis = 0; axis < source_.rank; ++axis) {
+  for (int axis = 0; axis < (operand > 0 ? source_.rank : source_.output_rank); ++axis) {
     const std::int64_t reach = (extent(axis) - 1) * stride(operand, axis);
     (reach < 0 ? lowest : highest) += reach;
   }

@@ -16,6 +16,7 @@ class Operands {
     const std::uint32_t* itemsize;
     bool has_wide_index;
     bool has_output;  ///< false: operand 0 is not accessed
+    int output_rank;  ///< axes along which operand 0 moves
   };
   explicit Operands(const Source& source);
 

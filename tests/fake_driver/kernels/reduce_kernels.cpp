@@ -38,18 +38,50 @@ struct Variant {
       : kept_rank(launch.argument(0)),
         reduced_rank(launch.argument(1)),
         has_wide_index(launch.argument(2) == 8),
-        is_along(launch.argument(3) > 0),
+        is_along(launch.argument(3) == 1 || launch.argument(3) == 2),
+        is_tile(launch.argument(3) == 3),
         is_shifted(launch.argument(3) == 2),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
-  bool has_wide_index, is_along, is_shifted;
+  bool has_wide_index, is_along, is_tile, is_shifted;
   int width, wide;
 };
+
+/// Whether the reduced axes are in another order than that of positions.
+bool has_positions(const Launch& launch, const Operands& operands) {
+  const int first = launch.argument(0);
+  return launch.rank() - first > 1 && operands.stride(0, first) != 0;
+}
+
+/// As fold() below where every element has a position of its own, the offset of the output.
+bool fold_scattered(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
+                    void* accumulator, std::int64_t begin, std::int64_t end) {
+  const int first = launch.argument(0), last = launch.rank();
+  const std::vector<std::int64_t> strides(static_cast<std::size_t>(operands.count()), 0);
+  std::vector<char*> addresses;
+  for (std::int64_t i = begin; i < end; ++i) {
+    Operands::Offsets offsets = base;
+    offsets[0] = 0;
+    operands.advance(offsets, i, first, last);
+    const std::int64_t position = offsets[0];
+    offsets[0] = base[0];
+    if (!operands.resolve(offsets, addresses)) return false;
+    const Accumulator one = new_accumulator(launch);
+    backend::cpu_backend::fold_rows(loops_of(launch), one.get(), 1, 1, addresses.data() + 1,
+                                    strides.data() + 1, strides.data() + 1, launch.scalars(),
+                                    position);
+    loops_of(launch).fold->merge(accumulator, one.get(), 1);
+  }
+  return true;
+}
 
 /// Folds the reduced elements [begin, end) of one output into `accumulator`.
 bool fold(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
           void* accumulator, std::int64_t begin, std::int64_t end) {
+  if (has_positions(launch, operands)) {
+    return fold_scattered(launch, operands, base, accumulator, begin, end);
+  }
   const Variant variant(launch);
   const int first = variant.kept_rank, last = launch.rank();
   const std::int64_t columns = last > first ? operands.extent(last - 1) : 1;
@@ -100,7 +132,7 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
                      reduced = launch.word(block_places::reduced),
                      chunk = launch.word(block_places::chunk);
   const std::int64_t columns = variant.kept_rank == 0 ? 1 : operands.extent(variant.kept_rank - 1);
-  const bool has_short_rows = !variant.is_along && columns / variant.width < 32;
+  const bool has_short_rows = !variant.is_along && !variant.is_tile && columns / variant.width < 32;
   if (has_short_rows && launch.block_x % (columns / variant.width) != 0) {
     return "a block has parts of rows";
   }
@@ -111,7 +143,13 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
     return "the lanes of a row are no power of two";
   }
   if (launch.block_x * launch.block_y < 32) return "a block is less than a warp";
-  if (launch.grid_x * a_block < kept) return "the grid covers too few outputs";
+  if (variant.is_tile) {
+    const std::int64_t row = columns / variant.width;
+    const std::int64_t tiles = (row + launch.block_x - 1) / launch.block_x;
+    if (launch.grid_x / tiles * launch.block_y * columns < kept) return "too few tiles";
+  } else if (launch.grid_x * a_block < kept) {
+    return "the grid covers too few outputs";
+  }
   if (chunk <= 0 || launch.grid_y * chunk < reduced) return "the splits cover too little";
   if (launch.grid_y > 1 && launch.more[0] == 0) return "several splits write one output";
   if (variant.width == 1) return {};
@@ -174,7 +212,7 @@ CUresult run_reduce(const Launch& launch) {
   const Variant variant(launch);
   const std::int64_t kept = launch.word(block_places::kept), splits = launch.grid_y;
   const std::uint64_t to = launch.more[0];
-  const Operands operands = launch.operands(variant.has_wide_index, to == 0);
+  const Operands operands = launch.operands(variant.has_wide_index, to == 0, variant.kept_rank);
   if (const std::string wrong = wrong_geometry(launch, operands); !wrong.empty())
     return illegal(launch, wrong);
   if (!has_legal_reads(launch, operands)) return misaligned(launch);
@@ -200,7 +238,7 @@ CUresult run_finish(const Launch& launch) {
                      splits = static_cast<std::int64_t>(launch.more[1]);
   const std::size_t item = loops_of(launch).fold->accumulator_size;
   const auto slot = [&](std::int64_t n) { return static_cast<std::size_t>(n) * item; };
-  const Operands operands = launch.operands(true);
+  const Operands operands = launch.operands(true, true, launch.argument(0));
   const std::byte* const partial =
       state().memory.find(launch.more[0], slot(splits * kept), launch.device);
   if (!operands.are_inside() || !partial) {

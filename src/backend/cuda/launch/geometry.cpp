@@ -192,18 +192,30 @@ Block block_across(const ReduceShape& shape, int multiprocessors) {
   return {x, lanes, lanes, divide_up(vectors, x)};
 }
 
+/// Tiles of rows that are read by whole sectors and written by whole lines.
+Block block_of_tile(const ReduceShape& shape) {
+  const std::int64_t row = shape.columns / shape.vector_width, rows = shape.kept / shape.columns;
+  const std::int64_t x = power_above(row, shape.vector_width > 1 ? 8 : 16), y = threads / x;
+  return {x, y, 1, divide_up(row, x) * divide_up(rows, y)};
+}
+
 Block block_of(const ReduceShape& shape, int multiprocessors) {
+  if (shape.in_tiles) return block_of_tile(shape);
   if (shape.along_reduced) return block_along(shape);
   const bool is_short = shape.columns / shape.vector_width < kernels::short_row;
   return is_short ? block_of_short_rows(shape) : block_across(shape, multiprocessors);
 }
 
-/// Splits the reduced elements, so that few outputs keep the device busy too: into at most two
-/// waves of blocks. A block takes multiples of `step` elements, one for each access of its threads:
-/// many, as it takes time to combine what they have found, but few to have half a wave.
+/// Splits the reduced elements, so that few outputs keep the device busy too. All blocks of few
+/// outputs run at once, as many on each multiprocessor; others are at most two waves. A block takes
+/// multiples of `step` elements, one for each access of its threads: many, as it takes time to
+/// combine what they have found, but few to have half a wave.
 void split(ReduceGeometry& g, std::int64_t reduced, std::int64_t step, int multiprocessors) {
-  const std::int64_t wave = std::int64_t{8} * multiprocessors;
-  const std::int64_t wanted = g.grid_x >= wave ? 1 : 2 * wave / g.grid_x;
+  constexpr std::int64_t evenly = 8;  // so many times as many outputs fit: the rest is small
+  const std::int64_t wave = std::int64_t{8} * multiprocessors, at_once = wave / 2;
+  const std::int64_t wanted = g.grid_x * evenly <= at_once ? at_once / g.grid_x
+                              : g.grid_x >= wave           ? 1
+                                                           : 2 * wave / g.grid_x;
   const std::int64_t half = divide_up(wave / 2, g.grid_x);
   const std::int64_t most = reduced / std::max<std::int64_t>(2 * unrolled * step, 64);
   const std::int64_t possible = std::max(reduced / (4 * unrolled * step), std::min(half, most));
@@ -272,8 +284,8 @@ VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std:
   return moving(input_vectors(operands, axis, width));
 }
 
-int along_argument(bool along_reduced, VectorPlaces places) {
-  return !along_reduced ? 0 : places == VectorPlaces::shifted ? 2 : 1;
+int along_argument(bool along_reduced, VectorPlaces places, bool in_tiles) {
+  return in_tiles ? 3 : !along_reduced ? 0 : places == VectorPlaces::shifted ? 2 : 1;
 }
 
 unsigned flat_grid(std::int64_t size, int vector_width) {

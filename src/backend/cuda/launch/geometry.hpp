@@ -46,7 +46,7 @@ struct VectorAccess {
   VectorPlaces places = VectorPlaces::aligned;
 };
 /// The argument Along of reduce: kernels/reduce.cuh.
-int along_argument(bool along_reduced, VectorPlaces places);
+int along_argument(bool along_reduced, VectorPlaces places, bool in_tiles = false);
 /// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// The same where rows begin at any element, but those of all operands as far from a vector. None
@@ -89,6 +89,7 @@ struct ReduceShape {
   bool along_reduced;
   std::int64_t columns = 1;  ///< positions on the last kept axis
   int vector_width = 1;
+  bool in_tiles = false;  ///< of the last two kept axes
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include "kernels/params.cuh"
+
+/// Where the elements of a reduction are.
+namespace quarry::kernels {
+
+/// Rk kept and Rr reduced axes of K operands, of which the first one is written. With Positions its
+/// strides along the reduced axes are those of positions, in elements.
+template <class P, int K, int Rk, int Rr, class Index, bool Positions>
+struct reduce_axes {
+  static constexpr int R = Rk + Rr;
+
+  /// Byte offsets of all operands.
+  struct Offsets {
+    Index of[K];
+    /// To position `i` of the axes [first, last), in C order; their indices go to `digit`.
+    __device__ void advance(const P& p, Index i, int first, int last, Index* digit = nullptr) {
+#pragma unroll
+      for (int d = R - 1; d >= 0; --d) {
+        if (d < first || d >= last) continue;
+        Index j = i;
+        if (d > first) {
+          const Index extent = static_cast<Index>(p.extent(d)), next = i / extent;
+          j = i - next * extent;
+          i = next;
+        }
+        if (digit) digit[d - first] = j;
+#pragma unroll
+        for (int k = 0; k < K; ++k) of[k] += j * static_cast<Index>(p.stride(k, d));
+      }
+    }
+  };
+
+  static __device__ Index wrapped_sum(Index a, Index b) {
+    return static_cast<Index>(static_cast<u64>(a) + static_cast<u64>(b));
+  }
+
+  /// Reduced positions i, i + step, ...: of several axes only the first one costs divisions, on one
+  /// axis each is a multiplication.
+  struct Cursor {
+    static constexpr int moving = Positions ? 0 : 1;  // the first operand that moves
+    Offsets at, by{};
+    Index digit[Rr], step_digit[Rr];
+    __device__ Cursor(const P& p, const Offsets& base, Index i, Index step) : at(base) {
+      if constexpr (Rr > 1) {
+        at.of[0] = 0;
+        at.advance(p, i, Rk, R, digit);
+        by.advance(p, step, Rk, R, step_digit);
+      }
+    }
+    /// `i` is the position that the cursor has reached.
+    template <class L>
+    __device__ void load(const P& p, L& in, Index i) const {
+      const char* from[K];
+#pragma unroll
+      for (int k = 1; k < K; ++k) {
+        const Index along = Rr == 1 ? i * static_cast<Index>(p.stride(k, R - 1)) : 0;
+        from[k - 1] = p.template pointer<const char>(k) + (at.of[k] + along);
+      }
+      in.load(from);
+    }
+    /// In C order among the reduced elements.
+    __device__ Index position(Index i) const { return Positions ? at.of[0] : i; }
+    /// The last one leads to offsets that are not used, and may be too large for Index.
+    __device__ void next(const P& p) {
+      if constexpr (Rr > 1) {
+#pragma unroll
+        for (int k = moving; k < K; ++k) at.of[k] = wrapped_sum(at.of[k], by.of[k]);
+#pragma unroll
+        for (int d = Rr - 1; d > 0; --d) {
+          const Index extent = static_cast<Index>(p.extent(Rk + d));
+          digit[d] += step_digit[d];
+          if (digit[d] < extent) continue;
+          digit[d] -= extent;
+          digit[d - 1] += 1;
+#pragma unroll
+          for (int k = moving; k < K; ++k) {
+            const i64 carry = p.stride(k, Rk + d - 1) - p.extent(Rk + d) * p.stride(k, Rk + d);
+            at.of[k] = wrapped_sum(at.of[k], static_cast<Index>(carry));
+          }
+        }
+      }
+    }
+  };
+};
+
+}  // namespace quarry::kernels

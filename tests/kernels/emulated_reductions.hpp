@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include "kernels/emulated_kernels.hpp"
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "backend/cuda/jit/variant.hpp"
+#include "kernels/plain_loops.hpp"
+
+/// The variants of the kernels of a reduction, as host code.
+namespace quarry::test {
+
+using namespace quarry::kernels;
+using backend::cuda::Reduce;
+using backend::cuda::Variant;
+
+using ReduceKernel = void (*)(const u64* words, void* partial);
+using ReduceKernels = std::unordered_map<Variant, ReduceKernel, HashOfVariant>;
+
+template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
+void run_reduce(const u64* words, void* partial) {
+  typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p;
+  std::memcpy(&p, words, sizeof p);
+  reduce<M, Rk, Rr, sizeof(Index), Along, V, Wide>(p, partial);
+}
+
+template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
+void add(ReduceKernels& all) {
+  all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
+      run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
+}
+
+/// With the widths below V too; a set of inputs that move is never empty.
+template <class M, unsigned AllWide, int V, unsigned Wide>
+void add_widths(ReduceKernels& all) {
+  if constexpr (V > 1) {
+    add<M, 0, 1, i32, 1, V, Wide>(all);
+    add<M, 0, 1, i64, 2, V, Wide>(all);
+    add<M, 1, 1, i32, 2, V, Wide>(all);
+    add<M, 2, 1, i64, 2, V, Wide>(all);
+    add<M, 0, 2, i64, 1, V, Wide>(all);
+    add<M, 1, 1, i64, 1, V, Wide>(all);
+    add<M, 2, 1, i32, 1, V, Wide>(all);
+    add<M, 1, 2, i32, 1, V, Wide>(all);
+    add<M, 2, 2, i64, 1, V, Wide>(all);
+    if constexpr (V <= 8) {
+      constexpr unsigned gaps = Wide | Wide << input_access::every_second;
+      add<M, 0, 1, i32, 2, V, gaps>(all);
+      add<M, 1, 1, i64, 2, V, gaps>(all);
+      add<M, 2, 1, i32, 2, V, gaps>(all);
+    }
+    if constexpr (V <= 4) {
+      add<M, 1, 1, i32, 0, V, Wide>(all);
+      add<M, 2, 1, i64, 0, V, Wide>(all);
+      add<M, 1, 2, i64, 0, V, Wide>(all);
+      add<M, 2, 2, i32, 0, V, Wide>(all);
+      add<M, 2, 1, i32, 3, V, Wide>(all);
+      add<M, 2, 2, i64, 3, V, Wide>(all);
+    }
+    if constexpr (Wide > 1) {
+      add_widths<M, AllWide, V, Wide - 1>(all);
+    } else {
+      add_widths<M, AllWide, V / 2, AllWide>(all);
+    }
+  }
+}
+
+template <class M, int Widest, unsigned AllWide>
+const ReduceKernels& kernels_of() {
+  static const ReduceKernels found = [] {
+    ReduceKernels all;
+    add<M, 0, 1, i32, 1, 1, 0>(all);
+    add<M, 1, 1, i32, 1, 1, 0>(all);
+    add<M, 2, 1, i64, 1, 1, 0>(all);
+    add<M, 0, 2, i64, 1, 1, 0>(all);
+    add<M, 1, 2, i32, 1, 1, 0>(all);
+    add<M, 2, 2, i32, 1, 1, 0>(all);
+    add<M, 0, 1, i32, 0, 1, 0>(all);
+    add<M, 1, 1, i64, 0, 1, 0>(all);
+    add<M, 2, 1, i32, 0, 1, 0>(all);
+    add<M, 0, 2, i32, 0, 1, 0>(all);
+    add<M, 1, 2, i64, 0, 1, 0>(all);
+    add<M, 2, 2, i32, 0, 1, 0>(all);
+    add<M, 2, 1, i64, 3, 1, 0>(all);
+    add<M, 2, 2, i32, 3, 1, 0>(all);
+    add_widths<M, AllWide, Widest, AllWide>(all);
+    return all;
+  }();
+  return found;
+}
+
+using FinishKernel = void (*)(const u64* words, void* partial, i64 splits);
+using FinishKernels = std::map<std::pair<int, int>, FinishKernel>;
+
+template <class M, int Rk, int Rr>
+void run_finish(const u64* words, void* partial, i64 splits) {
+  typename reduce_finish_body<M, Rk, Rr>::param_type p;
+  std::memcpy(&p, words, sizeof p);
+  reduce_finish<M, Rk, Rr>(p, partial, splits);
+}
+template <class M>
+const FinishKernels& finishes_of() {
+  static const FinishKernels all{{{0, 1}, run_finish<M, 0, 1>}, {{1, 1}, run_finish<M, 1, 1>},
+                                 {{2, 1}, run_finish<M, 2, 1>}, {{0, 2}, run_finish<M, 0, 2>},
+                                 {{1, 2}, run_finish<M, 1, 2>}, {{2, 2}, run_finish<M, 2, 2>}};
+  return all;
+}
+
+}  // namespace quarry::test
