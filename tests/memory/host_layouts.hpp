@@ -30,8 +30,7 @@ class TinyStagingPool {
     tiny.block_bytes = 250;
     tiny.threads = 3;
     tiny.strided_threads = 3;
-    tiny.strided_bytes = 700;
-    tiny.nontemporal_bytes = 2000;
+    tiny.nontemporal_bytes = tiny.nontemporal_strided_bytes = 2000;
     tiny.row_bytes = 64;
     tiny.few_rows = 2;
     tiny.piece_bytes = 64;

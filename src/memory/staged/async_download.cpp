@@ -77,7 +77,8 @@ class DownloadDestination {
       : walk_(*copy.walk),
         on_host_(copy.on_host),
         block_(copy.thresholds->block_bytes),
-        threads_(copy.thresholds->threads) {}
+        threads_(threads_for(*copy.walk, false, *copy.thresholds)),
+        stores_(stores_for(*copy.walk, false, *copy.thresholds)) {}
 
   void unpack_chunk(std::size_t first, std::size_t last, const std::byte* buffer);
   /// The copy has failed: the host memory is not accessed any more.
@@ -92,6 +93,7 @@ class DownloadDestination {
   const Walk walk_;
   std::byte* const on_host_;
   const std::size_t block_, threads_;
+  const Stores stores_;
   std::shared_mutex mutex_;
   bool is_cancelled_ = false;
 };
@@ -112,7 +114,7 @@ class DownloadDestination::Chunk final : public Job {
     for (std::size_t number; share.take(number);) {
       const std::size_t done = number * destination_.block_, at = first_ + done;
       unpack(destination_.walk_, destination_.on_host_, at,
-             std::min(at + destination_.block_, last_), buffer_ + done);
+             std::min(at + destination_.block_, last_), buffer_ + done, destination_.stores_);
     }
   }
 

@@ -19,21 +19,30 @@ std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t least, std::s
   return ends;
 }
 
-bool is_nontemporal(std::size_t bytes, bool up, const TransferThresholds& t) {
-  return up && bytes <= t.nontemporal_bytes;
+/// The link reads lines slowly that were just written and are in another core's cache: at less than
+/// half of its speed. In long uploads they have left it by then. Downloads that are larger than the
+/// caches need not read lines before they are written.
+Stores stores_for(const Walk& walk, bool up, const TransferThresholds& t) {
+  const std::size_t bytes = walk.bytes();
+  const bool is_nontemporal =
+      up ? bytes <= (walk.is_dense() ? t.nontemporal_bytes : t.nontemporal_strided_bytes)
+         : walk.is_dense() && bytes > t.nontemporal_bytes;
+  return is_nontemporal ? Stores::nontemporal : Stores::cached;
 }
 
 /// Too many threads with non-temporal stores slow down the link's reads of memory; in a copy of a
 /// few chunks the link reads little.
-std::size_t pipeline_threads(std::size_t bytes, bool up, const TransferThresholds& t) {
-  if (!is_nontemporal(bytes, up, t) || bytes <= t.chunk_bytes) return t.threads;
-  return std::max<std::size_t>(t.threads * 5 / 8, 1);
+std::size_t threads_for(const Walk& walk, bool up, const TransferThresholds& t) {
+  if (!walk.has_long_runs()) return t.strided_threads;
+  const bool is_slowed = up && walk.is_dense() && walk.bytes() > t.chunk_bytes &&
+                         stores_for(walk, up, t) == Stores::nontemporal;
+  return is_slowed ? std::max<std::size_t>(t.threads * 5 / 8, 1) : t.threads;
 }
 
-std::size_t strided_chunk(std::size_t bytes, const TransferThresholds& t) {
-  constexpr std::size_t step = std::size_t{64} << 10;
-  const std::size_t share = bytes / (2 * t.strided_threads) / step * step + step;
-  return std::min({share, t.strided_bytes, t.chunk_bytes, bytes});
+/// Few enough that all threads have a part of the first chunk and of the last one.
+std::size_t block_for(std::size_t bytes, const TransferThresholds& t) {
+  constexpr std::size_t page = 4096, least = 4 * page, parts = 64;
+  return std::min(std::max(bytes / parts / page * page, least), t.block_bytes);
 }
 
 }  // namespace quarry::memory

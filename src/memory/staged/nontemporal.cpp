@@ -12,6 +12,7 @@
 namespace quarry::memory {
 namespace {
 
+constexpr std::size_t line = 64;     // of the caches
 constexpr std::size_t ahead = 1024;  // bytes of prefetch distance
 
 template <std::size_t N>
@@ -28,13 +29,9 @@ void scatter_plain(std::byte* to, const std::byte* from, std::size_t count) {
 __m128i load(const std::byte* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
-/// With non-temporal stores if `nontemporal`; then `to` is a multiple of 16 bytes.
-template <bool nontemporal>
-void put(std::byte* to, __m128i value) {
-  auto* const at = reinterpret_cast<__m128i*>(to);
-  nontemporal ? _mm_stream_si128(at, value) : _mm_storeu_si128(at, value);
+void store(std::byte* to, __m128i value) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
 }
-bool is_aligned(const std::byte* to) { return reinterpret_cast<std::uintptr_t>(to) % 16 == 0; }
 
 /// The low halves (of 4 or 8 bytes) of the pairs in two vectors.
 template <std::size_t N>
@@ -48,17 +45,46 @@ __m128i first_halves(__m128i a, __m128i b) {
 }
 
 /// Does not read past the last element: the rest is left to the plain loop.
-template <std::size_t N, bool nontemporal>
+template <std::size_t N>
 std::size_t gather_lines(std::byte* to, const std::byte* from, std::size_t count) {
   constexpr std::size_t step = 32 / N;  // elements of 64 bytes of strided memory
   std::size_t i = 0;
   for (; i + step < count; i += step) {
     const std::byte* const line = from + i * 2 * N;
     _mm_prefetch(reinterpret_cast<const char*>(line) + ahead, _MM_HINT_T0);
-    put<nontemporal>(to + i * N, first_halves<N>(load(line), load(line + 16)));
-    put<nontemporal>(to + i * N + 16, first_halves<N>(load(line + 32), load(line + 48)));
+    store(to + i * N, first_halves<N>(load(line), load(line + 16)));
+    store(to + i * N + 16, first_halves<N>(load(line + 32), load(line + 48)));
   }
   return i;
+}
+
+[[gnu::target("avx512f")]] std::size_t stream_512(std::byte* to, const std::byte* from,
+                                                  std::size_t bytes) {
+  std::size_t i = 0;
+  for (; i + 2 * line <= bytes; i += 2 * line) {
+    const __m512i a = _mm512_loadu_si512(from + i), b = _mm512_loadu_si512(from + i + line);
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), a);
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i + line), b);
+  }
+  return i;
+}
+std::size_t stream_128(std::byte* to, const std::byte* from, std::size_t bytes) {
+  std::size_t i = 0;
+  for (; i + line <= bytes; i += line) {
+    const __m128i a = load(from + i), b = load(from + i + 16), c = load(from + i + 32),
+                  d = load(from + i + 48);
+    auto* const at = reinterpret_cast<__m128i*>(to + i);
+    _mm_stream_si128(at, a);
+    _mm_stream_si128(at + 1, b);
+    _mm_stream_si128(at + 2, c);
+    _mm_stream_si128(at + 3, d);
+  }
+  return i;
+}
+/// Whole lines of memory that begins with one; returns how many bytes.
+std::size_t stream_lines(std::byte* to, const std::byte* from, std::size_t bytes) {
+  static const bool has_wide_stores = __builtin_cpu_supports("avx512f");
+  return has_wide_stores ? stream_512(to, from, bytes) : stream_128(to, from, bytes);
 }
 
 [[gnu::target("avx512f")]] std::size_t scatter_masked_4(std::byte* to, const std::byte* from,
@@ -106,11 +132,11 @@ std::size_t scatter_lines(std::byte* to, const std::byte* from, std::size_t coun
 
 #else
 
-template <std::size_t N, bool nontemporal>
+std::size_t stream_lines(std::byte*, const std::byte*, std::size_t) { return 0; }
+template <std::size_t N>
 std::size_t gather_lines(std::byte*, const std::byte*, std::size_t) {
   return 0;
 }
-bool is_aligned(const std::byte*) { return false; }
 template <std::size_t N>
 std::size_t scatter_lines(std::byte*, const std::byte*, std::size_t) {
   return 0;
@@ -119,9 +145,8 @@ std::size_t scatter_lines(std::byte*, const std::byte*, std::size_t) {
 #endif
 
 template <std::size_t N>
-void gather_all(std::byte* to, const std::byte* from, std::size_t count, bool nontemporal) {
-  const std::size_t done = nontemporal && is_aligned(to) ? gather_lines<N, true>(to, from, count)
-                                                         : gather_lines<N, false>(to, from, count);
+void gather_all(std::byte* to, const std::byte* from, std::size_t count) {
+  const std::size_t done = gather_lines<N>(to, from, count);
   gather_plain<N>(to + done * N, from + done * 2 * N, count - done);
 }
 template <std::size_t N>
@@ -132,10 +157,9 @@ void scatter_all(std::byte* to, const std::byte* from, std::size_t count) {
 
 }  // namespace
 
-void pack_every_other(std::byte* to, const std::byte* from, std::size_t itemsize, std::size_t count,
-                      bool nontemporal) {
-  itemsize == 4 ? gather_all<4>(to, from, count, nontemporal)
-                : gather_all<8>(to, from, count, nontemporal);
+void pack_every_other(std::byte* to, const std::byte* from, std::size_t itemsize,
+                      std::size_t count) {
+  itemsize == 4 ? gather_all<4>(to, from, count) : gather_all<8>(to, from, count);
 }
 void unpack_every_other(std::byte* to, const std::byte* from, std::size_t itemsize,
                         std::size_t count) {
@@ -143,24 +167,11 @@ void unpack_every_other(std::byte* to, const std::byte* from, std::size_t itemsi
 }
 
 void copy_nontemporal(std::byte* to, const std::byte* from, std::size_t bytes) {
-#ifdef __x86_64__
-  const std::size_t past = reinterpret_cast<std::uintptr_t>(to) % 16;
-  const std::size_t head = std::min(bytes, past == 0 ? 0 : 16 - past);
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(to) % line;
+  const std::size_t head = std::min(bytes, past == 0 ? 0 : line - past);
   std::memcpy(to, from, head);
-  std::size_t i = head;
-  for (; i + 64 <= bytes; i += 64) {
-    const __m128i a = load(from + i), b = load(from + i + 16), c = load(from + i + 32),
-                  d = load(from + i + 48);
-    auto* const line = reinterpret_cast<__m128i*>(to + i);
-    _mm_stream_si128(line, a);
-    _mm_stream_si128(line + 1, b);
-    _mm_stream_si128(line + 2, c);
-    _mm_stream_si128(line + 3, d);
-  }
-  std::memcpy(to + i, from + i, bytes - i);
-#else
-  std::memcpy(to, from, bytes);
-#endif
+  const std::size_t done = head + stream_lines(to + head, from + head, bytes - head);
+  std::memcpy(to + done, from + done, bytes - done);
 }
 
 void fence_stores() {

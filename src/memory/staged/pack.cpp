@@ -9,11 +9,16 @@
 #include <utility>
 
 #include "memory/staged/nontemporal.hpp"
+#include "memory/staged/short_runs.hpp"
 
 namespace quarry::memory {
 namespace {
 
 enum class Way { pack, pack_nontemporal, unpack };
+
+/// Runs of at least this many bytes are stored non-temporally one by one: their ends, which are
+/// parts of cache lines, hardly count.
+constexpr std::size_t nontemporal_run = 4096;
 
 /// `n` runs of N bytes (a constant: one or two moves), `step` bytes apart in the strided memory.
 template <Way way, class Size, class Step>
@@ -23,8 +28,7 @@ void copy_runs(std::byte* strided, std::byte* packed, std::size_t n, Size run, S
     if constexpr (way == Way::pack) {
       std::memcpy(packed + i * run, at, run);
     } else if constexpr (way == Way::pack_nontemporal) {
-      run >= long_run ? copy_nontemporal(packed + i * run, at, run)
-                      : void(std::memcpy(packed + i * run, at, run));
+      copy_nontemporal(packed + i * run, at, run);
     } else {
       std::memcpy(at, packed + i * run, run);
     }
@@ -39,11 +43,10 @@ void copy_constant_runs(std::byte* strided, std::byte* packed, std::size_t n, st
   if constexpr (N == 4 || N == 8) {  // every other element: common enough for its own loops
     if (step == 2 * N) {
       if constexpr (way == Way::unpack) return unpack_every_other(strided, packed, N, n);
-      return pack_every_other(packed, strided, N, n, way == Way::pack_nontemporal);
+      return pack_every_other(packed, strided, N, n);
     }
   }
-  constexpr Way cached = way == Way::unpack ? way : Way::pack;  // short runs are not worth it
-  copy_runs<cached>(strided, packed, n, Constant<N>{}, step);
+  copy_runs<way>(strided, packed, n, Constant<N>{}, step);
 }
 
 using RunCopy = void (*)(std::byte*, std::byte*, std::size_t, std::size_t);
@@ -55,16 +58,21 @@ RunCopy constant_copy(std::size_t run, std::index_sequence<N...>) {
   return found;
 }
 
+/// Copies the bytes of the packed form one after another.
 template <Way way>
 class Walker {
  public:
-  Walker(const Walk& walk, std::byte* memory, std::size_t first_run)
+  /// Begins at byte `first` of the packed form.
+  Walker(const Walk& walk, std::byte* memory, std::size_t first)
       : walk_(walk),
         constant_(constant_copy<way>(
-            walk.run, std::index_sequence<1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64>{})) {
+            walk.run, std::index_sequence<1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64>{})),
+        step_(walk.is_dense() ? 0 : static_cast<std::size_t>(walk.strides.back())),
+        short_(walk.run, step_),
+        begin_(first % walk.run) {
     index_ = Shape::filled(walk.shape.size(), 0);
     at_ = memory;
-    auto rest = static_cast<std::int64_t>(first_run);
+    auto rest = static_cast<std::int64_t>(first / walk.run);
     for (std::size_t d = walk.shape.size(); d-- > 0;) {
       index_[d] = rest % walk.shape[d];
       rest /= walk.shape[d];
@@ -72,12 +80,30 @@ class Walker {
     }
   }
 
-  /// Bytes [begin, begin + bytes) of the run that the walker is at.
-  void part(std::size_t begin, std::size_t bytes, std::byte* packed) {
-    copy_runs<way>(at_ + begin, packed, 1, bytes, std::size_t{0});
-    if (begin + bytes == walk_.run) advance(1);
+  /// The next `bytes`.
+  void copy(std::size_t bytes, std::byte* packed) {
+    if (begin_ != 0) {
+      const std::size_t n = std::min(walk_.run - begin_, bytes);
+      part(n, packed);
+      packed += n;
+      bytes -= n;
+    }
+    const std::size_t whole = bytes / walk_.run;
+    runs(whole, packed);
+    if (const std::size_t left = bytes - whole * walk_.run; left > 0) {
+      part(left, packed + whole * walk_.run);
+    }
   }
 
+ private:
+  /// Some bytes of the run that the walker is at.
+  void part(std::size_t bytes, std::byte* packed) {
+    copy_runs<way>(at_ + begin_, packed, 1, bytes, std::size_t{0});
+    begin_ += bytes;
+    if (begin_ < walk_.run) return;
+    begin_ = 0;
+    advance(1);
+  }
   void runs(std::size_t count, std::byte* packed) {
     while (count > 0) {
       const std::size_t n = std::min(count, left_in_row());
@@ -87,15 +113,16 @@ class Walker {
       advance(n);
     }
   }
-
- private:
   std::size_t left_in_row() const {
     return walk_.is_dense() ? 1 : static_cast<std::size_t>(walk_.shape.back() - index_.back());
   }
   void row(std::size_t n, std::byte* packed) {
-    const std::size_t step = walk_.is_dense() ? 0 : static_cast<std::size_t>(walk_.strides.back());
-    if (constant_) return constant_(at_, packed, n, step);
-    copy_runs<way>(at_, packed, n, walk_.run, step);
+    std::size_t done = 0;
+    if constexpr (way == Way::pack) done = short_.pack(packed, at_, n);
+    if constexpr (way == Way::unpack) done = short_.unpack(at_, packed, n);
+    std::byte *const at = at_ + done * step_, *const rest = packed + done * walk_.run;
+    if (constant_) return constant_(at, rest, n - done, step_);
+    copy_runs<way>(at, rest, n - done, walk_.run, step_);
   }
   /// `n` runs ahead, at most to the start of the next row.
   void advance(std::size_t n) {
@@ -110,7 +137,10 @@ class Walker {
   }
 
   const Walk& walk_;
-  RunCopy constant_;
+  const RunCopy constant_;
+  const std::size_t step_;
+  const ShortRuns short_;
+  std::size_t begin_;  ///< of the next byte, in its run
   Shape index_;
   std::byte* at_;
 };
@@ -118,19 +148,21 @@ class Walker {
 template <Way way>
 void copy_range(const Walk& walk, std::byte* memory, std::size_t first, std::size_t last,
                 std::byte* packed) {
-  if (first >= last) return;
-  Walker<way> walker(walk, memory, first / walk.run);
-  if (const std::size_t begin = first % walk.run; begin != 0) {
-    const std::size_t bytes = std::min(walk.run - begin, last - first);
-    walker.part(begin, bytes, packed);
-    packed += bytes;
-    first += bytes;
+  if (first < last) Walker<way>(walk, memory, first).copy(last - first, packed);
+}
+
+/// Packs into a few lines that stay in the first-level cache, and stores those: a line that is
+/// stored non-temporally in parts takes several times as long.
+void pack_lines(const Walk& walk, std::byte* memory, std::size_t first, std::size_t last,
+                std::byte* to) {
+  alignas(64) std::array<std::byte, 2048> lines;
+  Walker<Way::pack> walker(walk, memory, first);
+  std::size_t room = lines.size() - reinterpret_cast<std::uintptr_t>(to) % 64;
+  for (std::size_t n; first < last; first += n, to += n, room = lines.size()) {
+    n = std::min(room, last - first);
+    walker.copy(n, lines.data());
+    copy_nontemporal(to, lines.data(), n);
   }
-  const std::size_t whole = (last - first) / walk.run;
-  walker.runs(whole, packed);
-  packed += whole * walk.run;
-  first += whole * walk.run;
-  if (first < last) walker.part(0, last - first, packed);
 }
 
 }  // namespace
@@ -152,13 +184,21 @@ void pack(const Walk& walk, const std::byte* from, std::size_t first, std::size_
           std::byte* to, Stores stores) {
   auto* const memory = const_cast<std::byte*>(from);
   if (stores == Stores::cached) return copy_range<Way::pack>(walk, memory, first, last, to);
-  copy_range<Way::pack_nontemporal>(walk, memory, first, last, to);
+  if (walk.run >= nontemporal_run) {
+    copy_range<Way::pack_nontemporal>(walk, memory, first, last, to);
+  } else {
+    pack_lines(walk, memory, first, last, to);
+  }
   fence_stores();
 }
 
 void unpack(const Walk& walk, std::byte* to, std::size_t first, std::size_t last,
-            const std::byte* from) {
-  copy_range<Way::unpack>(walk, to, first, last, const_cast<std::byte*>(from));
+            const std::byte* from, Stores stores) {
+  if (stores == Stores::cached || !walk.is_dense()) {
+    return copy_range<Way::unpack>(walk, to, first, last, const_cast<std::byte*>(from));
+  }
+  copy_nontemporal(to + first, from, last - first);
+  fence_stores();
 }
 
 }  // namespace quarry::memory

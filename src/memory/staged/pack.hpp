@@ -26,15 +26,17 @@ struct Walk {
 /// The walk of elements of `itemsize` bytes with these strides, all positive.
 Walk walk_of(Shape shape, Strides strides, std::size_t itemsize);
 
-/// Whether packed bytes are stored in the cache, or non-temporally for a device to read.
+/// Whether bytes are stored in the cache, or non-temporally: for a device to read, or because they
+/// are more than caches hold.
 enum class Stores { cached, nontemporal };
 /// Copies bytes [first, last) of the packed form of the memory at `from` to `to`.
 void pack(const Walk& walk, const std::byte* from, std::size_t first, std::size_t last,
           std::byte* to, Stores stores = Stores::cached);
 /// The reverse: bytes [first, last) of the packed form, which are at `from`, go to their places in
-/// the memory at `to`. Nothing between the runs is touched.
+/// the memory at `to`. Nothing between the runs is touched. Only dense memory is stored
+/// non-temporally.
 void unpack(const Walk& walk, std::byte* to, std::size_t first, std::size_t last,
-            const std::byte* from);
+            const std::byte* from, Stores stores = Stores::cached);
 
 /// Calls f(run) with the start of every run, in order.
 template <class F>

@@ -23,14 +23,14 @@ std::size_t count_blocks(const std::vector<std::size_t>& ends, std::size_t block
 
 PipelinedCopy::PipelinedCopy(const StagedCopy& copy, const Stream& stream,
                              std::vector<StagingLease>& buffers, std::vector<std::size_t> ends)
-    : Job(count_blocks(ends, copy.thresholds->block_bytes)),
+    : Job(count_blocks(ends, block_for(copy.walk->bytes(), *copy.thresholds))),
       copy_(copy),
       stream_(stream),
       buffers_(buffers),
       up_(copy.direction == host_to_device),
-      nontemporal_(is_nontemporal(copy.walk->bytes(), up_, *copy.thresholds)),
-      block_bytes_(copy.thresholds->block_bytes),
-      threads_(pipeline_threads(copy.walk->bytes(), up_, *copy.thresholds)),
+      stores_(stores_for(*copy.walk, up_, *copy.thresholds)),
+      block_bytes_(block_for(copy.walk->bytes(), *copy.thresholds)),
+      threads_(threads_for(*copy.walk, up_, *copy.thresholds)),
       ends_(std::move(ends)),
       chunks_(std::make_unique<Chunk[]>(ends_.size())) {
   std::size_t first = 0, first_block = 0;
@@ -40,6 +40,7 @@ PipelinedCopy::PipelinedCopy(const StagedCopy& copy, const Stream& stream,
     c.last = ends_[k];
     c.blocks_left = blocks_of(c.last - c.first, block_bytes_);
     c.first_block = std::exchange(first_block, first_block + c.blocks_left);
+    c.memory = buffer(k).place(c.last - c.first);
   }
 }
 
@@ -93,10 +94,9 @@ bool PipelinedCopy::await(std::size_t chunk) {
 
 void PipelinedCopy::carry(const Block& b) {
   if (up_) {
-    pack(*copy_.walk, copy_.on_host, b.first, b.last, place(b),
-         nontemporal_ ? Stores::nontemporal : Stores::cached);
+    pack(*copy_.walk, copy_.on_host, b.first, b.last, place(b), stores_);
   } else {
-    unpack(*copy_.walk, copy_.on_host, b.first, b.last, place(b));
+    unpack(*copy_.walk, copy_.on_host, b.first, b.last, place(b), stores_);
   }
   if (chunks_[b.chunk].blocks_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const std::size_t next = up_ ? b.chunk : b.chunk + buffers_.size();
@@ -105,12 +105,11 @@ void PipelinedCopy::carry(const Block& b) {
 
 void PipelinedCopy::queue(std::size_t chunk) {
   const Chunk& c = chunks_[chunk];
-  std::byte* const memory = buffer(chunk).memory();
   std::byte* const device = copy_.on_device + c.first;
   if (up_) {
-    buffer(chunk).copy({host_to_device, device, memory, c.last - c.first}, stream_);
+    buffer(chunk).copy({host_to_device, device, c.memory, c.last - c.first}, stream_);
   } else {
-    buffer(chunk).copy({device_to_host, memory, device, c.last - c.first}, stream_);
+    buffer(chunk).copy({device_to_host, c.memory, device, c.last - c.first}, stream_);
   }
   chunks_[chunk].state.store(State::queued, std::memory_order_release);
 }

@@ -11,7 +11,7 @@
 
 namespace quarry::memory {
 
-/// A staged copy of memory with long runs. Chunks go through a few buffers in turn, and all threads
+/// A staged copy. Chunks go through a few buffers in turn, and all threads
 /// work on the same chunk: they take its blocks in order, and whoever finishes the last block of a
 /// chunk queues the GPU's copy. Only one thread waits for the GPU, the others for that thread.
 class PipelinedCopy final : public Job {
@@ -29,6 +29,7 @@ class PipelinedCopy final : public Job {
   struct Chunk {
     std::size_t first = 0, last = 0;
     std::size_t first_block = 0;  ///< its number
+    std::byte* memory = nullptr;  ///< in its buffer
     std::atomic<std::size_t> blocks_left = 0;
     std::atomic<State> state = State::none;
   };
@@ -44,13 +45,14 @@ class PipelinedCopy final : public Job {
   void queue(std::size_t chunk);
   StagingLease& buffer(std::size_t chunk) const { return buffers_[chunk % buffers_.size()]; }
   std::byte* place(const Block& b) const {
-    return buffer(b.chunk).memory() + (b.first - chunks_[b.chunk].first);
+    return chunks_[b.chunk].memory + (b.first - chunks_[b.chunk].first);
   }
 
   const StagedCopy copy_;
   const Stream& stream_;
   std::vector<StagingLease>& buffers_;
-  const bool up_, nontemporal_;
+  const bool up_;
+  const Stores stores_;
   const std::size_t block_bytes_, threads_;
   const std::vector<std::size_t> ends_;
   std::unique_ptr<Chunk[]> chunks_;

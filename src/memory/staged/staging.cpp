@@ -4,9 +4,7 @@
 #include <quarry/base/error.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "memory/staged/chunks.hpp"
@@ -21,117 +19,41 @@ namespace {
 
 using enum backend::Direction;
 
-/// A staged copy of memory in short runs: each thread has its own chunks and buffers.
-class ChunkedCopy final : public Job {
+/// Without page-locked memory: every thread packs or unpacks chunks that the driver copies.
+class UnstagedCopy final : public Job {
  public:
-  ChunkedCopy(const StagedCopy& copy, const Stream& stream, std::size_t chunk, Stores stores)
-      : Job(blocks_of(copy.walk->bytes(), chunk)),
+  UnstagedCopy(const StagedCopy& copy, const Stream& stream)
+      : Job(blocks_of(copy.walk->bytes(), copy.thresholds->chunk_bytes)),
         copy_(copy),
-        pool_(StagingPool::of(*copy.device, StagingPool::Load::short_runs)),
-        stream_(stream),
-        bytes_(copy.walk->bytes()),
-        chunk_(chunk),
-        stores_(stores) {}
+        stream_(stream) {}
 
  private:
-  struct Chunk {
-    std::size_t first, last;
-    std::size_t bytes() const { return last - first; }
-  };
-  struct Queued {
-    Chunk chunk;
-    StagingLease buffer;
-  };
-  static constexpr std::size_t depth = 3;  ///< chunks that one thread has queued at a time
-
   void do_share(Share& share) override {
-    copy_.direction == host_to_device ? up(share) : down(share);
-  }
-
-  bool take(Share& share, Chunk& chunk) const {
-    std::size_t number;
-    if (!share.take(number)) return false;
-    const std::size_t first = number * chunk_;
-    chunk = {first, std::min(bytes_, first + chunk_)};
-    return true;
-  }
-
-  std::optional<StagingLease> held(std::optional<StagingBuffer> buffer) {
-    return StagingLease::of(pool_, *copy_.device, std::move(buffer));
-  }
-
-  void up(Share& share) {
-    for (Chunk c; take(share, c);) {
-      auto buffer = held(pool_.acquire(chunk_, *copy_.thresholds));
-      if (!buffer) {
-        up_without_buffer(c);
-        continue;
-      }
-      pack(*copy_.walk, copy_.on_host, c.first, c.last, buffer->memory(), stores_);
-      buffer->copy({host_to_device, copy_.on_device + c.first, buffer->memory(), c.bytes()},
-                   stream_);
+    const std::size_t bytes = copy_.walk->bytes(), chunk = copy_.thresholds->chunk_bytes;
+    for (std::size_t number; share.take(number);) {
+      const std::size_t first = number * chunk;
+      copy(first, std::min(bytes, first + chunk));
     }
   }
 
-  void down(Share& share) {
-    std::deque<Queued> queued;
-    for (Chunk c; take(share, c);) {
-      auto buffer = lease_beside(queued);
-      if (!buffer) {
-        down_without_buffer(c);
-        continue;
-      }
-      buffer->copy({device_to_host, buffer->memory(), copy_.on_device + c.first, c.bytes()},
-                   stream_);
-      queued.push_back({c, std::move(*buffer)});
-      if (queued.size() == depth) unpack_first(queued);
+  void copy(std::size_t first, std::size_t last) {
+    const auto memory = std::make_unique_for_overwrite<std::byte[]>(last - first);
+    std::byte* const on_device = copy_.on_device + first;
+    if (copy_.direction == host_to_device) {
+      pack(*copy_.walk, copy_.on_host, first, last, memory.get());
+      carry({host_to_device, on_device, memory.get(), last - first});
+    } else {
+      carry({device_to_host, memory.get(), on_device, last - first});
+      unpack(*copy_.walk, copy_.on_host, first, last, memory.get());
     }
-    while (!queued.empty()) unpack_first(queued);
   }
-
-  /// Waits only while it holds none: else all buffers could be held by threads that wait for one
-  /// more.
-  std::optional<StagingLease> lease_beside(std::deque<Queued>& queued) {
-    while (!queued.empty()) {
-      if (auto buffer = held(pool_.try_acquire(chunk_, *copy_.thresholds))) return buffer;
-      unpack_first(queued);
-    }
-    return held(pool_.acquire(chunk_, *copy_.thresholds));
-  }
-
-  void unpack_first(std::deque<Queued>& queued) {
-    const Queued& first = queued.front();
-    first.buffer.wait();
-    unpack(*copy_.walk, copy_.on_host, first.chunk.first, first.chunk.last, first.buffer.memory());
-    queued.pop_front();
-  }
-
-  void up_without_buffer(const Chunk& c) {
-    const auto memory = std::make_unique_for_overwrite<std::byte[]>(c.bytes());
-    pack(*copy_.walk, copy_.on_host, c.first, c.last, memory.get());
-    copy_.device->copy({host_to_device, copy_.on_device + c.first, memory.get(), c.bytes()},
-                       stream_.state().native, true);
-  }
-  void down_without_buffer(const Chunk& c) {
-    const auto memory = std::make_unique_for_overwrite<std::byte[]>(c.bytes());
-    copy_.device->copy({device_to_host, memory.get(), copy_.on_device + c.first, c.bytes()},
-                       stream_.state().native, true);
-    unpack(*copy_.walk, copy_.on_host, c.first, c.last, memory.get());
+  void carry(const backend::Copy& chunk) {
+    copy_.device->copy(chunk, stream_.state().native, true);
   }
 
   const StagedCopy copy_;
-  StagingPool& pool_;
   const Stream& stream_;
-  const std::size_t bytes_, chunk_;
-  const Stores stores_;
 };
-
-void run_chunks(const StagedCopy& copy, const Stream& stream) {
-  const TransferThresholds& t = *copy.thresholds;
-  const std::size_t bytes = copy.walk->bytes();
-  const Stores stores = bytes <= t.nontemporal_strided_bytes ? Stores::nontemporal : Stores::cached;
-  ChunkedCopy(copy, stream, strided_chunk(bytes, t), stores).run(t.strided_threads);
-}
 
 /// False if no page-locked memory can be allocated.
 bool run_pipelined(const StagedCopy& copy, const Stream& stream) {
@@ -149,6 +71,9 @@ bool run_pipelined(const StagedCopy& copy, const Stream& stream) {
   }
   if (buffers.empty()) return false;
   PipelinedCopy(copy, stream, buffers, ends).run();
+  if (!copy.waits || copy.direction == device_to_host) return true;
+  copy.device->synchronize(stream.state().native);
+  for (StagingLease& lease : buffers) lease.rest();
   return true;
 }
 
@@ -156,7 +81,7 @@ bool run_pipelined(const StagedCopy& copy, const Stream& stream) {
 
 void run_staged(const StagedCopy& copy, const Stream& stream) {
   try {
-    if (!copy.walk->has_long_runs() || !run_pipelined(copy, stream)) run_chunks(copy, stream);
+    if (!run_pipelined(copy, stream)) UnstagedCopy(copy, stream).run(copy.thresholds->threads);
   } catch (...) {
     copy.device->synchronize(stream.state().native);
     throw;

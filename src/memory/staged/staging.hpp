@@ -18,11 +18,12 @@ struct StagedCopy {
   std::byte* on_host;
   const Walk* walk;
   const TransferThresholds* thresholds;
+  bool waits;  ///< until the copy is done
 };
 
 /// Copies the bytes in chunks through page-locked buffers, with several threads; the GPU's side is
-/// queued in `stream`, which should have no other work. An upload returns when the host memory has
-/// been read and the last chunk is queued, a download when the host memory has been written. If no
+/// queued in `stream`, which should have no other work. An upload that does not wait returns when
+/// the host memory has been read and the last chunk is queued; a download always waits. If no
 /// page-locked memory can be allocated the driver's own copies are used, which are slower. After a
 /// throw no copy is pending, and the bytes of the destination are undefined.
 void run_staged(const StagedCopy& copy, const Stream& stream);

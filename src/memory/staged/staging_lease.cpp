@@ -6,8 +6,16 @@
 
 namespace quarry::memory {
 
+std::byte* StagingLease::place(std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  const std::size_t at = buffer_.next + bytes <= buffer_.bytes ? buffer_.next : 0;
+  buffer_.next = (at + bytes + line - 1) / line * line;
+  return buffer_.memory + at;
+}
+
 void StagingLease::copy(const backend::Copy& copy, const Stream& stream) {
   const backend::Stream native = stream.state().native;
+  buffer_.is_idle = false;
   device_->copy(copy, native, false);
   is_loose_ = true;
   try {
@@ -31,6 +39,7 @@ void StagingLease::make_copy_streams(std::size_t count) {
 
 void StagingLease::start(const Stream& user, std::size_t streams) {
   is_loose_ = true;
+  buffer_.is_idle = false;
   if (streams == 0) return;
   device_->record(buffer_.event, user.state().native);
   for (std::size_t k = 0; k < streams; ++k) {

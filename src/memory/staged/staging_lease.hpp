@@ -27,10 +27,18 @@ class StagingLease {
   }
 
   std::byte* memory() const { return buffer_.memory; }
+  /// Where to put a chunk of `bytes`, of which the buffer holds at least one: after the last one,
+  /// so that small copies too go through all of the buffer.
+  std::byte* place(std::size_t bytes);
   /// Queues a copy from or to the buffer, and records when it is done.
   void copy(const backend::Copy& copy, const Stream& stream);
   /// Waits until the last copy is done.
-  void wait() const { device_->wait(buffer_.event); }
+  void wait() {
+    device_->wait(buffer_.event);
+    rest();
+  }
+  /// The last copy is done: its stream was waited for.
+  void rest() { buffer_.is_idle = true; }
 
   ///@{
   /// For a queued download, which fills the parts of its buffer in copy streams.

@@ -31,12 +31,8 @@ StagingPool& StagingPool::of(backend::Device& device, Load load) {
   return *pool;
 }
 
-/// Two copies of long runs may run at the same time; a third one waits.
-std::size_t StagingPool::most_buffers(const TransferThresholds& t) const {
-  return load_ == Load::short_runs ? t.buffers : std::min(t.buffers, 2 * t.pipeline_buffers);
-}
-std::size_t StagingPool::buffer_bytes(const TransferThresholds& t) const {
-  return load_ == Load::short_runs ? std::min(t.strided_bytes, t.chunk_bytes) : t.chunk_bytes;
+bool StagingPool::is_idle(StagingBuffer& buffer) const {
+  return buffer.is_idle = buffer.is_idle || device_.query(buffer.event);
 }
 
 std::optional<StagingBuffer> StagingPool::acquire(std::size_t bytes, const TransferThresholds& t) {
@@ -51,9 +47,9 @@ std::optional<StagingBuffer> StagingPool::take(std::size_t bytes, const Transfer
                                                bool may_wait) {
   std::unique_lock lock(mutex_);
   while (true) {
-    if (!free_.empty() && device_.query(free_.front().event)) break;
-    if (count_ < most_buffers(t)) {
-      if (auto buffer = grow(std::max(bytes, buffer_bytes(t)), lock)) return buffer;
+    if (!free_.empty() && is_idle(free_.front())) break;
+    if (count_ < t.buffers) {
+      if (auto buffer = grow(std::max(bytes, t.chunk_bytes), lock)) return buffer;
       if (count_ == 0) return std::nullopt;
     }
     if (!may_wait) return std::nullopt;
@@ -115,12 +111,14 @@ std::optional<StagingBuffer> StagingPool::make(std::size_t bytes) {
 /// The buffer, once idle; replaced by a larger one if it is too small.
 StagingBuffer StagingPool::fitting(StagingBuffer buffer, std::size_t bytes) {
   try {
-    device_.wait(buffer.event);
+    if (!buffer.is_idle) device_.wait(buffer.event);
+    buffer.is_idle = true;
     if (buffer.bytes >= bytes) return buffer;
     void* const larger = device_.allocate_host(bytes, {.portable = true});
     if (!larger) throw MemoryError("no page-locked memory for a larger buffer");
     device_.free_host(std::exchange(buffer.memory, static_cast<std::byte*>(larger)));
     buffer.bytes = bytes;
+    buffer.next = 0;
     return buffer;
   } catch (...) {
     release(std::move(buffer));

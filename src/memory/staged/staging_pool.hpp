@@ -21,11 +21,14 @@ struct CopyStream {
   detail::ScopedEvent end;
 };
 
-/// A piece of page-locked memory. It may be reused once `event` has completed.
+/// A piece of page-locked memory. It may be reused once `event` has completed. Queries of events
+/// take longer than a small chunk, so what is known of it is kept.
 struct StagingBuffer {
   std::byte* memory = nullptr;
   std::size_t bytes = 0;
+  std::size_t next = 0;  ///< where its next chunk is put
   backend::Event event = nullptr;
+  bool is_idle = true;  ///< `event` is known to have completed
   // of queued downloads:
   std::weak_ptr<detail::StreamState> user;  ///< may reuse it at once, behind its own earlier work
   std::vector<CopyStream> copy_streams;     ///< wait for work of the user, so they go with it
@@ -37,13 +40,13 @@ struct StagingBuffer {
 /// queued download is part of the program's work: nobody waits for its buffer.
 class StagingPool {
  public:
-  /// What buffers are for, which decides their size and number: chunks of long runs, or of short
-  /// ones; or all parts of one queued download, as many buffers as there are at a time.
-  enum class Load { long_runs, short_runs, queued_downloads };
-  static constexpr Load loads[] = {Load::long_runs, Load::short_runs, Load::queued_downloads};
+  /// What buffers are for, which decides their size and number: chunks; or all parts of one queued
+  /// download, as many buffers as there are at a time.
+  enum class Load { chunks, queued_downloads };
+  static constexpr Load loads[] = {Load::chunks, Load::queued_downloads};
 
   StagingPool(backend::Device& device, Load load) : device_(device), load_(load) {}
-  static StagingPool& of(backend::Device& device, Load load = Load::long_runs);
+  static StagingPool& of(backend::Device& device, Load load = Load::chunks);
 
   /// A buffer of at least `bytes`; waits until one is free. Empty if no page-locked memory can be
   /// allocated at all. Must not be called while holding a buffer.
@@ -79,8 +82,7 @@ class StagingPool {
   bool may_be_freed(const StagingBuffer& buffer) noexcept;
   void free_abandoned() noexcept;
 
-  std::size_t most_buffers(const TransferThresholds& t) const;
-  std::size_t buffer_bytes(const TransferThresholds& t) const;
+  bool is_idle(StagingBuffer& buffer) const;
 
   backend::Device& device_;
   const Load load_;

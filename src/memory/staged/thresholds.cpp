@@ -37,9 +37,8 @@ std::string to_string(const TransferThresholds& t) {
 TransferThresholds default_thresholds() {
   TransferThresholds t;
   const std::size_t cores = std::thread::hardware_concurrency();
-  t.threads = std::clamp<std::size_t>(cores / 2, 1, 8);
+  t.threads = std::clamp<std::size_t>(cores * 5 / 8, 1, 10);
   t.strided_threads = std::clamp<std::size_t>(cores * 7 / 8, 1, 14);
-  t.buffers = std::max(2 * t.strided_threads, t.pipeline_buffers);
   return t;
 }
 

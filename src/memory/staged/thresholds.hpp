@@ -15,16 +15,16 @@ struct TransferThresholds {
   std::size_t taken_bytes = std::size_t{64} << 10;
   std::size_t chunk_bytes = std::size_t{8} << 20;    ///< of one buffer of the page-locked pool
   std::size_t least_chunk = std::size_t{512} << 10;  ///< the first and the last of a copy
-  std::size_t buffers = 24;
-  std::size_t pipeline_buffers = 4;  ///< that one copy of long runs uses
-  /// Of a buffer, that a thread copies at a time.
+  std::size_t buffers = 12;
+  std::size_t pipeline_buffers = 6;  ///< that one copy uses
+  /// Of a buffer, that a thread copies at a time; less in small copies.
   std::size_t block_bytes = std::size_t{128} << 10;
   std::size_t threads = 1;  ///< of copies of long runs, the calling one included
   std::size_t strided_threads = 1;
-  std::size_t strided_bytes = std::size_t{1} << 20;  ///< of a chunk of short runs
-  /// Uploads up to this size use non-temporal stores; those of more than a chunk fewer threads.
+  /// Dense uploads up to this size use non-temporal stores, those of more than a chunk with fewer
+  /// threads; and dense downloads above it.
   std::size_t nontemporal_bytes = std::size_t{128} << 20;
-  std::size_t nontemporal_strided_bytes = std::size_t{96} << 20;  ///< the same, of short runs
+  std::size_t nontemporal_strided_bytes = std::size_t{96} << 20;  ///< uploads of strided memory
   /// Page-locked rows of at least this size are copied by the GPU without packing.
   std::size_t row_bytes = 64;
   std::size_t few_rows = 16;                        ///< so few rows are, however short

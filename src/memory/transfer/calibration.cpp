@@ -66,9 +66,8 @@ class Probe {
     const memory::Walk walk{{}, {}, bytes};
     const Stream beside = memory::StagingPool::of(backend_).stream(direction);
     return best_of([&] {
-      memory::run_staged({&backend_, direction, there_->data(), here_.get(), &walk, &thresholds_},
-                         beside);
-      backend_.synchronize(beside.state().native);
+      memory::run_staged(
+          {&backend_, direction, there_->data(), here_.get(), &walk, &thresholds_, true}, beside);
     });
   }
 

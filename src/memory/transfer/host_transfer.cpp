@@ -174,7 +174,8 @@ class Transfer {
   }
 
   StagedCopy staged(std::byte* on_device) const {
-    return {&backend_, copy_.direction, on_device, host_, &plan_.packed.walk, &thresholds_};
+    return {&backend_,          copy_.direction, on_device,  host_,
+            &plan_.packed.walk, &thresholds_,    copy_.waits};
   }
 
   void stage_up() {
@@ -184,7 +185,7 @@ class Transfer {
     synchronize(stream_);
     std::byte* const to = holder ? holder->data() : device_;
     run_staged(staged(to), beside);
-    finish_up(beside);
+    if (!copy_.waits) finish_up(beside);
     if (!holder) return;
     unpack(to);
     if (copy_.waits) synchronize(stream_);
@@ -215,7 +216,6 @@ class Transfer {
 
   /// `stream_` waits for the work of the pool's stream.
   void finish_up(const Stream& beside) const {
-    if (copy_.waits) return synchronize(beside);
     try {
       join(stream_, beside);
     } catch (...) {

@@ -37,8 +37,7 @@ void log_plan(const backend::Device& device, const HostCopy& copy, const Transfe
     }
   }
   const auto& [bytes, walk, unused] = plan.packed;
-  const std::size_t threads =
-      walk.has_long_runs() ? pipeline_threads(bytes, copy.is_up(), t) : t.strided_threads;
+  const std::size_t threads = threads_for(walk, copy.is_up(), t);
   text += fmt::format("quarry: {} of {} bytes, {} {} memory, {}: {}{}{}\n",
                       copy.is_up() ? "upload" : "download", bytes,
                       input.page_locked ? "page-locked" : "pageable", layout_class(walk),

@@ -54,7 +54,7 @@ class HostOutOfMemory : public testing::TestWithParam<Program> {
     memory::TransferThresholds t;
     t.staged_bytes = 4096;
     t.taken_bytes = t.probe_bytes = 1024;
-    t.chunk_bytes = t.strided_bytes = 4096;
+    t.chunk_bytes = 4096;
     t.least_chunk = 2048;
     t.block_bytes = 1024;
     t.threads = t.strided_threads = 2;

@@ -47,7 +47,11 @@ std::vector<Case> cases() {
     all.push_back({{7}, {2 * s}, w});
     all.push_back({{7}, {3 * s}, w});
     all.push_back({{75}, {2 * s}, w});
+    all.push_back({{75}, {3 * s}, w});
+    all.push_back({{80}, {s + 1}, w});
     all.push_back({{3, 70}, {200 * s, 2 * s}, w});
+    all.push_back({{3, 70}, {250 * s, 3 * s}, w});
+    all.push_back({{2, 1500}, {4600 * s, 3 * s}, w});
     all.push_back({{5, 6}, {8 * s, s}, w});
     all.push_back({{6, 5}, {s, 8 * s}, w});
     all.push_back({{5, 6}, {14 * s, 2 * s}, w});
@@ -92,9 +96,12 @@ TEST(Scatter, EveryRangeAndNothingElse) {
     for (std::byte& b : packed) b = static_cast<std::byte>(random());
     const std::size_t cut = random() % (want.size() + 1), stop = (cut + want.size()) / 2;
     for (std::size_t i = 0; i < stop; ++i) expected[static_cast<std::size_t>(want[i])] = packed[i];
-    unpack(walk, memory.data(), 0, cut, packed.data());
-    unpack(walk, memory.data(), cut, stop, packed.data() + cut);
-    ASSERT_EQ(memory, expected);
+    for (const Stores stores : {Stores::cached, Stores::nontemporal}) {
+      std::vector<std::byte> got = memory;
+      unpack(walk, got.data(), 0, cut, packed.data(), stores);
+      unpack(walk, got.data(), cut, stop, packed.data() + cut, stores);
+      ASSERT_EQ(got, expected);
+    }
   }
 }
 

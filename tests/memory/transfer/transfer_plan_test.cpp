@@ -173,9 +173,17 @@ TEST(TransferPlan, ChunksFitABufferAndEndWhereTheCopyEnds) {
       EXPECT_EQ(first, bytes);
     }
   }
+}
+
+TEST(TransferPlan, AllThreadsHavePartsOfTheFirstChunk) {
   const auto t = thresholds();
-  EXPECT_LE(strided_chunk(1024 * MiB, t), t.strided_bytes);
-  EXPECT_EQ(strided_chunk(1000, t), 1000u);
+  for (const std::size_t bytes : {MiB, 4 * MiB, 16 * MiB, 1024 * MiB}) {
+    const std::size_t block = block_for(bytes, t);
+    EXPECT_LE(block, t.block_bytes);
+    EXPECT_GE(chunk_ends(bytes, t.least_chunk, t.chunk_bytes).front() / block,
+              bytes > 4 * MiB ? 4u : 8u);
+  }
+  EXPECT_GT(block_for(1, t), 0u);
 }
 
 TEST(TransferPlan, ChunksAreSmallAtBothEnds) {
@@ -187,15 +195,37 @@ TEST(TransferPlan, ChunksAreSmallAtBothEnds) {
   }
 }
 
+Walk dense(std::size_t bytes) { return walk_of({}, {}, bytes); }
+Walk rows(std::size_t bytes) {
+  return walk_of({static_cast<std::int64_t>(bytes / 2048), 512}, {4096, 4}, 4);
+}
+Walk short_runs(std::size_t bytes) {
+  return walk_of({static_cast<std::int64_t>(bytes / 4)}, {12}, 4);
+}
+
 TEST(TransferPlan, FewerThreadsStorePastTheCache) {
   auto t = thresholds();
   t.threads = 8;
-  EXPECT_EQ(pipeline_threads(64 * MiB, true, t), 5u);
-  EXPECT_EQ(pipeline_threads(64 * MiB, false, t), 8u);
-  EXPECT_EQ(pipeline_threads(t.chunk_bytes, true, t), 8u);
-  EXPECT_EQ(pipeline_threads(t.nontemporal_bytes + 1, true, t), 8u);
+  EXPECT_EQ(threads_for(dense(64 * MiB), true, t), 5u);
+  EXPECT_EQ(threads_for(dense(64 * MiB), false, t), 8u);
+  EXPECT_EQ(threads_for(dense(t.chunk_bytes), true, t), 8u);
+  EXPECT_EQ(threads_for(dense(t.nontemporal_bytes + 1), true, t), 8u);
+  EXPECT_EQ(threads_for(rows(64 * MiB), true, t), 8u);
+  EXPECT_EQ(threads_for(short_runs(64 * MiB), true, t), t.strided_threads);
   t.threads = 1;
-  EXPECT_EQ(pipeline_threads(64 * MiB, true, t), 1u);
+  EXPECT_EQ(threads_for(dense(64 * MiB), true, t), 1u);
+}
+
+TEST(TransferPlan, ShortUploadsAndLongDownloadsAreStoredPastTheCache) {
+  const auto t = thresholds();
+  const std::size_t least = t.nontemporal_bytes + 4096;
+  EXPECT_EQ(stores_for(dense(MiB), true, t), Stores::nontemporal);
+  EXPECT_EQ(stores_for(dense(least), true, t), Stores::cached);
+  EXPECT_EQ(stores_for(dense(MiB), false, t), Stores::cached);
+  EXPECT_EQ(stores_for(dense(least), false, t), Stores::nontemporal);
+  EXPECT_EQ(stores_for(rows(MiB), true, t), Stores::nontemporal);
+  EXPECT_EQ(stores_for(rows(t.nontemporal_strided_bytes + 4096), true, t), Stores::cached);
+  EXPECT_EQ(stores_for(rows(least), false, t), Stores::cached);
 }
 
 }  // namespace
