@@ -130,22 +130,15 @@ void rows_of_floats() {
 
 int main() {
   setenv("QUARRY_DEVICE", "cpu", 1);
-  const auto for_each = [](auto... zero) {
-    (maps_of_all<decltype(zero)>(), ...);
-    (reductions<decltype(zero)>(), ...);
-  };
-  for_each(0.f, 0., std::int8_t{}, std::int32_t{});
+  for_types([](auto zero) {
+    maps_of_all<decltype(zero)>();
+    reductions<decltype(zero)>();
+  });
   rows_of_floats<float, double>();
   maps_of_integers<std::int8_t>();
   maps_of_integers<std::int32_t>();
   maps_of_integers<std::int64_t>();
-  conversion<float, std::int8_t>();
-  conversion<float, std::int32_t>();
-  conversion<float, double>();
-  conversion<double, float>();
-  conversion<std::int8_t, float>();
-  conversion<std::int32_t, float>();
-  conversion<std::int32_t, std::int8_t>();
+  for_conversions([](auto from, auto to) { conversion<decltype(from), decltype(to)>(); });
   reduction<bool>("any", [](const auto& x, auto... axis) { return qy::any(x, {axis...}); });
   return serve(rows);
 }

@@ -189,19 +189,12 @@ void reductions() {
 }  // namespace
 
 int main() {
-  const auto for_each = [](auto... zero) {
-    (maps_of_all<decltype(zero)>(), ...);
-    (reductions<decltype(zero)>(), ...);
-  };
-  for_each(0.f, 0., std::int8_t{}, std::int32_t{});
+  for_types([](auto zero) {
+    maps_of_all<decltype(zero)>();
+    reductions<decltype(zero)>();
+  });
   maps_of_floats<float>();
   maps_of_floats<double>();
-  conversion<float, std::int8_t>();
-  conversion<float, std::int32_t>();
-  conversion<float, double>();
-  conversion<double, float>();
-  conversion<std::int8_t, float>();
-  conversion<std::int32_t, float>();
-  conversion<std::int32_t, std::int8_t>();
+  for_conversions([](auto from, auto to) { conversion<decltype(from), decltype(to)>(); });
   return serve(rows);
 }

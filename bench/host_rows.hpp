@@ -38,6 +38,27 @@ const char* dtype_name() {
   return sizeof(T) == 4 ? "int32" : "int64";
 }
 
+/// Calls f with a zero of every type that most rows are measured with.
+template <class F>
+void for_types(F f) {
+  f(0.f);
+  f(0.);
+  f(std::int8_t{});
+  f(std::int32_t{});
+}
+
+/// Calls f with zeros of the types between which is converted.
+template <class F>
+void for_conversions(F f) {
+  f(0.f, std::int8_t{});
+  f(0.f, std::int32_t{});
+  f(0.f, 0.);
+  f(0., 0.f);
+  f(std::int8_t{}, 0.f);
+  f(std::int32_t{}, 0.f);
+  f(std::int32_t{}, std::int8_t{});
+}
+
 inline std::int64_t count(const Extents& extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }

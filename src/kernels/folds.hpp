@@ -59,7 +59,7 @@ struct chain_fold {
     constexpr i64 count = Width / sizeof(Real);
     i64 r = 0;
     for (; r + count <= rows; r += count) {
-      lanes::vector<Real, Width> total[Width / sizeof(Real)];
+      vector<Real, Width> total[Width / sizeof(Real)];
       for (i64 j = 0; j < count; ++j) {
         const auto* const row = reinterpret_cast<const Real*>(values + (r + j) * step);
         lanes::fold_into_lanes<Operation, Width>(total[j], neutral(), row, n);
@@ -93,6 +93,22 @@ struct compared<bool> {
 
 /// Longer rows, in vectors, are folded one by one.
 inline constexpr i64 most_together = 8;
+/// Calls f(first row, the rows' extremes, their address) for as many rows as a vector has lanes, as
+/// long as there is no NaN; how many rows those were.
+template <bool IsMax, u64 Width, class T, class F>
+QUARRY_INLINED i64 for_short_rows(i64 rows, i64 n, const char* values, i64 step, const F& f) {
+  constexpr u64 width = lanes::row_width<Width, T>;
+  constexpr i64 count = width / sizeof(T);
+  if (n < count || n > most_together * count) return 0;
+  i64 r = 0;
+  for (; r + count <= rows; r += count) {
+    vector<T, width> extremes;
+    const char* const from = values + r * step;
+    if (!lanes::extremes_of_rows<IsMax, width, T>(extremes, from, step, n)) return r;
+    f(r, extremes, from);
+  }
+  return r;
+}
 
 template <class R, bool IsMax, class Acc>
 struct extreme_fold {
@@ -100,7 +116,8 @@ struct extreme_fold {
   template <u64 Width>
   QUARRY_INLINED static void run(Acc& acc, const Value* values, i64 n, i64 /*first*/) {
     using T = typename compared<Value>::type;
-    const auto found = lanes::extreme_of<IsMax, Width>(reinterpret_cast<const T*>(values), n);
+    const auto found =
+        lanes::extreme_of<IsMax, false, Width>(reinterpret_cast<const T*>(values), n);
     if constexpr (is_floating<Acc>) {
       if (found.has_nan) return void(acc = limits<Acc>::nan());
     }
@@ -110,19 +127,16 @@ struct extreme_fold {
   QUARRY_INLINED static i64 together(Acc* acc, i64 rows, i64 n, const char* values, i64 step,
                                      i64 /*first*/) {
     using T = typename compared<Value>::type;
-    constexpr u64 width = lanes::row_width<Width, T>;
-    constexpr i64 count = width / sizeof(T);
-    if (n < count || n > most_together * count) return 0;
-    i64 r = 0;
-    for (; r + count <= rows; r += count) {
-      lanes::vector<T, width> extremes;
-      const char* const from = values + r * step;
-      if (!lanes::extremes_of_rows<IsMax, width, T>(extremes, from, step, n)) return r;
-      T found[width / sizeof(T)];
-      __builtin_memcpy(found, &extremes, width);
-      for (i64 j = 0; j < count; ++j) acc[r + j] = R::combine(acc[r + j], convert<Acc>(found[j]));
-    }
-    return r;
+    const auto take = [=](i64 r, const auto& extremes, const char*) __attribute__((always_inline)) {
+      constexpr u64 count = sizeof(extremes) / sizeof(T);
+      T found[count];
+      __builtin_memcpy(found, &extremes, sizeof(extremes));
+      for (u64 j = 0; j < count; ++j) {
+        Acc& to = acc[r + static_cast<i64>(j)];
+        to = R::combine(to, convert<Acc>(found[j]));
+      }
+    };
+    return for_short_rows<IsMax, Width, T>(rows, n, values, step, take);
   }
 };
 template <class Acc>
@@ -132,6 +146,11 @@ template <class Acc>
 requires(!is_complex<Acc>) struct piece_fold<max_of, Acc> : extreme_fold<max_of, true, Acc> {
 };
 
+/// Whether positions are kept with the extremes: those of smaller elements do not fit their lanes,
+/// and are searched for.
+template <class T>
+inline constexpr bool keeps_position = sizeof(T) >= 4;
+
 template <class R, bool IsMax, class T>
 struct position_fold {
   using Value = typename value_of<T>::type;
@@ -140,38 +159,35 @@ struct position_fold {
     using C = typename compared<Value>::type;
     if (acc.value != acc.value) return;
     const auto* const compared = reinterpret_cast<const C*>(values);
-    const auto found = lanes::extreme_of<IsMax, Width>(compared, n);
+    const auto found = lanes::extreme_of<IsMax, keeps_position<C>, Width>(compared, n);
     if (found.has_nan) {
       i64 i = 0;
       while (compared[i] == compared[i]) ++i;
       acc = {limits_nan(), first + i};
     } else if (const T value = convert<T>(found.value); R::beats(value, acc.value)) {
-      acc = {value, first + lanes::position_of(compared, n, found.value)};
+      i64 position = found.position;
+      if constexpr (!keeps_position<C>) position = lanes::position_of(compared, n, found.value);
+      acc = {value, first + position};
     }
   }
   template <u64 Width>
   QUARRY_INLINED static i64 together(located<T>* acc, i64 rows, i64 n, const char* values, i64 step,
                                      i64 first) {
     using C = typename compared<Value>::type;
-    constexpr u64 width = lanes::row_width<Width, C>;
-    constexpr i64 count = width / sizeof(C);
-    if (n < count || n > most_together * count) return 0;
-    i64 r = 0;
-    for (; r + count <= rows; r += count) {
-      lanes::vector<C, width> extremes;
-      const char* const from = values + r * step;
-      if (!lanes::extremes_of_rows<IsMax, width, C>(extremes, from, step, n)) return r;
-      C found[width / sizeof(C)];
-      lanes::row_position<C> at[width / sizeof(C)];
+    const auto take = [=](i64 r, const auto& extremes, const char* from)
+        __attribute__((always_inline)) {
+      constexpr u64 width = sizeof(extremes), count = width / sizeof(C);
+      C found[count];
+      lanes::lane_position<C> at[count];
       __builtin_memcpy(found, &extremes, width);
       lanes::positions_in_rows<width, C>(at, extremes, from, step, n);
-      for (i64 j = 0; j < count; ++j) {
-        located<T>& to = acc[r + j];
+      for (u64 j = 0; j < count; ++j) {
+        located<T>& to = acc[r + static_cast<i64>(j)];
         const T value = convert<T>(found[j]);
         if (R::beats(value, to.value)) to = {value, first + static_cast<i64>(at[j])};
       }
-    }
-    return r;
+    };
+    return for_short_rows<IsMax, Width, C>(rows, n, values, step, take);
   }
   static T limits_nan() {
     if constexpr (is_floating<T>)

@@ -81,7 +81,7 @@ template <class T>
 struct piece_fold<exponentials_of, exponentials<T>> : one_by_one {
   template <u64 Width>
   QUARRY_INLINED static void run(exponentials<T>& acc, const T* values, i64 n, i64 /*first*/) {
-    const auto found = lanes::extreme_of<true, Width>(values, n);
+    const auto found = lanes::extreme_of<true, false, Width>(values, n);
     if (found.has_nan) return void(acc.sum = limits<T>::nan());
     const T by = exponentials_of::shift(found.value);
     constexpr i64 block = 256;

@@ -4,19 +4,11 @@
 
 #include <utility>
 
+#include "kernels/vectors.hpp"
+
 /// Folds of values that lie side by side, with vectors of `Width` bytes. Whatever the width, a sum
 /// or a product of floating numbers has the same chains, so all widths give the same bits.
 namespace quarry::kernels::lanes {
-
-// Always inlined: a loop is compiled for the instruction set of the function that calls it.
-#define QUARRY_INLINED [[gnu::always_inline]] inline
-
-template <class T, u64 Width>
-struct vector_of {
-  using type __attribute__((vector_size(Width))) = T;
-};
-template <class T, u64 Width>
-using vector = typename vector_of<T, Width>::type;
 
 template <class V, class T>
 QUARRY_INLINED void read(V& v, const T* from) {
@@ -201,11 +193,13 @@ QUARRY_INLINED void fold_lanes_of_rows(vector<T, Width>* v) {
   }
 }
 
-/// The largest or the smallest of values, and whether there is a NaN, which none of them is then.
+/// The largest or the smallest of values, its first position where that was asked for, and whether
+/// there is a NaN: then the others mean nothing.
 template <class T>
 struct extreme {
   T value;
   bool has_nan;
+  i64 position;
 };
 
 template <bool IsMax>
@@ -219,45 +213,93 @@ struct extreme_of_two {
   }
 };
 
-/// Of at least one value. The last vector may begin among the values that the one before has had.
-template <bool IsMax, u64 Width, class T>
-QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
+/// A position among values, in vectors with as many lanes as those of the values.
+template <class T>
+using lane_position = typename unsigned_of<sizeof(T)>::type;
+/// Lane j is j.
+template <class T, class V, int... I>
+QUARRY_INLINED void number(V& lanes, std::integer_sequence<int, I...>) {
+  lanes = V{static_cast<T>(I)...};
+}
+
+/// The extreme of every lane. Positions are those of the vectors' first elements.
+template <bool IsMax, bool IsLocated, u64 Width, class T>
+struct lane_extremes {
   using V = vector<T, Width>;
-  using Larger = extreme_of_two<IsMax>;
-  constexpr int count = 4;
-  constexpr i64 lanes = Width / sizeof(T), step = count * lanes;
-  if constexpr (Width > 16) {
-    if (n < lanes) return extreme_of<IsMax, 16>(values, n);
-  } else if (n < lanes) {
-    extreme<T> all{values[0], values[0] != values[0]};
-    for (i64 i = 1; i < n; ++i) {
-      Larger::take(all.value, values[i]);
-      all.has_nan |= values[i] != values[i];
-    }
-    return all;
-  }
-  const V start = V{} + values[0];
-  V best[count] = {start, start, start, start};
-  decltype(start != start) nan[count] = {};
-  const auto take = [&](int k, const T* from) __attribute__((always_inline)) {
+  using P = vector<lane_position<T>, Width>;
+  static constexpr i64 lanes = Width / sizeof(T);
+  V best = {};
+  P at = {};
+  decltype(V{} != V{}) nan = {};
+
+  QUARRY_INLINED void take(const T* values, i64 i) {
     V v;
-    read(v, from);
-    Larger::take(best[k], v);
-    if constexpr (is_floating<T>) nan[k] |= v != v;
-  };
+    read(v, values + i);
+    if constexpr (is_floating<T>) nan |= v != v;
+    if constexpr (IsLocated) {
+      const auto is_better = IsMax ? v > best : v < best;
+      at = is_better ? P{} + static_cast<lane_position<T>>(i) : at;
+      best = is_better ? v : best;
+    } else {
+      extreme_of_two<IsMax>::take(best, v);
+    }
+  }
+  /// The smallest position of a value, or a larger number.
+  QUARRY_INLINED void take_position(P& least, T value) const {
+    P lane;
+    number<lane_position<T>>(lane, std::make_integer_sequence<int, static_cast<int>(lanes)>());
+    extreme_of_two<false>::take(least, (at + lane) | ~reinterpret_cast<P>(best == value));
+  }
+};
+
+/// Of at least one value, whose positions lane_position can hold where they are wanted.
+template <bool IsMax, class T>
+QUARRY_INLINED extreme<T> extreme_of_few(const T* values, i64 n) {
+  extreme<T> all{values[0], values[0] != values[0], 0};
+  for (i64 i = 1; i < n; ++i) {
+    const bool is_better = IsMax ? values[i] > all.value : values[i] < all.value;
+    all = {is_better ? values[i] : all.value, all.has_nan || values[i] != values[i],
+           is_better ? i : all.position};
+  }
+  return all;
+}
+template <u64 Width, class Lanes, class T, u64 Count>
+QUARRY_INLINED i64 position_of_extreme(const Lanes (&part)[Count], T value) {
+  auto least = ~typename Lanes::P{};
+  for (const Lanes& p : part) p.take_position(least, value);
+  lane_position<T> first;
+  fold_lanes<extreme_of_two<false>, Width, 1>(&first, least);
+  return static_cast<i64>(first);
+}
+/// The last vector may begin among the values that the one before has had.
+template <bool IsMax, bool IsLocated, u64 Width, class T>
+QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
+  using Lanes = lane_extremes<IsMax, IsLocated, Width, T>;
+  constexpr int count = 4;
+  constexpr i64 lanes = Lanes::lanes, step = count * lanes;
+  if constexpr (Width > 16) {
+    if (n < lanes) return extreme_of<IsMax, IsLocated, 16>(values, n);
+  } else if (n < lanes) {
+    return extreme_of_few<IsMax>(values, n);
+  }
+  Lanes part[count];
+  for (Lanes& p : part) p.best = typename Lanes::V{} + values[0];
   i64 i = 0;
   for (; i + step <= n; i += step) {
-    for (int k = 0; k < count; ++k) take(k, values + i + k * lanes);
+    for (int k = 0; k < count; ++k) part[k].take(values, i + k * lanes);
   }
-  for (int k = 0; k + 1 < count && i + lanes <= n; ++k, i += lanes) take(k, values + i);
-  if (i < n) take(count - 1, values + n - lanes);
+  for (int k = 0; k + 1 < count && i + lanes <= n; ++k, i += lanes) part[k].take(values, i);
+  if (i < n) part[count - 1].take(values, n - lanes);
+  auto best = part[0].best;
+  auto nan = part[0].nan;
   for (int k = 1; k < count; ++k) {
-    Larger::take(best[0], best[k]);
-    nan[0] |= nan[k];
+    extreme_of_two<IsMax>::take(best, part[k].best);
+    nan |= part[k].nan;
   }
   extreme<T> all{};
-  fold_lanes<Larger, Width, 1>(&all.value, best[0]);
-  if constexpr (is_floating<T>) all.has_nan = any_bits<Width>(nan[0]) || values[0] != values[0];
+  fold_lanes<extreme_of_two<IsMax>, Width, 1>(&all.value, best);
+  if constexpr (is_floating<T>) all.has_nan = any_bits<Width>(nan) || values[0] != values[0];
+  if constexpr (IsLocated) all.position = position_of_extreme<Width>(part, all.value);
   return all;
 }
 

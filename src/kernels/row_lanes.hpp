@@ -43,25 +43,17 @@ QUARRY_INLINED bool extremes_of_rows(vector<T, Width>& extremes, const char* row
   return !is_floating<T> || !any_bits<Width>(nan);
 }
 
-/// Lane j is j.
-template <class T, class V, int... I>
-QUARRY_INLINED void number(V& lanes, std::integer_sequence<int, I...>) {
-  lanes = V{static_cast<T>(I)...};
-}
-/// A position in a row, in vectors with as many lanes as those of the row.
-template <class T>
-using row_position = typename unsigned_of<sizeof(T)>::type;
 /// The first positions of these values, one for each row.
 template <u64 Width, class T>
-QUARRY_INLINED void positions_in_rows(row_position<T>* positions, const vector<T, Width>& values,
+QUARRY_INLINED void positions_in_rows(lane_position<T>* positions, const vector<T, Width>& values,
                                       const char* rows, i64 step, i64 n) {
   using V = vector<T, Width>;
-  using P = vector<row_position<T>, Width>;
+  using P = vector<lane_position<T>, Width>;
   constexpr u64 lanes = Width / sizeof(T);
   T wanted[lanes];
   __builtin_memcpy(wanted, &values, Width);
   P first[lanes], lane;
-  number<row_position<T>>(lane, std::make_integer_sequence<int, static_cast<int>(lanes)>());
+  number<lane_position<T>>(lane, std::make_integer_sequence<int, static_cast<int>(lanes)>());
   for (u64 r = 0; r < lanes; ++r) {
     const T* const row = reinterpret_cast<const T*>(rows + static_cast<i64>(r) * step);
     const V value = V{} + wanted[r];
@@ -70,12 +62,12 @@ QUARRY_INLINED void positions_in_rows(row_position<T>* positions, const vector<T
         n, [&](i64 i) __attribute__((always_inline)) {
           V v;
           read(v, row + i);
-          const P at = (lane + static_cast<row_position<T>>(i)) | ~reinterpret_cast<P>(v == value);
+          const P at = (lane + static_cast<lane_position<T>>(i)) | ~reinterpret_cast<P>(v == value);
           extreme_of_two<false>::take(least, at);
         });
     first[r] = least;
   }
-  fold_lanes_of_rows<extreme_of_two<false>, Width, row_position<T>>(first);
+  fold_lanes_of_rows<extreme_of_two<false>, Width, lane_position<T>>(first);
   __builtin_memcpy(positions, &first[0], Width);
 }
 

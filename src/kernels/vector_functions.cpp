@@ -12,19 +12,17 @@
 namespace quarry::kernels::vector_math {
 namespace {
 
-#define QUARRY_INLINED [[gnu::always_inline]] inline
+#ifdef __clang__
+#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma"
+#else
+#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,prefer-vector-width=512"
+#endif
+#define QUARRY_INLINED_512 __attribute__((always_inline, target(QUARRY_512))) inline
 
 template <class F, class T>
 QUARRY_INLINED T of(T x) {
   return F::usual_range(x) < 0 ? F::rare(x) : F::usual(x);
 }
-
-template <class T, u64 Width>
-struct vector_of {
-  using type __attribute__((vector_size(Width))) = T;
-};
-template <class T, u64 Width>
-using vector = typename vector_of<T, Width>::type;
 
 template <class W, class V>
 QUARRY_INLINED bool any_negative(const V& x) {
@@ -62,6 +60,36 @@ QUARRY_INLINED bool usual_lanes(V& to, const V& x) {
   }
   return true;
 }
+#if defined(__x86_64__) && !defined(__clang__)
+/// Sets `y` to 1 / sqrt(x) with 14 bits, for 0 to 0; false if another number has no root x * y from
+/// `least` on: negative ones, NaNs, infinity and the smallest ones.
+QUARRY_INLINED_512 bool reciprocal_roots(vector<float, 64>& y, const vector<float, 64>& x,
+                                         float least) {
+  const auto is_not_0 = __builtin_ia32_cmpps512_mask(x, __v16sf{}, _CMP_NEQ_UQ, 0xffff, 4);
+  y = __builtin_ia32_rsqrt14ps512_mask(x, __v16sf{}, is_not_0);
+  return __builtin_ia32_cmpps512_mask(x * y, __v16sf{} + least, _CMP_NGE_UQ, is_not_0, 4) == 0;
+}
+QUARRY_INLINED_512 bool reciprocal_roots(vector<double, 64>& y, const vector<double, 64>& x,
+                                         double least) {
+  const auto is_not_0 = __builtin_ia32_cmppd512_mask(x, __v8df{}, _CMP_NEQ_UQ, 0xff, 4);
+  y = __builtin_ia32_rsqrt14pd512_mask(x, __v8df{}, is_not_0);
+  return __builtin_ia32_cmppd512_mask(x * y, __v8df{} + least, _CMP_NGE_UQ, is_not_0, 4) == 0;
+}
+/// The processor's instruction for roots takes two to four times as long.
+template <class F, class T, class V>
+requires(is_same<F, sqrt_of<T>> && sizeof(V) == 64) QUARRY_INLINED_512
+    bool usual_lanes(V& to, const V& x) {
+  constexpr u64 n = sizeof(V) / sizeof(T);
+  T in[n], reciprocal[n], root[n];
+  V reciprocals;
+  const bool are_usual = reciprocal_roots(reciprocals, x, F::least_root);
+  __builtin_memcpy(in, &x, sizeof(V));
+  __builtin_memcpy(reciprocal, &reciprocals, sizeof(V));
+  for (u64 j = 0; j < n; ++j) root[j] = F::from_reciprocal(in[j], reciprocal[j]);
+  __builtin_memcpy(&to, root, sizeof(V));
+  return are_usual;
+}
+#endif
 template <class F, class T, class V>
 QUARRY_INLINED void all_lanes(V& to, const V& x) {
   constexpr u64 n = sizeof(V) / sizeof(T);
@@ -75,12 +103,8 @@ QUARRY_INLINED void all_lanes(V& to, const V& x) {
 }  // namespace quarry::kernels::vector_math
 
 using namespace quarry::kernels::vector_math;
+using quarry::kernels::vector;
 
-#ifdef __clang__
-#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma"
-#else
-#define QUARRY_512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,prefer-vector-width=512"
-#endif
 #ifdef __x86_64__
 #define QUARRY_FUSED "avx2,fma"
 #define QUARRY_HAS_FUSED (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))

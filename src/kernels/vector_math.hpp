@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/types.hpp>
+#include "kernels/vectors.hpp"
 
 /// Functions of real numbers without branches, so that the compiler makes vector instructions of
 /// loops over them, with the same bits for every length of vectors. The methods are those of fdlibm
@@ -8,8 +8,6 @@
 /// `usual` is for the arguments that are not `is_rare`, `rare` for the others: special values,
 /// those whose results may be subnormal, and those that are left to the C library.
 namespace quarry::kernels::vector_math {
-
-#define QUARRY_INLINED [[gnu::always_inline]] static inline
 
 template <class T>
 struct format;
@@ -32,11 +30,11 @@ using word = typename format<T>::word;
 
 /// These wrap: bits of NaNs and of negative numbers are counted with, too, and not used.
 template <class W>
-QUARRY_INLINED W sum(W a, W b) {
+QUARRY_INLINED static W sum(W a, W b) {
   return static_cast<W>(static_cast<make_unsigned<W>>(a) + static_cast<make_unsigned<W>>(b));
 }
 template <class W>
-QUARRY_INLINED W difference(W a, W b) {
+QUARRY_INLINED static W difference(W a, W b) {
   return static_cast<W>(static_cast<make_unsigned<W>>(a) - static_cast<make_unsigned<W>>(b));
 }
 
@@ -50,7 +48,7 @@ inline constexpr T not_a_number = static_cast<T>(__builtin_nan(""));
 
 /// a * b + c, rounded once: one instruction, or on processors without it a call with the same bits.
 template <class T>
-QUARRY_INLINED T fused(T a, T b, T c) {
+QUARRY_INLINED static T fused(T a, T b, T c) {
   if constexpr (sizeof(T) == 4)
     return __builtin_fmaf(a, b, c);
   else
@@ -59,7 +57,7 @@ QUARRY_INLINED T fused(T a, T b, T c) {
 
 /// coefficients[K] + square * (coefficients[K + 2] + square * ...)
 template <u64 K, class T, u64 N>
-QUARRY_INLINED T every_second(T square, const T (&coefficients)[N]) {
+QUARRY_INLINED static T every_second(T square, const T (&coefficients)[N]) {
   if constexpr (K + 2 < N)
     return fused(every_second<K + 2>(square, coefficients), square, coefficients[K]);
   else
@@ -67,13 +65,13 @@ QUARRY_INLINED T every_second(T square, const T (&coefficients)[N]) {
 }
 /// coefficients[0] + x * (coefficients[1] + x * ...), the even and the odd terms by themselves.
 template <class T, u64 N>
-QUARRY_INLINED T series(T x, const T (&coefficients)[N]) {
+QUARRY_INLINED static T series(T x, const T (&coefficients)[N]) {
   const T square = x * x;
   return fused(every_second<1>(square, coefficients), x, every_second<0>(square, coefficients));
 }
 
 template <class T>
-QUARRY_INLINED T magnitude(T x) {
+QUARRY_INLINED static T magnitude(T x) {
   if constexpr (sizeof(T) == 4)
     return __builtin_fabsf(x);
   else
@@ -82,7 +80,7 @@ QUARRY_INLINED T magnitude(T x) {
 
 /// The bits of a positive number.
 template <class T>
-QUARRY_INLINED word<T> magnitude_bits(T x) {
+QUARRY_INLINED static word<T> magnitude_bits(T x) {
   return bits_as<word<T>>(magnitude(x));
 }
 
@@ -90,17 +88,30 @@ QUARRY_INLINED word<T> magnitude_bits(T x) {
 template <class T>
 struct without_rare {
   static constexpr bool has_rare = false;
-  QUARRY_INLINED word<T> usual_range(T) { return 0; }
+  QUARRY_INLINED static word<T> usual_range(T) { return 0; }
   static T rare(T x) { return x; }
 };
 
 template <class T>
 struct sqrt_of : without_rare<T> {
-  QUARRY_INLINED T usual(T x) {
+  QUARRY_INLINED static T usual(T x) {
     if constexpr (sizeof(T) == 4)
       return __builtin_sqrtf(x);
     else
       return __builtin_sqrt(x);
+  }
+  /// Of roots from here on the remainder x - root^2 is exact.
+  static constexpr T least_root = sizeof(T) == 4 ? T(0x1p-50) : T(0x1p-450);
+  /// The same of finite numbers from y, 1 / sqrt(x) with an error below 2^-14 of it: the last step
+  /// (Markstein) rounds correctly. With y = 0 it is 0 of 0, with its sign.
+  QUARRY_INLINED static T from_reciprocal(T x, T y) {
+    T root = x * y, half = y * T(0.5);
+    for (u64 bits = 14; bits < 4 * sizeof(T); bits *= 2) {
+      const T rest = fused(-half, root, T(0.5));
+      root = fused(root, rest, root);
+      half = fused(half, rest, half);
+    }
+    return fused(fused(-root, root, x), half, root);
   }
 };
 
@@ -111,15 +122,15 @@ struct reduced_exp {
   T tail;
 
   /// 2^n for normal results: higher bits are shifted out.
-  QUARRY_INLINED T scale(word<T> shifted) {
+  QUARRY_INLINED static T scale(word<T> shifted) {
     return bits_as<T>(sum<word<T>>(shifted << format<T>::bits, bits_as<word<T>>(T(1))));
   }
-  QUARRY_INLINED word<T> power(word<T> shifted) {
+  QUARRY_INLINED static word<T> power(word<T> shifted) {
     return difference(shifted, bits_as<word<T>>(whole_bits<T>));
   }
 };
 template <class T>
-QUARRY_INLINED reduced_exp<T> reduce_exp(T x) {
+QUARRY_INLINED static reduced_exp<T> reduce_exp(T x) {
   const T shifted = fused(x, T(1.44269504088896338700), whole_bits<T>);
   const T n = shifted - whole_bits<T>;
   const T r = fused(n, -format<T>::ln2_low, fused(n, -format<T>::ln2_high, x));
@@ -137,7 +148,7 @@ QUARRY_INLINED reduced_exp<T> reduce_exp(T x) {
   }
 }
 template <class T>
-QUARRY_INLINED T within(T x, T low, T high) {
+QUARRY_INLINED static T within(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
 }
@@ -145,15 +156,15 @@ QUARRY_INLINED T within(T x, T low, T high) {
 template <class T>
 struct exp_of {
   static constexpr bool has_rare = true;
-  QUARRY_INLINED word<T> usual_range(T x) {
+  QUARRY_INLINED static word<T> usual_range(T x) {
     return difference(bits_as<word<T>>(sizeof(T) == 4 ? T(87) : T(708)), magnitude_bits(x));
   }
-  QUARRY_INLINED T usual(T x) {
+  QUARRY_INLINED static T usual(T x) {
     const reduced_exp<T> e = reduce_exp(x);
     const T scale = e.scale(e.shifted);
     return fused(e.tail, scale, scale);
   }
-  QUARRY_INLINED T rare(T x) {
+  QUARRY_INLINED static T rare(T x) {
     constexpr T low = sizeof(T) == 4 ? T(-104) : T(-746), high = sizeof(T) == 4 ? T(89) : T(710);
     const reduced_exp<T> e = reduce_exp(within(x, low, high));
     // in two steps, of which the second overflows or rounds to a subnormal number
@@ -173,12 +184,12 @@ struct log_of {
 
   static constexpr bool has_rare = true;
   /// Of positive normal numbers.
-  QUARRY_INLINED W usual_range(T x) {
+  QUARRY_INLINED static W usual_range(T x) {
     const W x_bits = bits_as<W>(x), most = difference(bits_as<W>(infinity<T>), W(1));
     return x_bits | difference(x_bits, bits_as<W>(least)) | difference(most, x_bits);
   }
-  QUARRY_INLINED T usual(T x) { return scaled(x, 0); }
-  QUARRY_INLINED T rare(T x) {
+  QUARRY_INLINED static T usual(T x) { return scaled(x, 0); }
+  QUARRY_INLINED static T rare(T x) {
     const bool is_subnormal = x < least;
     const T up = static_cast<T>(i64{1} << bits);
     const T result = scaled(is_subnormal ? x * up : x, is_subnormal ? W(bits) : W(0));
@@ -187,7 +198,7 @@ struct log_of {
     return x <= 0 ? at_most_zero : positive;
   }
   /// log(x / 2^down) of a normal number.
-  QUARRY_INLINED T scaled(T x, W down) {
+  QUARRY_INLINED static T scaled(T x, W down) {
     const W above = difference(bits_as<W>(x), lowest), n = above >> bits;
     const T f = bits_as<T>(sum<W>(above & ((W{1} << bits) - 1), lowest)) - 1;
     const T k = exponent(difference(n, down));
@@ -201,7 +212,7 @@ struct log_of {
     }
   }
   /// k log(2) + log(1 + f) by s = f / (2 + f), whose division is a polynomial and Newton's method.
-  QUARRY_INLINED T from_parts(T f, T k) {
+  QUARRY_INLINED static T from_parts(T f, T k) {
     static constexpr T inverse[] = {0.49995695710714283, -0.2503862000360889, 0.12813332718831894,
                                     -0.057135022977269107};
     static constexpr T c[] = {6.666666666666735130e-01, 3.999999999940941908e-01,
@@ -215,7 +226,7 @@ struct log_of {
     return fused(k, format<T>::ln2_high, fused(k, format<T>::ln2_low, one_plus));
   }
   /// A small whole number as T; AVX2 converts none of 64 bits.
-  QUARRY_INLINED T exponent(W n) {
+  QUARRY_INLINED static T exponent(W n) {
     if constexpr (sizeof(T) == 4)
       return static_cast<T>(n);
     else
@@ -229,7 +240,7 @@ struct quarter {
   word<T> number;
   T rest;
 };
-QUARRY_INLINED quarter<double> reduce(double x) {
+QUARRY_INLINED static quarter<double> reduce(double x) {
   const double shifted = fused(x, 6.36619772367581382433e-01, whole_bits<double>);
   const double n = shifted - whole_bits<double>;
   // a part of 33 bits, whose product is exact; then what the second difference has rounded away
@@ -240,7 +251,7 @@ QUARRY_INLINED quarter<double> reduce(double x) {
 }
 /// The first part has 20 bits after the point: the first difference is exact, the others are
 /// rounded in proportion to the result.
-QUARRY_INLINED quarter<float> reduce(float x) {
+QUARRY_INLINED static quarter<float> reduce(float x) {
   const float shifted = fused(x, 6.36619747e-01f, whole_bits<float>);
   const float n = shifted - whole_bits<float>;
   const float high = fused(n, -0x1.921fb0p+00f, x), middle = fused(n, -0x1.5110b4p-22f, high);
@@ -248,7 +259,7 @@ QUARRY_INLINED quarter<float> reduce(float x) {
 }
 
 template <class T>
-QUARRY_INLINED T sine(T r, T z) {
+QUARRY_INLINED static T sine(T r, T z) {
   if constexpr (sizeof(T) == 4) {
     static constexpr T c[] = {-0.166666538f, 0.00833208393f, -0.000195043234f};
     return fused(r * z, series(z, c), r);
@@ -260,7 +271,7 @@ QUARRY_INLINED T sine(T r, T z) {
   }
 }
 template <class T>
-QUARRY_INLINED T cosine(T z) {
+QUARRY_INLINED static T cosine(T z) {
   if constexpr (sizeof(T) == 4) {
     static constexpr T c[] = {0.0416666456f, -0.00138872431f, 2.44238927e-05f};
     return fused(z, fused(z, series(z, c), T(-0.5)), T(1));
@@ -273,7 +284,7 @@ QUARRY_INLINED T cosine(T z) {
 }
 /// sin(x + first * pi / 2)
 template <class T>
-QUARRY_INLINED T sine_from(T x, word<T> first) {
+QUARRY_INLINED static T sine_from(T x, word<T> first) {
   const quarter<T> q = reduce(x);
   const word<T> number = sum(q.number, first);
   const T z = q.rest * q.rest;
@@ -286,13 +297,13 @@ QUARRY_INLINED T sine_from(T x, word<T> first) {
 template <class T>
 struct periodic {
   static constexpr bool has_rare = true;
-  QUARRY_INLINED word<T> usual_range(T x) {
+  QUARRY_INLINED static word<T> usual_range(T x) {
     return difference(bits_as<word<T>>(T(500000)), magnitude_bits(x));
   }
 };
 template <class T>
 struct sin_of : periodic<T> {
-  QUARRY_INLINED T usual(T x) {
+  QUARRY_INLINED static T usual(T x) {
     const T value = sine_from<T>(x, 0);
     return x == 0 ? x : value;
   }
@@ -305,7 +316,7 @@ struct sin_of : periodic<T> {
 };
 template <class T>
 struct cos_of : periodic<T> {
-  QUARRY_INLINED T usual(T x) { return sine_from<T>(x, 1); }
+  QUARRY_INLINED static T usual(T x) { return sine_from<T>(x, 1); }
   static T rare(T x) {
     if constexpr (sizeof(T) == 4)
       return __builtin_cosf(x);
@@ -316,7 +327,7 @@ struct cos_of : periodic<T> {
 
 template <class T>
 struct tanh_of : without_rare<T> {
-  QUARRY_INLINED T usual(T x) {
+  QUARRY_INLINED static T usual(T x) {
     const T size = magnitude(x), limited = size > T(22) ? T(22) : size;  // a NaN stays
     T less_one;                                                          // (e^2|x| - 1) / 2
     if constexpr (sizeof(T) == 4) {
@@ -329,7 +340,7 @@ struct tanh_of : without_rare<T> {
     return copy_sign(less_one / (less_one + 1), x);
   }
   /// Of float the low part of log(2) changes nothing: large arguments have results near 1.
-  QUARRY_INLINED float half_less_one(float x) {
+  QUARRY_INLINED static float half_less_one(float x) {
     static constexpr float c[] = {4 * 0.49999994f, 8 * 0.166665211f, 16 * 0.0416683741f,
                                   32 * 0.00836864486f, 64 * 0.00138149294f};
     const float shifted = fused(x, 2.88539008f, whole_bits<float>);
@@ -338,14 +349,12 @@ struct tanh_of : without_rare<T> {
     const float half_scale = bits_as<float>(sum(bits_as<i32>(shifted) << 23, bits_as<i32>(0.5f)));
     return fused(half_scale, tail, half_scale - 0.5f);
   }
-  QUARRY_INLINED T copy_sign(T size, T sign) {
+  QUARRY_INLINED static T copy_sign(T size, T sign) {
     if constexpr (sizeof(T) == 4)
       return __builtin_copysignf(size, sign);
     else
       return __builtin_copysign(size, sign);
   }
 };
-
-#undef QUARRY_INLINED
 
 }  // namespace quarry::kernels::vector_math

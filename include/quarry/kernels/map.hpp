@@ -66,6 +66,19 @@ inline constexpr bool has_parts<side<T>> = has_parts<T>;
 template <class... T>
 inline constexpr bool has_parts<several<T...>> = (has_parts<T> || ...);
 
+/// Whether bytes are multiplied: vectors have no such instruction, and what GCC does instead is
+/// slower with 64 bytes than with 32.
+template <class E>
+inline constexpr bool multiplies_bytes = false;
+template <class F, class L, class... A>
+inline constexpr bool multiplies_bytes<op<F, L, A...>> = (is_same<F, multiply_op> &&
+                                                          sizeof(L) == 1 && !is_bool<L>) ||
+                                                         (multiplies_bytes<A> || ...);
+template <class T, class A>
+inline constexpr bool multiplies_bytes<cast<T, A>> = multiplies_bytes<A>;
+template <class... E>
+inline constexpr bool multiplies_bytes<several<E...>> = (multiplies_bytes<E> || ...);
+
 template <class M>
 struct cpu_map;
 
@@ -102,7 +115,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
   }
 #ifdef QUARRY_AVX512
   QUARRY_AVX512 static void dense_512(i64 n, char* const* pointer, const u64* scalars, i64 first) {
-    if constexpr (has_parts<Out> || (has_parts<In> || ...))
+    if constexpr (has_parts<Out> || (has_parts<In> || ...) || multiplies_bytes<E>)
       dense(n, pointer, scalars, first);
     else
       blocks(n, pointer, scalars, first);

@@ -257,26 +257,30 @@ struct limits {
   }
 };
 
-// Of a float to 8 or 16 bits, by the order of its magnitude's bits: vectors take the smaller of two
-// integers in one instruction.
+// Of a float to at most 32 bits. Positive numbers are ordered as their bits are, negative ones the
+// other way: vectors take the smaller of two integers in one instruction.
 template <class To>
-QUARRY_HD To truncate_to_short(float value) {
-  constexpr i32 high = limits<To>::highest();
-  constexpr u32 beyond = bits_as<u32>(static_cast<float>(high + 1));
-  const u32 bits = bits_as<u32>(value), magnitude = bits & 0x7fffffffu;
-  const u32 clamped = magnitude < beyond ? magnitude : beyond;
-  const i32 whole = static_cast<i32>(bits_as<float>(clamped | (bits & 0x80000000u)));
-  const i32 lowered = whole < high ? whole : high;
-  const i32 inside = is_signed<To> || lowered > 0 ? lowered : 0;
-  return static_cast<To>(magnitude > 0x7f800000u ? 0 : inside);
+QUARRY_HD To truncate_float(float value) {
+  constexpr float beyond = static_cast<float>(static_cast<i64>(limits<To>::highest()) + 1);
+  constexpr i32 most = bits_as<i32>(beyond) - 1;
+  constexpr u32 least = bits_as<u32>(is_signed<To> ? -beyond : -0.f);
+  const i32 bits = bits_as<i32>(value);
+  const u32 lowered = static_cast<u32>(bits < most ? bits : most);
+  const float clamped = bits_as<float>(lowered < least ? lowered : least);
+  if constexpr (sizeof(To) < 4) {
+    return static_cast<To>(value != value ? 0 : static_cast<i32>(clamped));
+  } else {
+    const To inside = bits > most ? limits<To>::highest() : static_cast<To>(clamped);
+    return value != value ? To{} : inside;
+  }
 }
 
 // Truncates; values outside of the range give its nearest end, NaN gives 0. The same on every
 // device.
 template <class To, class From>
 QUARRY_HD To truncate_to(From value) {
-  if constexpr (sizeof(To) < 4 && is_same<From, float>) {
-    return truncate_to_short<To>(value);
+  if constexpr (sizeof(To) <= 4 && is_same<From, float>) {
+    return truncate_float<To>(value);
   } else {
     constexpr int excess =
         static_cast<int>(sizeof(To)) * 8 - (is_signed<To> ? 1 : 0) - (sizeof(From) == 8 ? 53 : 24);

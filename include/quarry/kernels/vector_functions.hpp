@@ -4,11 +4,11 @@
 
 /// Functions of the library for the CPU's loops. They do not set errno, so that loops over them can
 /// become vector instructions, and GCC calls their variants for whole vectors, which have the same
-/// bits.
+/// bits; directly, since a jump of the procedure linkage table takes as long as a call does.
 #define QUARRY_VECTOR_FUNCTIONS(row) row(sqrt) row(exp) row(log) row(sin) row(cos) row(tanh)
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define QUARRY_HAS_VARIANTS __attribute__((simd("notinbranch"), const))
+#define QUARRY_HAS_VARIANTS __attribute__((simd("notinbranch"), const, noplt))
 #else
 #define QUARRY_HAS_VARIANTS __attribute__((const))
 #endif

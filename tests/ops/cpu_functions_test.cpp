@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <quarry/quarry.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "backend/cpu/vectors.hpp"
+
+/// Square roots and conversions of the CPU device, which are computed in other ways than by the
+/// processor's instruction for one number, against those instructions: with vectors of every length
+/// and at every place in an array.
+namespace quarry {
+namespace {
+
+using backend::cpu_backend::limit_vectors;
+using backend::cpu_backend::Vectors;
+
+template <class T>
+DeviceNDArray<T> array_of(const std::vector<T>& values) {
+  DeviceNDArray<T> x(Shape{static_cast<std::int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), static_cast<T*>(static_cast<void*>(x.device_pointer())));
+  return x;
+}
+
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// f(values) has the elements g(value), whatever the length of vectors; NaNs are equal.
+template <class T, class F, class G>
+void expect_elements(const std::vector<T>& values, const F& f, const G& g) {
+  const DeviceGuard guard(Device::cpu());
+  const auto x = array_of(values);
+  for (const Vectors length : {Vectors::bytes_16, Vectors::bytes_32, Vectors::bytes_64}) {
+    limit_vectors(length);
+    const auto found = eval(f(x));
+    synchronize();
+    const auto* const data =
+        static_cast<const decltype(g(T{}))*>(static_cast<const void*>(found.device_pointer()));
+    std::size_t wrong = 0, last = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto expected = g(values[i]);
+      const bool are_nan = expected != expected && data[i] != data[i];
+      if (are_nan || std::bit_cast<std::array<char, sizeof(expected)>>(expected) ==
+                         std::bit_cast<std::array<char, sizeof(expected)>>(data[i]))
+        continue;
+      ++wrong;
+      last = i;
+    }
+    limit_vectors(Vectors::bytes_64);
+    ASSERT_EQ(wrong, 0u) << "length " << static_cast<int>(length) << ": the last one is "
+                         << +data[last] << " of " << values[last] << " at " << last
+                         << " instead of " << +g(values[last]);
+  }
+}
+
+template <class T>
+void expect_roots(const std::vector<T>& values) {
+  expect_elements(
+      values, [](const auto& x) { return sqrt(x); }, [](T x) { return std::sqrt(x); });
+}
+
+TEST(CpuRoots, OfEveryFractionOfFloatAreRoundedCorrectly) {
+  std::vector<float> values(std::size_t{1} << 20);
+  for (std::uint32_t bits = 0x3f800000; bits < 0x40800000;) {
+    for (float& x : values) x = std::bit_cast<float>(bits++);
+    expect_roots(values);
+  }
+}
+
+template <class T>
+class CpuRootsOf : public testing::Test {};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(CpuRootsOf, Reals);
+
+/// All exponents, subnormal ones too.
+TYPED_TEST(CpuRootsOf, DrawnNumbersAreRoundedCorrectly) {
+  using T = TypeParam;
+  std::mt19937_64 random(11);
+  std::vector<T> values(1 << 18);
+  for (T& x : values) {
+    const auto sign = Bits<T>{1} << (sizeof(T) * 8 - 1);
+    x = std::bit_cast<T>(static_cast<Bits<T>>(static_cast<Bits<T>>(random()) & ~sign));
+  }
+  expect_roots(values);
+}
+
+/// Odd M with M^2 = c modulo 2^k, for c = 1 modulo 8.
+std::vector<std::uint64_t> odd_roots(std::uint64_t c, int k) {
+  std::vector<std::uint64_t> roots{1, 3, 5, 7};
+  for (int bits = 3; bits < k; ++bits) {
+    std::vector<std::uint64_t> next;
+    const std::uint64_t bit = std::uint64_t{1} << bits, mask = 2 * bit - 1;
+    for (const std::uint64_t root : roots) {
+      for (const std::uint64_t r : {root, root + bit}) {
+        if (((r * r - c) & mask) == 0) next.push_back(r);
+      }
+    }
+    roots = next;
+  }
+  return roots;
+}
+
+/// Numbers X 2^e whose roots are next to (M + 1/2) ulp, where a root may be rounded to the wrong
+/// side: X 2^k = M^2 + d with a small d.
+TYPED_TEST(CpuRootsOf, NumbersNextToTiesAreRoundedCorrectly) {
+  using T = TypeParam;
+  constexpr int digits = std::numeric_limits<T>::digits;
+  std::vector<T> values;
+  for (const int odd : {0, 1}) {
+    for (const int d : {-1, 7, -9, 15, -17, 23, -25}) {
+      for (const std::uint64_t m : odd_roots(static_cast<std::uint64_t>(-d), digits + 1 + odd)) {
+        const unsigned __int128 square = static_cast<unsigned __int128>(m) * m;
+        const auto x = static_cast<std::uint64_t>((square + static_cast<unsigned __int128>(d)) >>
+                                                  (digits + 1 + odd));
+        if (x >> (digits - 1) != 1) continue;
+        for (int e = -30; e <= 30; ++e)
+          values.push_back(std::ldexp(T(x), odd - digits + 1 + 2 * e));
+      }
+    }
+  }
+  ASSERT_GT(values.size(), 400u);
+  expect_roots(values);
+}
+
+/// One special value among others, at every place of a vector.
+TYPED_TEST(CpuRootsOf, SpecialValues) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  for (const T special :
+       {T(0), T(-0.), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), T(-4),
+        Limits::min(), Limits::denorm_min(), Limits::max()}) {
+    for (std::size_t at = 0; at < 64; ++at) {
+      std::vector<T> values(64, T(3));
+      values[at] = special;
+      expect_roots(values);
+    }
+    expect_roots(std::vector<T>(200, special));
+  }
+}
+
+/// Truncated, the nearest end of the type outside of it, and 0 of NaN.
+template <class To>
+To truncated(float value) {
+  using Limits = std::numeric_limits<To>;
+  if (value != value) return 0;
+  const double x = std::trunc(static_cast<double>(value));
+  if (x <= static_cast<double>(Limits::min())) return Limits::min();
+  return x >= static_cast<double>(Limits::max()) ? Limits::max() : static_cast<To>(x);
+}
+
+template <class T>
+class CpuConversionsTo : public testing::Test {};
+using Integers = testing::Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                                std::int32_t, std::uint32_t>;
+TYPED_TEST_SUITE(CpuConversionsTo, Integers);
+
+TYPED_TEST(CpuConversionsTo, FloatsAreTruncatedOrBecomeTheNearestEnd) {
+  std::vector<float> values{0.f, -0.f};
+  for (const float power : {0.5f, 1.f, 127.f, 0x1p7f, 255.f, 0x1p8f, 32767.f, 0x1p15f, 65535.f,
+                            0x1p16f, 0x1p23f, 0x1p24f, 0x1p31f, 0x1p32f, 0x1p63f, 0x1p127f,
+                            std::numeric_limits<float>::infinity(), 0x1p-126f, 0x1p-149f}) {
+    for (const float x : {std::nextafterf(power, 0.f), power, std::nextafterf(power, INFINITY)}) {
+      for (const float y : {x, x + 0.5f, x - 1.f}) {
+        values.push_back(y);
+        values.push_back(-y);
+      }
+    }
+  }
+  for (const std::uint32_t nan : {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xffffffffu})
+    values.push_back(std::bit_cast<float>(nan));
+  std::mt19937 random(12);
+  while (values.size() < 50000) values.push_back(std::bit_cast<float>(std::uint32_t(random())));
+  expect_elements(
+      values, [](const auto& x) { return x.template astype<TypeParam>(); }, truncated<TypeParam>);
+  expect_elements(
+      values, [](const auto& x) { return (x * 1.f).template astype<TypeParam>(); },
+      truncated<TypeParam>);
+}
+
+}  // namespace
+}  // namespace quarry
