@@ -146,6 +146,13 @@ PARTS = {
         Item("heat_in_place", "heat by slices, in place", "device_add", seconds=13e-3),
         Item("hillshade", "hillshade, three kernels", "device_add"),
     ),
+    "Small kernels": (
+        Item("pressure", "pressure in a box, six assignments"),
+        Item("waves", "waves in a plane, four assignments"),
+        Item("bodies", "all pairs of bodies"),
+        Item("options", "two prices, four kernels", "device_add"),
+        Item("options_at_once", "two prices, one kernel", "device_add"),
+    ),
     "On the host": (
         Item("user_file", "compile a user's file, quarry.hpp", seconds=2.5),
         Item("user_file_xtensor", "compile a user's file, with xtensor.hpp"),

@@ -104,6 +104,57 @@ def programs(j):
     j.on_device("hillshade", lambda z: p.relief(functions, z), jnp.asarray(p.terrain()))
 
 
+def small_kernels(j):
+    """The programs of bench/small_kernels.cpp, each with all its steps in one jitted function."""
+    jnp, loop = j.jnp, j.jax.lax.fori_loop
+    n, steps = 128, 100
+    fields = [j.random(k, n, n) for k in range(3)]
+
+    def relax(_, p, b):
+        p = p.at[1:-1, 1:-1].set(
+            0.25 * (p[1:-1, 2:] + p[1:-1, :-2] + p[2:, 1:-1] + p[:-2, 1:-1] - b[1:-1, 1:-1])
+        )
+        p = p.at[:, -1].set(p[:, -2])
+        p = p.at[0].set(p[1])
+        p = p.at[:, 0].set(p[:, 1])
+        return p.at[-1].set(0)
+
+    def propagate(t, fields):
+        ex, ey, hz = fields
+        ey = ey.at[0].set(t)
+        ey = ey.at[1:].add(-0.5 * (hz[1:] - hz[:-1]))
+        ex = ex.at[:, 1:].add(-0.5 * (hz[:, 1:] - hz[:, :-1]))
+        inner = ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1]
+        return ex, ey, hz.at[:-1, :-1].add(-0.7 * inner)
+
+    def attraction(x, m):
+        d = x[None] - x[:, None]
+        r2 = (d * d).sum(axis=2) + 0.01
+        w = m / (r2 * jnp.sqrt(r2))
+        return (d * w[:, :, None]).sum(axis=1)
+
+    def normal(d):
+        k = 1 / (1 + 0.2316419 * jnp.abs(d))
+        series = 1.781477937 + k * (-1.821255978 + k * 1.330274429)
+        series = k * (0.31938153 + k * (-0.356563782 + k * series))
+        tail = 0.39894228 * jnp.exp(-0.5 * d * d) * series
+        return jnp.where(d > 0, 1 - tail, tail)
+
+    def prices(s, x, t, rate=0.02, volatility=0.3):
+        spread = volatility * jnp.sqrt(t)
+        d1 = (jnp.log(s / x) + (rate + 0.5 * volatility * volatility) * t) / spread
+        call, put, discounted = normal(d1), normal(d1 - spread), x * jnp.exp(-rate * t)
+        return s * call - discounted * put, discounted * (1 - put) - s * (1 - call)
+
+    first, second, _ = fields
+    j.on_device("pressure", lambda p, b: loop(0, steps, lambda i, p: relax(i, p, b), p), first, second)
+    j.on_device("waves", lambda *f: loop(0, steps, propagate, f), *fields)
+    j.on_device("bodies", attraction, j.random(0, 4096, 3), j.random(1, 4096))
+    s, x, t = (low + j.random(k, min(p.LARGE, 1 << 22)) for k, low in enumerate((5, 4, 1)))
+    for item in ("options", "options_at_once"):
+        j.on_device(item, prices, s, x, t)
+
+
 def copies(j):
     """Up only: an array keeps what was once copied down."""
     import numpy
@@ -135,6 +186,7 @@ def measure():
     rows(j, x[0])
     del x
     programs(j)
+    small_kernels(j)
     return j.peer
 
 

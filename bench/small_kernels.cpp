@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs of many small kernels, as they are written with NumPy: pressure in a closed box and
+// waves in a plane (small assignments to slices), the attraction of all pairs of bodies, and two
+// results of the same inputs.
+#include <cstdint>
+#include <tuple>
+
+#include "device.hpp"
+
+namespace {
+
+using namespace bench;
+using Field = Array<float>;
+using Host = std::vector<double>;
+
+constexpr std::int64_t side_of_field = 128;
+constexpr int iterations = 100;
+const qy::Range inner = qy::range(1, -1), before = qy::range(qy::_, -2),
+                after = qy::range(2, qy::_), first = qy::range(qy::_, -1),
+                last = qy::range(1, qy::_);
+
+Field field(std::uint64_t k) {
+  return random_array<float>(k, side_of_field * side_of_field)
+      .reshape({side_of_field, side_of_field});
+}
+
+/// The same numbers on the host.
+struct Plane {
+  explicit Plane(std::uint64_t k) : value(static_cast<std::size_t>(n * n)) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      value[i] = uniform(k, static_cast<std::int64_t>(i));
+  }
+  double& operator()(std::int64_t i, std::int64_t j) {
+    return value[static_cast<std::size_t>(i * n + j)];
+  }
+  static constexpr std::int64_t n = side_of_field;
+  Host value;
+};
+
+void check_plane(const Field& got, const Plane& want) {
+  check(
+      got, [&](std::int64_t i) { return want.value[static_cast<std::size_t>(i)]; }, 1e-4);
+}
+
+// --- pressure in a box: six assignments per iteration
+// -------------------------------------------------
+
+void relax(const Field& p, const Field& b, int count) {
+  for (int i = 0; i < count; ++i) {
+    const Field q = p.copy();
+    p(inner, inner) = 0.25f * (q(inner, after) + q(inner, before) + q(after, inner) +
+                               q(before, inner) - b(inner, inner));
+    p(qy::all, -1) = p(qy::all, -2);
+    p(0) = p(1);
+    p(qy::all, 0) = p(qy::all, 1);
+    p(-1) = 0.f;
+  }
+}
+
+Plane relaxed(int count) {
+  Plane p(0), b(1);
+  constexpr std::int64_t n = Plane::n;
+  for (int t = 0; t < count; ++t) {
+    Plane q = p;
+    for (std::int64_t i = 1; i < n - 1; ++i)
+      for (std::int64_t j = 1; j < n - 1; ++j)
+        p(i, j) = 0.25 * (q(i, j + 1) + q(i, j - 1) + q(i + 1, j) + q(i - 1, j) - b(i, j));
+    for (std::int64_t i = 0; i < n; ++i) p(i, n - 1) = p(i, n - 2);
+    for (std::int64_t j = 0; j < n; ++j) p(0, j) = p(1, j);
+    for (std::int64_t i = 0; i < n; ++i) p(i, 0) = p(i, 1);
+    for (std::int64_t j = 0; j < n; ++j) p(n - 1, j) = 0;
+  }
+  return p;
+}
+
+void pressure(Run& run) {
+  const Field p = field(0), b = field(1);
+  relax(p, b, 5);
+  check_plane(p, relaxed(5));
+  run.size = times(side_of_field, side_of_field) + " x " + std::to_string(iterations);
+  on_device(run, [&] { relax(p, b, iterations); });
+}
+
+// --- waves in a plane: four assignments per step
+// ------------------------------------------------------
+
+struct Waves {
+  Field ex = field(0), ey = field(1), hz = field(2);
+};
+
+void propagate(const Waves& w, int count) {
+  for (int t = 0; t < count; ++t) {
+    w.ey(0) = static_cast<float>(t);
+    w.ey(last) -= 0.5f * (w.hz(last) - w.hz(first));
+    w.ex(qy::all, last) -= 0.5f * (w.hz(qy::all, last) - w.hz(qy::all, first));
+    w.hz(first, first) -=
+        0.7f * (w.ex(first, last) - w.ex(first, first) + w.ey(last, first) - w.ey(first, first));
+  }
+}
+
+Plane propagated(int count) {
+  Plane ex(0), ey(1), hz(2);
+  constexpr std::int64_t n = Plane::n;
+  for (int t = 0; t < count; ++t) {
+    for (std::int64_t j = 0; j < n; ++j) ey(0, j) = t;
+    for (std::int64_t i = 1; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) ey(i, j) -= 0.5 * (hz(i, j) - hz(i - 1, j));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 1; j < n; ++j) ex(i, j) -= 0.5 * (hz(i, j) - hz(i, j - 1));
+    for (std::int64_t i = 0; i + 1 < n; ++i)
+      for (std::int64_t j = 0; j + 1 < n; ++j)
+        hz(i, j) -= 0.7 * (ex(i, j + 1) - ex(i, j) + ey(i + 1, j) - ey(i, j));
+  }
+  return hz;
+}
+
+void waves(Run& run) {
+  const Waves w;
+  propagate(w, 5);
+  check_plane(w.hz, propagated(5));
+  run.size = times(side_of_field, side_of_field) + " x " + std::to_string(iterations);
+  on_device(run, [&] { propagate(w, iterations); });
+}
+
+// --- all pairs of bodies
+// ------------------------------------------------------------------------------
+
+constexpr float softening = 0.01f;
+
+Field attraction(const Field& x, const Field& m) {
+  const auto d = x(qy::newaxis) - x(qy::all, qy::newaxis);
+  const Field r2 = qy::sum(d * d, 2);
+  const Field w = m / ((r2 + softening) * qy::sqrt(r2 + softening));
+  return qy::sum(d * w(qy::all, qy::all, qy::newaxis), 1);
+}
+
+void bodies(Run& run, std::int64_t n) {
+  const Field x = random_array<float>(0, 3 * n).reshape({n, 3}), m = random_array<float>(1, n);
+  Field a = attraction(x, m);
+  const auto expected = [n](std::int64_t at) {
+    const std::int64_t i = at / 3;
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      double r2 = softening;
+      for (std::int64_t k = 0; k < 3; ++k) {
+        const double d = uniform(0, 3 * j + k) - uniform(0, 3 * i + k);
+        r2 += d * d;
+      }
+      sum += (uniform(0, 3 * j + at % 3) - uniform(0, at)) * uniform(1, j) / (r2 * std::sqrt(r2));
+    }
+    return sum;
+  };
+  check_part(a.ravel(), 0, 3 * n, n / 5, expected, 1e-3);
+  run.size = std::to_string(n) + " bodies";
+  on_device(run, [&] { a = attraction(x, m); });
+}
+
+// --- two results
+// --------------------------------------------------------------------------------------
+
+constexpr float rate = 0.02f, volatility = 0.3f;
+
+/// The normal distribution function, by the polynomial of Abramowitz and Stegun.
+auto normal(const auto& d) {
+  const auto k = 1.f / (1.f + 0.2316419f * qy::abs(d));
+  const auto tail =
+      0.39894228f * qy::exp(-0.5f * d * d) *
+      (k * (0.31938153f +
+            k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f)))));
+  return qy::where(d > 0.f, 1.f - tail, tail);
+}
+
+/// Prices of calls and of puts (Black and Scholes), with what is used twice in arrays.
+auto prices(const Field& s, const Field& x, const Field& t) {
+  const auto spread = volatility * qy::sqrt(t);
+  const Field d = (qy::log(s / x) + (rate + 0.5f * volatility * volatility) * t) / spread;
+  const Field call = normal(d), put = normal(d - spread);
+  const auto discounted = x * qy::exp(-rate * t);
+  return qy::eval(s * call - discounted * put, discounted * (1.f - put) - s * (1.f - call));
+}
+
+/// The same as one kernel, whatever its expressions repeat.
+auto prices_at_once(const Field& s, const Field& x, const Field& t) {
+  const auto spread = volatility * qy::sqrt(t);
+  const auto d1 = (qy::log(s / x) + (rate + 0.5f * volatility * volatility) * t) / spread;
+  const auto call = normal(d1);
+  const auto discounted = x * qy::exp(-rate * t);
+  const auto put = normal(d1 - spread);
+  return qy::eval(s * call - discounted * put, discounted * (1.f - put) - s * (1.f - call));
+}
+
+double price_of(std::int64_t i, bool is_call) {
+  const double s = 5 + uniform(0, i), x = 4 + uniform(1, i), t = 1 + uniform(2, i);
+  const double spread = volatility * std::sqrt(t);
+  const double d1 = (std::log(s / x) + (rate + 0.5 * volatility * volatility) * t) / spread;
+  const auto below = [](double d) { return 0.5 * std::erfc(-d / std::sqrt(2.)); };
+  const double discounted = x * std::exp(-rate * t);
+  const double call = s * below(d1) - discounted * below(d1 - spread);
+  return is_call ? call : call - s + discounted;
+}
+
+void options(Run& run, auto form) {
+  const std::int64_t n = std::min<std::int64_t>(large(), 1 << 22);
+  const Field s = 5.f + random_array<float>(0, n), x = 4.f + random_array<float>(1, n),
+              t = 1.f + random_array<float>(2, n);
+  auto result = form(s, x, t);
+  check(
+      std::get<0>(result), [](std::int64_t i) { return price_of(i, true); }, 1e-4);
+  check(
+      std::get<1>(result), [](std::int64_t i) { return price_of(i, false); }, 1e-4);
+  run.bytes = 4. * 5 * static_cast<double>(n);
+  run.size = std::to_string(n);
+  on_device(run, [&] { result = form(s, x, t); });
+}
+
+[[maybe_unused]] const bool rows[] = {
+    row("quarry/pressure", pressure),
+    row("quarry/waves", waves),
+    row("quarry/bodies", [](Run& run) { bodies(run, 4096); }),
+    row("quarry/options", [](Run& run) { options(run, prices); }),
+    row("quarry/options_at_once", [](Run& run) { options(run, prices_at_once); }),
+};
+
+}  // namespace
