@@ -151,7 +151,7 @@ PARTS = {
         Item("waves", "waves in a plane, four assignments"),
         Item("bodies", "all pairs of bodies"),
         Item("options", "two prices, four kernels", "device_add"),
-        Item("options_at_once", "two prices, one kernel", "device_add"),
+        Item("options_at_once", "two prices, two kernels", "device_add"),
     ),
     "On the host": (
         Item("user_file", "compile a user's file, quarry.hpp", seconds=2.5),

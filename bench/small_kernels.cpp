@@ -179,13 +179,12 @@ auto prices(const Field& s, const Field& x, const Field& t) {
   return qy::eval(s * call - discounted * put, discounted * (1.f - put) - s * (1.f - call));
 }
 
-/// The same as one kernel, whatever its expressions repeat.
+/// The same as two kernels: the second expression has most of its parts several times.
 auto prices_at_once(const Field& s, const Field& x, const Field& t) {
   const auto spread = volatility * qy::sqrt(t);
-  const auto d1 = (qy::log(s / x) + (rate + 0.5f * volatility * volatility) * t) / spread;
-  const auto call = normal(d1);
+  const Field d = (qy::log(s / x) + (rate + 0.5f * volatility * volatility) * t) / spread;
+  const auto call = normal(d), put = normal(d - spread);
   const auto discounted = x * qy::exp(-rate * t);
-  const auto put = normal(d1 - spread);
   return qy::eval(s * call - discounted * put, discounted * (1.f - put) - s * (1.f - call));
 }
 

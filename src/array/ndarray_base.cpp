@@ -51,10 +51,18 @@ DeviceNDArrayBase& DeviceNDArrayBase::operator=(DeviceNDArrayBase&& other) noexc
 }
 
 void DeviceNDArrayBase::make_empty() noexcept {
-  layout_.shape = Shape{0};
-  layout_.strides = Strides{dtype_.itemsize()};
+  layout_.shape.assign(1, 0);
+  layout_.strides.assign(1, static_cast<std::int64_t>(dtype_.itemsize()));
   data_ = nullptr;
 }
+
+DeviceNDArrayBase::DeviceNDArrayBase(const DeviceNDArrayBase& of, const View& view)
+    : layout_(view.layout),
+      data_(of.data_ + view.offset),
+      dtype_(of.dtype_),
+      read_only_(of.read_only_),
+      buffer_(of.buffer()),
+      bound_(of.bound_) {}
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options)
     : DeviceNDArrayBase(dtype, shape, detail::stream_of(options),

@@ -72,7 +72,7 @@ class Indexer {
     for (; axes > 0; --axes, ++axis_) push(from_.shape[axis_], from_.strides[axis_]);
   }
   View finish() {
-    if (element_count(view_.layout.shape) == 0) view_.offset = 0;
+    if (is_empty_) view_.offset = 0;
     return std::move(view_);
   }
 
@@ -92,6 +92,7 @@ class Indexer {
     if (__builtin_add_overflow(view_.offset, bytes, &view_.offset)) view_.offset = 0;
   }
   void push(std::int64_t extent, std::int64_t stride) {
+    is_empty_ = is_empty_ || extent == 0;
     view_.layout.shape.push_back(extent);
     view_.layout.strides.push_back(stride);
   }
@@ -99,6 +100,7 @@ class Indexer {
   const Layout& from_;
   View view_;
   std::size_t axis_ = 0;
+  bool is_empty_ = false;
 };
 
 }  // namespace

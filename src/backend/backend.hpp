@@ -37,6 +37,7 @@ struct DeviceInfo {
   int id = 0;  ///< ordinal among the GPUs; 0 for the CPU
   std::string name, uuid;
   std::pair<int, int> compute_capability{0, 0};
+  int most_words = 3900;  ///< of a kernel's parameter block
 };
 
 /// The order of a stream relative to others.

@@ -16,14 +16,15 @@ namespace {
 
 using backend::KernelCall;
 
-/// The kernel parameter space of every GPU holds this many words.
-constexpr int most_words = 512;
+/// Kernels name their inputs by a template each within the one before; compilers end at 200.
+constexpr int most_operands = 180;
 
-void require_room(const KernelCall& call) {
+void require_room(const KernelCall& call, const backend::Device& device) {
   const kernels::program& program = *call.program;
   const kernels::block_places places{program.operands(), program.scalars,
                                      static_cast<int>(call.rank())};
-  require<LogicError>(places.words() <= most_words, [&] {
+  const bool fits = places.words() <= device.info().most_words && places.operands <= most_operands;
+  require<LogicError>(fits, [&] {
     return fmt::format(
         "an expression with {} arrays and {} scalars at {} uncollapsed axes is too large for one "
         "kernel; evaluate parts of it first",
@@ -33,7 +34,7 @@ void require_room(const KernelCall& call) {
 
 void launch(KernelCall& call, std::span<const Operand> operands, const Scalar* scalars,
             backend::Workspace& workspace, const Stream& stream) {
-  require_room(call);
+  require_room(call, *stream.state().device);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     call.operands[k].data = const_cast<std::byte*>(operands[k].data);
   }
@@ -172,6 +173,13 @@ std::size_t leading_input(const Shape& shape, std::span<const Operand> operands)
   return shape.empty() ? 0 : leader;
 }
 
+/// The operand in whose order kept axes are walked: the output where it has more elements than the
+/// leading input, which is then broadcast along some of them.
+std::size_t leader_of_kept(std::size_t leader, std::span<const Operand> operands) {
+  const auto elements = [&](std::size_t k) { return element_count(operands[k].layout->shape); };
+  return elements(0) > elements(leader) ? 0 : leader;
+}
+
 /// Whether the leading input is nearest along the reduced axes. Not if they give pieces of a few
 /// elements between which kept ones lie: neighbouring threads then take neighbouring pieces.
 bool runs_along_reduced(const AxisGroup& kept, const AxisGroup& inner, std::size_t leader) {
@@ -200,7 +208,7 @@ void launch_reduction(const kernels::program& program, const Shape& shape,
   const bool is_cpu = stream.state().device->info().is_cpu;
   AxisGroup kept(shape, reduced, false, operands);
   AxisGroup inner(shape, reduced, true, operands, positions && !is_cpu);
-  kept.simplify(false, leader);
+  kept.simplify(false, leader_of_kept(leader, operands));
   inner.simplify(positions && is_cpu, leader);
   KernelCall call(program);
   call.shape = joined(kept.extents, inner.extents);

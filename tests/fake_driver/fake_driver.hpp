@@ -101,9 +101,10 @@ std::size_t set_host_memory(std::size_t bytes);  ///< that can be page-locked; r
 Statistics statistics();
 void reset_statistics();
 Live live();
-std::string last_kernel();  ///< the name expression of the latest launch
-std::size_t pending();      ///< operations that have been queued and not run
-void run_pending();         ///< runs them all
+std::string last_kernel();                ///< the name expression of the latest launch
+std::vector<std::uint64_t> last_block();  ///< its parameter block
+std::size_t pending();                    ///< operations that have been queued and not run
+void run_pending();                       ///< runs them all
 
 /// Misuse that was seen (bad addresses, double frees, grids that cover too little), oldest first;
 /// taking them clears the list.

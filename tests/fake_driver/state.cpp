@@ -180,6 +180,10 @@ Live live() {
   return live;
 }
 
+std::vector<std::uint64_t> last_block() {
+  const Guard lock(state().mutex);
+  return state().last_block;
+}
 std::string last_kernel() {
   const Guard lock(state().mutex);
   return state().last_kernel;

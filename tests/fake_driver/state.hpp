@@ -59,6 +59,7 @@ struct State {
   std::map<const void*, std::unique_ptr<Array>> arrays;
   int captures = 0;  ///< streams that are being captured
   std::string last_kernel;
+  std::vector<std::uint64_t> last_block;
   Statistics statistics;
 
   Memory memory;

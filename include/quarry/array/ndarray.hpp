@@ -339,12 +339,9 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   }
 
  private:
-  /// Every view is made here: it is bound to the same stream as the array.
-  DeviceNDArray view(const View& v) const {
-    DeviceNDArray result(v.layout, data_ + v.offset, buffer());
-    result.bound_ = bound_;
-    return result;
-  }
+  DeviceNDArray(const DeviceNDArray& of, const View& view) : DeviceNDArrayBase(of, view) {}
+  /// Every view is made here.
+  DeviceNDArray view(const View& v) const { return DeviceNDArray(*this, v); }
   DeviceNDArray reshaped(const detail::ReshapedLayout& plan, Order read) const {
     if (!plan.copied) return view({plan.layout, 0});
     DeviceNDArray<value_type> result(plan.layout.shape,

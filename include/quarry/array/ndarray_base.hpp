@@ -76,6 +76,8 @@ class DeviceNDArrayBase {
     if (!buffer_) [[unlikely]]
       throw_no_buffer();
   }
+  /// A view of elements of `of`, bound to the same stream. Throws LogicError if it was moved from.
+  DeviceNDArrayBase(const DeviceNDArrayBase& of, const View& view);
   ///@{
   /// Uninitialised memory.
   DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);

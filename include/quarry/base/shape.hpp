@@ -133,7 +133,12 @@ class Dims {
   ///@}
 
   /// Adds an entry. Throws ShapeError if there are max_rank.
-  void push_back(std::int64_t value) { insert(size_, value); }
+  void push_back(std::int64_t value) {
+    if (size_ < inline_capacity) [[likely]]
+      storage_.values[size_++] = value;
+    else
+      insert(size_, value);
+  }
   /// Drops the last entry, which must be there.
   void pop_back() { erase(size_ - 1); }
   /// Before position `at`, which is at most size().

@@ -69,8 +69,8 @@ DeviceNDArray<T> evaluate_as(const X& tree) {
 /// Writes `e`, which broadcasts, through `out`. See DeviceNDArray::assign.
 template <class T, class E>
 void assign_expression(const DeviceNDArray<T>& out, const E& e) {
-  const auto tree = expr::as_tree(e);
-  using X = decltype(tree);
+  const auto& tree = expr::as_tree(e);
+  using X = std::remove_cvref_t<decltype(tree)>;
   static_assert(expr::same_kind(dtype_of<expr::host_of_t<typename X::kernel_type>>, dtype_of<T>),
                 "this conversion can lose the kind of the values; use astype");
   expr::evaluate_tree<T>(out, tree);

@@ -105,6 +105,7 @@ inline Shape broadcast(const Shape& a) { return a; }
 template <class... S>
 Shape broadcast(const Shape& a, const Shape& b, const S&... rest) {
   if (a == b || b.empty()) return broadcast(a, rest...);
+  if (a.empty()) return broadcast(b, rest...);
   return broadcast(broadcast_shapes(a, b), rest...);
 }
 

@@ -85,6 +85,8 @@ struct program {
   const void* loops;                          ///< the CPU's: map_loops, reduce_loops, ...
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
   mutable std::atomic<const void*> compiled = nullptr;
+  /// What the CUDA backend knows of operands that are the same in all calls.
+  mutable std::atomic<const void*> sharing = nullptr;
 
   int operands() const { return outputs + inputs; }
 };

@@ -41,6 +41,13 @@ std::string uuid_of(CUdevice device) {
   return text;
 }
 
+/// Whether kernels take 32764 bytes of parameters, not 4096.
+bool has_large_parameters(std::pair<int, int> compute_capability) {
+  int version = 0;
+  check(driver().DriverGetVersion(&version));
+  return version >= 12010 && compute_capability.first >= 7;
+}
+
 bool is_ready(CUresult result) {
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(result);
@@ -56,6 +63,7 @@ CudaDevice::CudaDevice(int id) : device_(handle_of(id)), context_(device_, id), 
   info_.uuid = uuid_of(device_);
   info_.compute_capability = {attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                               attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)};
+  if (!has_large_parameters(info_.compute_capability)) info_.most_words = 500;
   multiprocessors_ = std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1);
 }
 

@@ -125,6 +125,53 @@ bool has_legal_vectors(const Launch& launch, const Operands& operands, int first
   return true;
 }
 
+namespace {
+
+/// The numbers in all `in<T, k>` or `val<T, k>`, in the order in which they are written.
+std::vector<int> numbers_in(std::string_view name, std::string_view open) {
+  std::vector<int> numbers;
+  for (auto at = name.find(open); at != name.npos; at = name.find(open, at + 1)) {
+    const bool is_whole = at == 0 || name[at - 1] == ' ' || name[at - 1] == '<' ||
+                          name[at - 1] == ':' || name[at - 1] == ',';
+    if (!is_whole) continue;
+    const auto begin = at + open.size();
+    std::size_t end = begin;
+    for (int depth = 1; end < name.size(); ++end) {
+      depth += (name[end] == '<') - (name[end] == '>');
+      if (depth == 0) break;
+    }
+    const auto texts = template_arguments(name.substr(begin, end - begin));
+    numbers.push_back(number(texts.back()).value_or(-1));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+bool shares_what_is_the_same(const Launch& launch) {
+  const kernels::block_places at = launch.places();
+  const int outputs = launch.program->outputs;
+  const auto same = [&](int a, int b, int first, int count) {
+    const auto begin = launch.words.begin() + first;
+    return std::equal(begin + a * count, begin + (a + 1) * count, begin + b * count);
+  };
+  const auto agree = [&](std::string_view open, auto same_one) {
+    const auto own = numbers_in(launch.program->name, open);
+    const auto shared = numbers_in(launch.name.program, open);
+    if (own.size() != shared.size()) return false;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i] != shared[i] && !same_one(own[i], shared[i])) return false;
+    }
+    return true;
+  };
+  return agree("in<",
+               [&](int a, int b) {
+                 return same(outputs + a, outputs + b, kernels::block_places::pointers, 1) &&
+                        same(outputs + a, outputs + b, at.strides(), at.rank);
+               }) &&
+         agree("val<", [&](int a, int b) { return same(a, b, at.scalars(), 2); });
+}
+
 CUresult run_launch(const Launch& launch) {
   const FloatEnvironment environment;  // a GPU has one of its own
   return launch.name.kernel->run(launch);

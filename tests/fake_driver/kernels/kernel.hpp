@@ -65,6 +65,10 @@ struct Launch {
 
 CUresult run_launch(const Launch& launch);
 
+/// Whether inputs and scalars that the kernel's name has under one number, and the program's under
+/// several, are the same in this launch: the CPU's loops read each of its own.
+bool shares_what_is_the_same(const Launch& launch);
+
 // What the families' kernels have in common.
 
 CUresult illegal(const Launch& launch, const std::string& what);

@@ -64,6 +64,7 @@ CUresult read_parameters(Launch& launch, void** parameters) {
 std::uint64_t count_launch(const Launch& launch) {
   const Guard lock(state().mutex);
   state().last_kernel = launch.expression;
+  state().last_block = launch.words;
   return static_cast<std::uint64_t>(++state().statistics.launches) * 0x9e3779b97f4a7c15u;
 }
 
@@ -135,6 +136,7 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
   Launch launch{expression, *name, program, current_device(), grid_x, grid_y, block_x, block_y,
                 {},         {},    0};
   if (const CUresult result = read_parameters(launch, parameters)) return result;
+  if (!shares_what_is_the_same(launch)) return illegal(launch, "operands are not the same");
   launch.seed = count_launch(launch);
   Operation operation;
   operation.cost_ms = 0.002;

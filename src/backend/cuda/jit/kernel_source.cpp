@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/cuda/jit/digest.hpp"
+#include "backend/cuda/jit/sharing.hpp"
 #include "kernels/user_function.hpp"
 
 namespace quarry::backend::cuda {
@@ -150,6 +151,8 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
     const std::string identifier = definitions.define(user);
     name = renamed(std::move(name), user.type_name, fmt::format("quarry::kernels::{}", identifier));
   }
+
+  if (variant.sharing()) name = with_sharing(std::move(name), *variant.sharing());
 
   KernelSource result;
   result.instantiation = instantiation(name, variant);

@@ -8,7 +8,10 @@
 
 namespace quarry::backend::cuda {
 
-/// An instantiation of a kernel of the program's family: KERNEL<PROGRAM, arguments...>.
+struct Sharing;
+
+/// An instantiation of a kernel of the program's family: KERNEL<PROGRAM, arguments...>, for calls
+/// in which operands may be the same.
 class Variant {
  public:
   constexpr Variant(std::string_view kernel, std::initializer_list<int> arguments)
@@ -20,6 +23,13 @@ class Variant {
   std::string_view kernel() const { return kernel_; }
   std::size_t count() const { return count_; }
   int argument(std::size_t k) const { return arguments_[k]; }
+  /// The operands of the program that are the same (sharing.hpp); nullptr if none are.
+  const Sharing* sharing() const { return sharing_; }
+  Variant with(const Sharing* sharing) const {
+    Variant result = *this;
+    result.sharing_ = sharing;
+    return result;
+  }
   std::size_t hash() const {
     std::size_t hash = kernel_.size();
     for (const int argument : arguments_) {
@@ -29,6 +39,7 @@ class Variant {
   }
   friend bool operator==(const Variant& a, const Variant& b) {
     if (a.arguments_ != b.arguments_ || a.count_ != b.count_) return false;
+    if (a.sharing_ != b.sharing_) return false;
     return a.kernel_.data() == b.kernel_.data() || a.kernel_ == b.kernel_;
   }
 
@@ -36,6 +47,7 @@ class Variant {
   std::string_view kernel_;
   std::size_t count_;
   std::array<int, 6> arguments_{};
+  const Sharing* sharing_ = nullptr;
 };
 
 /// The kernels, with their template arguments.

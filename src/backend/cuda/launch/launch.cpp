@@ -9,9 +9,9 @@ namespace quarry::backend::cuda {
 
 void Launcher::run_kernel(const Variant& variant, const Blocks& blocks,
                           const void** parameters) const {
-  check_launch(driver().LaunchKernel(kernel(*call.program, variant, target_.kernels), blocks.grid_x,
-                                     blocks.grid_y, 1, blocks.block_x, blocks.block_y, 1, 0,
-                                     static_cast<CUstream>(target_.stream),
+  const CUfunction function = kernel(*call.program, variant.with(sharing_), target_.kernels);
+  check_launch(driver().LaunchKernel(function, blocks.grid_x, blocks.grid_y, 1, blocks.block_x,
+                                     blocks.block_y, 1, 0, static_cast<CUstream>(target_.stream),
                                      const_cast<void**>(parameters), nullptr));
 }
 

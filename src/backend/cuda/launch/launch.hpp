@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/cuda/jit/kernel.hpp"
+#include "backend/cuda/jit/sharing.hpp"
 #include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
 
@@ -29,7 +30,7 @@ class Launcher {
     Stream stream;
   };
   Launcher(const KernelCall& of, Workspace& memory, const Target& target)
-      : call(of), operands(of), workspace(memory), target_(target) {}
+      : call(of), operands(of), workspace(memory), target_(target), sharing_(sharing_of(of)) {}
 
   int multiprocessors() const { return target_.multiprocessors; }
 
@@ -50,6 +51,7 @@ class Launcher {
   void run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters) const;
 
   Target target_;
+  const Sharing* sharing_;
 };
 
 #define QUARRY_FAMILY(name) void launch_##name(const Launcher& launcher);

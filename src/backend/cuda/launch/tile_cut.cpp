@@ -24,11 +24,16 @@ namespace {
 Order reading_order(const CallOperands& operands, std::size_t k) {
   Order order = writing_order(operands.rank());
   const auto distance = [&](std::size_t axis) { return std::abs(operands.stride(k, axis)); };
-  std::stable_sort(order.axis.begin(), order.axis.begin() + std::ptrdiff_t(order.rank),
-                   [&](std::size_t a, std::size_t b) {
-                     if (distance(a) == 0 || distance(b) == 0) return distance(a) < distance(b);
-                     return distance(a) > distance(b);
-                   });
+  const auto is_before = [&](std::size_t a, std::size_t b) {
+    if (distance(a) == 0 || distance(b) == 0) return distance(a) < distance(b);
+    return distance(a) > distance(b);
+  };
+  // axes of equal distance keep their order; std::stable_sort would allocate memory
+  for (std::size_t sorted = 1; sorted < order.rank; ++sorted) {
+    for (std::size_t i = sorted; i > 0 && is_before(order.axis[i], order.axis[i - 1]); --i) {
+      std::swap(order.axis[i - 1], order.axis[i]);
+    }
+  }
   return order;
 }
 
