@@ -150,7 +150,8 @@ def small_kernels(j):
     j.on_device("pressure", lambda p, b: loop(0, steps, lambda i, p: relax(i, p, b), p), first, second)
     j.on_device("waves", lambda *f: loop(0, steps, propagate, f), *fields)
     j.on_device("bodies", attraction, j.random(0, 4096, 3), j.random(1, 4096))
-    s, x, t = (low + j.random(k, min(p.LARGE, 1 << 22)) for k, low in enumerate((5, 4, 1)))
+    n = min(p.LARGE, 1 << 22)
+    s, x, t = (low + j.random(k, n) for k, low in enumerate((5, 4, 1)))
     for item in ("options", "options_at_once"):
         j.on_device(item, prices, s, x, t)
 
