@@ -146,8 +146,10 @@ def small_kernels(j):
         call, put, discounted = normal(d1), normal(d1 - spread), x * jnp.exp(-rate * t)
         return s * call - discounted * put, discounted * (1 - put) - s * (1 - call)
 
-    first, second, _ = fields
-    j.on_device("pressure", lambda p, b: loop(0, steps, lambda i, p: relax(i, p, b), p), first, second)
+    def pressure(p, b):
+        return loop(0, steps, lambda i, p: relax(i, p, b), p)
+
+    j.on_device("pressure", pressure, *fields[:2])
     j.on_device("waves", lambda *f: loop(0, steps, propagate, f), *fields)
     j.on_device("bodies", attraction, j.random(0, 4096, 3), j.random(1, 4096))
     n = min(p.LARGE, 1 << 22)
