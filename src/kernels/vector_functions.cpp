@@ -19,46 +19,56 @@ namespace {
 #endif
 #define QUARRY_INLINED_512 __attribute__((always_inline, target(QUARRY_512))) inline
 
+/// A vector and its lanes. Copies of 32 bytes from one to the other would be made in pieces.
+template <class T, class V>
+union lanes_of {
+  static constexpr u64 count = sizeof(V) / sizeof(T);
+  V all;
+  T lane[count];
+};
+
 template <class F, class T>
 QUARRY_INLINED T of(T x) {
-  return F::usual_range(x) < 0 ? F::rare(x) : F::usual(x);
+  if constexpr (F::has_rare) {
+    if (!(x >= F::lowest && x <= F::highest)) return F::rare(x);
+  }
+  return F::usual(x);
 }
 
-template <class W, class V>
-QUARRY_INLINED bool any_negative(const V& x) {
-  constexpr u64 width = sizeof(V);
 #if defined(__x86_64__) && !defined(__clang__)
-  if constexpr (width == 64 && sizeof(W) == 8)
-    return __builtin_ia32_cvtq2mask512(reinterpret_cast<__v8di>(x)) != 0;
-  if constexpr (width == 64 && sizeof(W) == 4)
-    return __builtin_ia32_cvtd2mask512(reinterpret_cast<__v16si>(x)) != 0;
-  if constexpr (width == 32 && sizeof(W) == 8)
-    return __builtin_ia32_movmskpd256(reinterpret_cast<__v4df>(x)) != 0;
-  if constexpr (width == 32 && sizeof(W) == 4)
-    return __builtin_ia32_movmskps256(reinterpret_cast<__v8sf>(x)) != 0;
-#endif
-  W lane[width / sizeof(W)], all = 0;
-  __builtin_memcpy(lane, &x, width);
-  for (const W w : lane) all |= w;
-  return all < 0;
+QUARRY_INLINED bool are_within(const vector<float, 64>& x, float low, float high) {
+  const auto m = __builtin_ia32_cmpps512_mask(x, __v16sf{} + low, _CMP_GE_OQ, 0xffff, 4);
+  return __builtin_ia32_cmpps512_mask(x, __v16sf{} + high, _CMP_LE_OQ, m, 4) == 0xffff;
 }
+QUARRY_INLINED bool are_within(const vector<double, 64>& x, double low, double high) {
+  const auto m = __builtin_ia32_cmppd512_mask(x, __v8df{} + low, _CMP_GE_OQ, 0xff, 4);
+  return __builtin_ia32_cmppd512_mask(x, __v8df{} + high, _CMP_LE_OQ, m, 4) == 0xff;
+}
+QUARRY_INLINED bool are_within(const vector<float, 32>& x, float low, float high) {
+  return __builtin_ia32_movmskps256(reinterpret_cast<__v8sf>((x >= low) & (x <= high))) == 0xff;
+}
+QUARRY_INLINED bool are_within(const vector<double, 32>& x, double low, double high) {
+  return __builtin_ia32_movmskpd256(reinterpret_cast<__v4df>((x >= low) & (x <= high))) == 0xf;
+}
+#else
+template <class V, class T>
+QUARRY_INLINED bool are_within(const V& x, T low, T high) {
+  bool all = true;
+  for (u64 j = 0; j < sizeof(V) / sizeof(T); ++j) all &= x[j] >= low && x[j] <= high;
+  return all;
+}
+#endif
 
 /// Whether all arguments are usual ones: only then are these the results.
 template <class F, class T, class V>
 QUARRY_INLINED bool usual_lanes(V& to, const V& x) {
-  constexpr u64 n = sizeof(V) / sizeof(T);
-  T in[n], out[n];
-  word<T> range[n];
-  __builtin_memcpy(in, &x, sizeof(V));
-  for (u64 j = 0; j < n; ++j) out[j] = F::usual(in[j]);
-  __builtin_memcpy(&to, out, sizeof(V));
-  if constexpr (F::has_rare) {
-    for (u64 j = 0; j < n; ++j) range[j] = F::usual_range(in[j]);
-    vector<word<T>, sizeof(V)> ranges;
-    __builtin_memcpy(&ranges, range, sizeof(V));
-    return !any_negative<word<T>>(ranges);
-  }
-  return true;
+  lanes_of<T, V> in{x}, out;
+  for (u64 j = 0; j < in.count; ++j) out.lane[j] = F::usual(in.lane[j]);
+  to = out.all;
+  if constexpr (F::has_rare)
+    return are_within(x, F::lowest, F::highest);
+  else
+    return true;
 }
 #if defined(__x86_64__) && !defined(__clang__)
 /// Sets `y` to 1 / sqrt(x) with 14 bits, for 0 to 0; false if another number has no root x * y from
@@ -79,24 +89,20 @@ QUARRY_INLINED_512 bool reciprocal_roots(vector<double, 64>& y, const vector<dou
 template <class F, class T, class V>
 requires(is_same<F, sqrt_of<T>> && sizeof(V) == 64) QUARRY_INLINED_512
     bool usual_lanes(V& to, const V& x) {
-  constexpr u64 n = sizeof(V) / sizeof(T);
-  T in[n], reciprocal[n], root[n];
-  V reciprocals;
-  const bool are_usual = reciprocal_roots(reciprocals, x, F::least_root);
-  __builtin_memcpy(in, &x, sizeof(V));
-  __builtin_memcpy(reciprocal, &reciprocals, sizeof(V));
-  for (u64 j = 0; j < n; ++j) root[j] = F::from_reciprocal(in[j], reciprocal[j]);
-  __builtin_memcpy(&to, root, sizeof(V));
+  lanes_of<T, V> in{x}, reciprocal, root;
+  const bool are_usual = reciprocal_roots(reciprocal.all, x, F::least_root);
+  for (u64 j = 0; j < in.count; ++j) {
+    root.lane[j] = F::from_reciprocal(in.lane[j], reciprocal.lane[j]);
+  }
+  to = root.all;
   return are_usual;
 }
 #endif
 template <class F, class T, class V>
 QUARRY_INLINED void all_lanes(V& to, const V& x) {
-  constexpr u64 n = sizeof(V) / sizeof(T);
-  T in[n], out[n];
-  __builtin_memcpy(in, &x, sizeof(V));
-  for (u64 j = 0; j < n; ++j) out[j] = of<F>(in[j]);
-  __builtin_memcpy(&to, out, sizeof(V));
+  lanes_of<T, V> in{x}, out;
+  for (u64 j = 0; j < in.count; ++j) out.lane[j] = of<F>(in.lane[j]);
+  to = out.all;
 }
 
 }  // namespace

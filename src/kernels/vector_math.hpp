@@ -5,7 +5,7 @@
 /// Functions of real numbers without branches, so that the compiler makes vector instructions of
 /// loops over them, with the same bits for every length of vectors. The methods are those of fdlibm
 /// and Cephes: reduction of the argument, and a polynomial whose error is a small part of an ulp.
-/// `usual` is for the arguments that are not `is_rare`, `rare` for the others: special values,
+/// `usual` is for arguments from `lowest` to `highest`, `rare` for the others: special values,
 /// those whose results may be subnormal, and those that are left to the C library.
 namespace quarry::kernels::vector_math {
 
@@ -78,17 +78,10 @@ QUARRY_INLINED static T magnitude(T x) {
     return __builtin_fabs(x);
 }
 
-/// The bits of a positive number.
-template <class T>
-QUARRY_INLINED static word<T> magnitude_bits(T x) {
-  return bits_as<word<T>>(magnitude(x));
-}
-
 /// Of functions that are the same everywhere.
 template <class T>
 struct without_rare {
   static constexpr bool has_rare = false;
-  QUARRY_INLINED static word<T> usual_range(T) { return 0; }
   static T rare(T x) { return x; }
 };
 
@@ -156,9 +149,7 @@ QUARRY_INLINED static T within(T x, T low, T high) {
 template <class T>
 struct exp_of {
   static constexpr bool has_rare = true;
-  QUARRY_INLINED static word<T> usual_range(T x) {
-    return difference(bits_as<word<T>>(sizeof(T) == 4 ? T(87) : T(708)), magnitude_bits(x));
-  }
+  static constexpr T highest = sizeof(T) == 4 ? T(87) : T(708), lowest = -highest;
   QUARRY_INLINED static T usual(T x) {
     const reduced_exp<T> e = reduce_exp(x);
     const T scale = e.scale(e.shifted);
@@ -178,19 +169,16 @@ template <class T>
 struct log_of {
   using W = word<T>;
   static constexpr int bits = format<T>::bits;
-  static constexpr T least = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022);
   /// The fraction is from here to twice this: a square root of a half, or 2 / 3.
-  static constexpr W lowest = sizeof(T) == 4 ? W(0x3f2aaaab) : W(0x3fe6a09e667f3bcd);
+  static constexpr W fraction = sizeof(T) == 4 ? W(0x3f2aaaab) : W(0x3fe6a09e667f3bcd);
 
   static constexpr bool has_rare = true;
-  /// Of positive normal numbers.
-  QUARRY_INLINED static W usual_range(T x) {
-    const W x_bits = bits_as<W>(x), most = difference(bits_as<W>(infinity<T>), W(1));
-    return x_bits | difference(x_bits, bits_as<W>(least)) | difference(most, x_bits);
-  }
+  /// Positive normal numbers.
+  static constexpr T lowest = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022),
+                     highest = sizeof(T) == 4 ? T(0x1.fffffep127) : T(0x1.fffffffffffffp1023);
   QUARRY_INLINED static T usual(T x) { return scaled(x, 0); }
   QUARRY_INLINED static T rare(T x) {
-    const bool is_subnormal = x < least;
+    const bool is_subnormal = x < lowest;
     const T up = static_cast<T>(i64{1} << bits);
     const T result = scaled(is_subnormal ? x * up : x, is_subnormal ? W(bits) : W(0));
     const T at_most_zero = x == 0 ? -infinity<T> : not_a_number<T>;
@@ -199,8 +187,8 @@ struct log_of {
   }
   /// log(x / 2^down) of a normal number.
   QUARRY_INLINED static T scaled(T x, W down) {
-    const W above = difference(bits_as<W>(x), lowest), n = above >> bits;
-    const T f = bits_as<T>(sum<W>(above & ((W{1} << bits) - 1), lowest)) - 1;
+    const W above = difference(bits_as<W>(x), fraction), n = above >> bits;
+    const T f = bits_as<T>(sum<W>(above & ((W{1} << bits) - 1), fraction)) - 1;
     const T k = exponent(difference(n, down));
     if constexpr (sizeof(T) == 4) {
       static constexpr T c[] = {0.3333323f,   -0.24999696f,  0.200097844f, -0.166852102f,
@@ -297,9 +285,7 @@ QUARRY_INLINED static T sine_from(T x, word<T> first) {
 template <class T>
 struct periodic {
   static constexpr bool has_rare = true;
-  QUARRY_INLINED static word<T> usual_range(T x) {
-    return difference(bits_as<word<T>>(T(500000)), magnitude_bits(x));
-  }
+  static constexpr T highest = T(500000), lowest = -highest;
 };
 template <class T>
 struct sin_of : periodic<T> {

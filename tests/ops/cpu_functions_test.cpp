@@ -3,6 +3,7 @@
 
 #include <quarry/quarry.hpp>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -28,6 +29,8 @@ DeviceNDArray<T> array_of(const std::vector<T>& values) {
   return x;
 }
 
+template <class T>
+using Limits = std::numeric_limits<T>;
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
@@ -74,12 +77,12 @@ TEST(CpuRoots, OfEveryFractionOfFloatAreRoundedCorrectly) {
 }
 
 template <class T>
-class CpuRootsOf : public testing::Test {};
+class CpuFunctionsOf : public testing::Test {};
 using Reals = testing::Types<float, double>;
-TYPED_TEST_SUITE(CpuRootsOf, Reals);
+TYPED_TEST_SUITE(CpuFunctionsOf, Reals);
 
 /// All exponents, subnormal ones too.
-TYPED_TEST(CpuRootsOf, DrawnNumbersAreRoundedCorrectly) {
+TYPED_TEST(CpuFunctionsOf, DrawnNumbersAreRoundedCorrectly) {
   using T = TypeParam;
   std::mt19937_64 random(11);
   std::vector<T> values(1 << 18);
@@ -108,7 +111,7 @@ std::vector<std::uint64_t> odd_roots(std::uint64_t c, int k) {
 
 /// Numbers X 2^e whose roots are next to (M + 1/2) ulp, where a root may be rounded to the wrong
 /// side: X 2^k = M^2 + d with a small d.
-TYPED_TEST(CpuRootsOf, NumbersNextToTiesAreRoundedCorrectly) {
+TYPED_TEST(CpuFunctionsOf, NumbersNextToTiesAreRoundedCorrectly) {
   using T = TypeParam;
   constexpr int digits = std::numeric_limits<T>::digits;
   std::vector<T> values;
@@ -129,12 +132,11 @@ TYPED_TEST(CpuRootsOf, NumbersNextToTiesAreRoundedCorrectly) {
 }
 
 /// One special value among others, at every place of a vector.
-TYPED_TEST(CpuRootsOf, SpecialValues) {
+TYPED_TEST(CpuFunctionsOf, SpecialValues) {
   using T = TypeParam;
-  using Limits = std::numeric_limits<T>;
   for (const T special :
-       {T(0), T(-0.), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), T(-4),
-        Limits::min(), Limits::denorm_min(), Limits::max()}) {
+       {T(0), T(-0.), Limits<T>::infinity(), -Limits<T>::infinity(), Limits<T>::quiet_NaN(), T(-4),
+        Limits<T>::min(), Limits<T>::denorm_min(), Limits<T>::max()}) {
     for (std::size_t at = 0; at < 64; ++at) {
       std::vector<T> values(64, T(3));
       values[at] = special;
@@ -144,14 +146,79 @@ TYPED_TEST(CpuRootsOf, SpecialValues) {
   }
 }
 
+template <class T>
+bool are_near(T found, T expected) {
+  if (expected != expected || std::isinf(expected)) {
+    return found == expected || (found != found && expected != expected);
+  }
+  const T ulp = std::nextafter(std::abs(expected), Limits<T>::infinity()) - std::abs(expected);
+  return std::signbit(found) == std::signbit(expected) && std::abs(found - expected) <= 4 * ulp;
+}
+
+/// A value among usual ones, at every place of a vector: the same bits as alone, and as exact.
+template <class T, class F, class G>
+void expect_at_every_place(const std::vector<T>& values, const F& f, const G& libm) {
+  const DeviceGuard guard(Device::cpu());
+  for (const T value : values) {
+    const T alone = eval(f(array_of(std::vector<T>{value})))(0).item();
+    EXPECT_TRUE(are_near(alone, libm(value))) << alone << " of " << value;
+    std::vector<T> usual(64, T(1));
+    const T of_usual = eval(f(array_of(std::vector<T>{T(1)})))(0).item();
+    for (std::size_t at = 0; at < usual.size(); ++at) {
+      usual[at] = value;
+      std::size_t i = 0;
+      expect_elements(usual, f, [&](T) { return i++ % 64 == at ? alone : of_usual; });
+      usual[at] = T(1);
+    }
+  }
+}
+
+/// Special values, and both ends of the ranges in which functions are computed by polynomials.
+template <class T>
+std::vector<T> ends() {
+  std::vector<T> all{T(0),
+                     Limits<T>::denorm_min(),
+                     Limits<T>::min() / 2,
+                     T(0x1p-20),
+                     T(22),
+                     T(87),
+                     T(88.8),
+                     T(103.9),
+                     T(104),
+                     T(708),
+                     T(709.9),
+                     T(745.2),
+                     T(746),
+                     T(500000),
+                     Limits<T>::min(),
+                     Limits<T>::max(),
+                     Limits<T>::infinity(),
+                     Limits<T>::quiet_NaN()};
+  for (const T end : {T(87), T(708), T(500000), Limits<T>::min(), T(22)}) {
+    all.push_back(std::nextafter(end, T(0)));
+    all.push_back(std::nextafter(end, Limits<T>::max()));
+  }
+  for (std::size_t i = all.size(); i-- > 0;) all.push_back(-all[i]);
+  return all;
+}
+
+TYPED_TEST(CpuFunctionsOf, FunctionsAtTheEndsOfTheirRanges) {
+  using T = TypeParam;
+  const auto check = [](const auto& f, T (*libm)(T)) { expect_at_every_place(ends<T>(), f, libm); };
+  check([](const auto& x) { return exp(x); }, std::exp);
+  check([](const auto& x) { return log(x); }, std::log);
+  check([](const auto& x) { return sin(x); }, std::sin);
+  check([](const auto& x) { return cos(x); }, std::cos);
+  check([](const auto& x) { return tanh(x); }, std::tanh);
+}
+
 /// Truncated, the nearest end of the type outside of it, and 0 of NaN.
 template <class To>
 To truncated(float value) {
-  using Limits = std::numeric_limits<To>;
   if (value != value) return 0;
   const double x = std::trunc(static_cast<double>(value));
-  if (x <= static_cast<double>(Limits::min())) return Limits::min();
-  return x >= static_cast<double>(Limits::max()) ? Limits::max() : static_cast<To>(x);
+  if (x <= static_cast<double>(Limits<To>::min())) return Limits<To>::min();
+  return x >= static_cast<double>(Limits<To>::max()) ? Limits<To>::max() : static_cast<To>(x);
 }
 
 template <class T>
