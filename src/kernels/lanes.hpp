@@ -283,7 +283,7 @@ QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
     return extreme_of_few<IsMax>(values, n);
   }
   Lanes part[count];
-  for (Lanes& p : part) p.best = typename Lanes::V{} + values[0];
+  for (Lanes& p : part) read(p.best, values);
   i64 i = 0;
   for (; i + step <= n; i += step) {
     for (int k = 0; k < count; ++k) part[k].take(values, i + k * lanes);
@@ -298,7 +298,7 @@ QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
   }
   extreme<T> all{};
   fold_lanes<extreme_of_two<IsMax>, Width, 1>(&all.value, best);
-  if constexpr (is_floating<T>) all.has_nan = any_bits<Width>(nan) || values[0] != values[0];
+  if constexpr (is_floating<T>) all.has_nan = any_bits<Width>(nan);
   if constexpr (IsLocated) all.position = position_of_extreme<Width>(part, all.value);
   return all;
 }
