@@ -183,7 +183,8 @@ auto prices(const Field& s, const Field& x, const Field& t) {
 auto prices_at_once(const Field& s, const Field& x, const Field& t) {
   const auto spread = volatility * qy::sqrt(t);
   const Field d = (qy::log(s / x) + (rate + 0.5f * volatility * volatility) * t) / spread;
-  const auto call = normal(d), put = normal(d - spread);
+  const auto call = normal(d);
+  const auto put = normal(d - spread);
   const auto discounted = x * qy::exp(-rate * t);
   return qy::eval(s * call - discounted * put, discounted * (1.f - put) - s * (1.f - call));
 }
