@@ -70,10 +70,6 @@ struct narrow_sum {
       for (u64 n = 0; n < N; ++n) a += static_cast<i32>(v[n]);
     }
   }
-  template <class V, u64 N>
-  static __device__ void take_some(i32& a, const V (&v)[N], int) {
-    take_all(a, v, 0);
-  }
   static __device__ i32 combine(i32 a, i32 b) { return a + b; }
 };
 
@@ -109,11 +105,6 @@ struct narrow_moments {
 #pragma unroll
       for (u64 n = 0; n < N; ++n) take(a, v[n], 0);
     }
-  }
-  template <class V, u64 N>
-  static __device__ void take_some(narrow_powers<V>& a, const V (&v)[N], int n) {
-    take_all(a, v, 0);
-    a.count -= static_cast<i32>(N) - n;
   }
   template <class V>
   static __device__ narrow_powers<V> combine(const narrow_powers<V>& a, const narrow_powers<V>& b) {

@@ -3,11 +3,12 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/statistics.hpp>
 
-#include "kernels/batch.cuh"
+#include "kernels/located.cuh"
 #include "kernels/narrow.cuh"
 #include "kernels/params.cuh"
 #include "kernels/reduce_axes.cuh"
 #include "kernels/reduce_finish.cuh"
+#include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
 #include "kernels/vector.cuh"
 
@@ -23,16 +24,18 @@ struct reduce_body;
 /// of V outputs, and blockDim.y threads share the elements of each. If the last kept axis has fewer
 /// than short_row groups, blockDim.x is a multiple of their number: the threads that share a row of
 /// them are consecutive, so that a warp reads consecutive elements of dense memory, and a block
-/// computes blockDim.y rows. Along = 3: a block computes blockDim.x groups of blockDim.y rows, each
-/// thread one: outputs that are next to each other in memory have consecutive rows. gridDim.y
-/// splits the reduced elements; with more than one split the partial accumulators go to `partial`
-/// as [split][kept], and reduce_finish combines them in order.
+/// computes blockDim.y rows. Along = 3: the same, each output a group of its own. Along = 4 + n: a
+/// block computes blockDim.x groups of blockDim.y rows, each thread one. Rows are of all kept axes
+/// behind axis n, along which the output's neighbours are. gridDim.y splits the reduced elements;
+/// with more than one split the partial accumulators go to `partial` as [split][kept], and
+/// reduce_finish combines them in order.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr bool is_along = Along == 1 || Along == 2;
+  static constexpr bool threads_along = Along == 1 || Along == 2;
+  static constexpr bool is_along = threads_along || Along == 3;               // what a thread reads
   static constexpr int outputs = is_along ? 1 : V, taken = is_along ? V : 1;  // of one access
   using P = params<K, S, R>;
   using Lane = lane_context<P, V, Wide, In...>;
@@ -46,10 +49,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// are those of positions, in elements.
   static constexpr bool is_scattered = Rr > 1 && is_located<Acc>;
   /// Loads in flight per thread.
-  static constexpr int unroll = V == 1     ? is_short && takes_batches ? 16 : 8
-                                : is_along ? 4
-                                : is_short ? 8
-                                           : 4;
+  static constexpr int unroll = V == 1 ? is_short && takes_batches ? 16 : 8
+                                : !is_along && is_short && sizeof(Part) <= 4 ? 8
+                                                                             : 4;
   /// A thread finds the vector where the extreme of its share is, and the first thread of an output
   /// then looks for its place there.
   static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
@@ -113,22 +115,6 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
   }
 
-  /// The elements of the first `n` of `Count` accesses along a kept axis.
-  template <int Count, int Lanes, unsigned Mask>
-  static __device__ void add_some(const P& p, Part* sum, const Loaded<Lanes, Mask>* in, int n,
-                                  i64 i, i64 step) {
-#pragma unroll
-    for (int j = 0; j < outputs; ++j) {
-      typename Fold::value_type value[Count] = {};
-#pragma unroll
-      for (int u = 0; u < Count; ++u) {
-        if (u >= n) continue;
-        value[u] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[u], i + u * step, j});
-      }
-      take_some<Reducer>(sum[j], value, n, [=](int u) { return i + u * step; });
-    }
-  }
-
   /// The next `Count` accesses, which are in flight together.
   template <int Count, int Lanes, unsigned Mask>
   static __device__ void take(const P& p, Cursor& cursor, Index i, Index step,
@@ -153,28 +139,29 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       for (int u = 0; u < Count; ++u) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
     }
   }
-  /// Up to `Count` accesses along a kept axis, those before `end`, which are in flight together.
+  /// Fewer than 2 * Count accesses along a kept axis; those that are taken one by one are in flight
+  /// together.
   template <int Count, int Lanes, unsigned Mask>
   static __device__ void take_rest(const P& p, Cursor& cursor, Index i, Index end, Index step,
                                    Part (*chain)[outputs]) {
-    Loaded<Lanes, Mask> in[Count];
-    Index position[Count];
-    int n = 0;
+    if constexpr (!takes_batches) {
+      Loaded<Lanes, Mask> in[2 * Count - 1];
 #pragma unroll
-    for (int u = 0; u < Count; ++u) {
-      if (i + u * step >= end) continue;
-      cursor.load(p, in[u], i + u * step);
-      position[u] = cursor.position(i + u * step);
-      cursor.next(p);
-      n = u + 1;
-    }
-    if constexpr (takes_batches && !is_scattered) {
-      add_some<Count, Lanes, Mask>(p, chain[0], in, n, i, step);
-    } else {
-#pragma unroll
-      for (int u = 0; u < Count; ++u) {
-        if (u < n) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
+      for (int u = 0; u < 2 * Count - 1; ++u) {
+        if (i + u * step >= end) continue;
+        cursor.load(p, in[u], i + u * step);
+        cursor.next(p);
       }
+#pragma unroll
+      for (int u = 0; u < 2 * Count - 1; ++u) {
+        if (i + u * step < end) add<Lanes, Mask>(p, chain[u % chains], in[u], i + u * step);
+      }
+    } else if constexpr (Count > 0) {
+      if (i + (Count - 1) * step < end) {
+        take<Count, Lanes, Mask>(p, cursor, i, step, chain);
+        i += Count * step;
+      }
+      take_rest<Count / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
     }
   }
 
@@ -200,8 +187,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     if constexpr (is_along) {  // the rest is a small part
 #pragma unroll(V > 1 ? 1 : 4)
       for (; i + width <= end; i += step) take<1, Lanes, Mask>(p, cursor, i, step, chain);
-    } else if (i + width <= end) {
-      take_rest<unroll - 1, Lanes, Mask>(p, cursor, i, end, step, chain);
+    } else {
+      take_rest<unroll / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
     }
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
@@ -285,9 +272,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 
   /// Combines the accumulators of the threads that share an output; valid in the first of them.
   static __device__ void total(Acc (&sum)[outputs], const lane_of& me) {
-    constexpr int most = is_along ? threads / 32 : threads * outputs;
+    constexpr int most = threads_along ? threads / 32 : threads * outputs;
     alignas(16) __shared__ char storage[most * sizeof(Acc)];
-    if constexpr (is_along)
+    if constexpr (threads_along)
       sum[0] = total_along<Op>(reinterpret_cast<Acc*>(storage), sum[0]);
     else
       total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
@@ -301,29 +288,34 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
       const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
       const i64 row = blockIdx.x * static_cast<i64>(by) + y;
-      if constexpr (is_along) {
+      if constexpr (threads_along) {
         me = {x, bx, 1};
         output = row;
-      } else if constexpr (Along == 3) {
-        const i64 columns = p.extent(Rk - 1) / V, tiles = (columns + bx - 1) / bx;
+      } else if constexpr (Along >= 4) {
+        i64 columns = 1;
+#pragma unroll
+        for (int d = Along - 3; d < Rk; ++d) columns *= p.extent(d);
+        columns /= V;
+        const i64 tiles = (columns + bx - 1) / bx;
         const i64 tile = blockIdx.x / tiles, column = (blockIdx.x - tile * tiles) * bx + x;
         me = {0, 1, 1};
         output = column < columns ? ((tile * by + y) * columns + column) * V : p.kept();
       } else {
-        const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / V : 1;
+        const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / outputs : 1;
         if (columns < short_row) {
           const int apart = static_cast<int>(columns);
           me = {x / apart, bx / apart, apart};
-          output = (row * columns + x % apart) * V;
+          output = (row * columns + x % apart) * outputs;
         } else {
           me = {y, by, bx};
-          output = (blockIdx.x * static_cast<i64>(bx) + x) * V;
+          output = (blockIdx.x * static_cast<i64>(bx) + x) * outputs;
         }
       }
     }
   };
 
   static __device__ void run(const P& p, Acc* partial) {
+    wait_for_stream();
     const i64 kept = p.kept(), reduced = p.reduced(), chunk = p.chunk();
     const Share share(p);
     const i64 output = share.output, begin = blockIdx.y * chunk;
@@ -375,9 +367,10 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 /// A block has at most 256 threads; along reduced axes blockDim.x is a power of two. V > 1 is for
 /// inputs that are read by vectors along an axis (see Wide in vector.cuh) or have the stride 0
 /// along it:
-///   Along = 0, 3  the last kept axis; V divides its extent, and vectors are aligned
-///   Along = 1  the last reduced axis; V divides its extent and the chunks, and vectors are aligned
-///   Along = 2  the only reduced axis; V divides the chunks, and at every output the inputs are
+///   Along = 0, 4 + n  the last kept axis; V divides its extent, and vectors are aligned
+///   Along = 1, 3  the last reduced axis; V divides its extent and the chunks, and vectors are
+///   aligned Along = 2  the only reduced axis; V divides the chunks, and at every output the inputs
+///   are
 ///              equally far from an aligned vector. Only here vectors have gaps
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)

@@ -4,6 +4,7 @@
 #include <quarry/kernels/statistics.hpp>
 
 #include "kernels/params.cuh"
+#include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
 
 /// The second kernel of reductions whose outputs have several partial accumulators.
@@ -30,6 +31,7 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
   }
 
   static __device__ void run(const P& p, const Acc* partial, i64 splits) {
+    wait_for_stream();
     alignas(16) __shared__ char storage[512 * sizeof(Acc)];
     const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
     const i64 kept = p.kept();

@@ -127,5 +127,7 @@ CUresult module_get_function(CUfunction* function, CUmodule module, const char* 
 CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                        CUstream stream, void** parameters, void** extra);
+CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra);
 
 }  // namespace quarry::fake::entry

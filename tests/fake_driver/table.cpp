@@ -31,6 +31,7 @@ DriverTable make_table() {
   t.EventQuery = event_query, t.EventSynchronize = event_synchronize, t.EventElapsedTime = elapsed;
   t.ModuleLoadDataEx = module_load, t.ModuleUnload = module_unload;
   t.ModuleGetFunction = module_get_function, t.LaunchKernel = launch_kernel;
+  t.LaunchKernelEx = launch_kernel_ex;
   return t;
 }
 

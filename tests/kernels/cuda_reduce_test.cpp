@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "backend/cuda/launch/geometry.hpp"
 #include "kernels/drawn_operands.hpp"
@@ -84,9 +85,10 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   static constexpr int widest = has_vectors ? int(16 / std::max({sizeof(In)...})) : 1;
 
   explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
-    const std::int64_t limit = draw.of({4000, 20000});
-    kept = draw_extents(draw, int(draw.below(3)), draw.of({1, 6, 60, 600}));
-    reduced = draw_extents(draw, 1 + int(draw.below(2)), std::max<i64>(limit / product(kept), 1));
+    kept = draw_extents(draw, draw.one_in(9) ? 3 : int(draw.below(3)), draw.of({1, 6, 60, 600}));
+    const std::int64_t limit = kept.size() == 3 ? 4000 : draw.of({4000, 20000});
+    const int reduced_rank = kept.size() == 3 ? 1 : 1 + int(draw.below(2));
+    reduced = draw_extents(draw, reduced_rank, std::max<i64>(limit / product(kept), 1));
     whole = kept;
     whole.insert(whole.end(), reduced.begin(), reduced.end());
     operands.template output<Out>(kept, draw.one_in(2));
@@ -125,29 +127,41 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   }
 
   void choose() {
-    const bool is_along = draw.one_in(2);
-    in_tiles = !is_along && kept.size() == 2 && draw.one_in(2);
+    const bool is_along = kept.size() < 3 && draw.one_in(2);
+    std::size_t columns = kept.empty() ? 0 : 1;  // axes of a row of outputs
+    std::optional<std::size_t> tiles;
+    if (kept.size() == 3 || (kept.size() == 2 && !is_along && draw.one_in(2))) {
+      tiles = std::size_t(draw.below(std::int64_t(kept.size()) - 1));
+      columns = kept.size() - 1 - *tiles;
+    }
+    in_tiles = tiles.has_value();
     backend::cuda::VectorAccess vectors;
     const backend::cuda::CallOperands call{operands.all, sizes, 1};
     if (is_along) {
       vectors = backend::cuda::row_vectors(call, reduced.size(), reduced.back());
+    } else if (!kept.empty() && !tiles && draw.one_in(2)) {
+      vectors = backend::cuda::piece_vectors(call, reduced.back());
+      in_pieces = vectors.width > 1;
     } else if (!kept.empty()) {
       vectors = backend::cuda::column_vectors(call, kept.size() - 1, kept.back());
     }
     variant = {.kept_rank = int(kept.size()),
                .reduced_rank = int(reduced.size()),
                .index_bytes = 4,
-               .along_reduced = backend::cuda::along_argument(is_along, vectors.places, in_tiles),
+               .along_reduced =
+                   backend::cuda::along_argument({is_along, in_pieces, tiles}, vectors.places),
                .width = vectors.width,
                .wide = vectors.wide};
-    geometry = backend::cuda::reduce_geometry({.kept = product(kept),
-                                               .reduced = product(reduced),
-                                               .span = 0,
-                                               .along_reduced = is_along,
-                                               .columns = kept.empty() ? 1 : kept.back(),
-                                               .vector_width = vectors.width,
-                                               .in_tiles = in_tiles},
-                                              draw.of({1, 4, 132}));
+    geometry = backend::cuda::reduce_geometry(
+        {.kept = product(kept),
+         .reduced = product(reduced),
+         .span = 0,
+         .along_reduced = is_along,
+         .columns = product({kept.end() - std::ptrdiff_t(columns), kept.end()}),
+         .vector_width = vectors.width,
+         .in_tiles = in_tiles,
+         .in_pieces = in_pieces},
+        draw.of({1, 4, 132}));
     operands.words[2] = u64(geometry.chunk);
   }
 
@@ -229,7 +243,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   Arena arena;
   Operands operands;
   Extents kept, reduced, whole;
-  bool is_reordered = false, in_tiles = false;
+  bool is_reordered = false, in_tiles = false, in_pieces = false;
   Reduce variant{};
   backend::cuda::ReduceGeometry geometry{};
 };
@@ -290,6 +304,7 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
     if (c.variant.along_reduced == 2) ++seen["shifted rows"];
     if (c.has_gaps()) ++seen["every second element"];
     if (c.in_tiles) ++seen["tiles"];
+    if (c.in_pieces) ++seen["pieces"];
     if (c.is_reordered) ++seen["positions in another order"];
     if (!std::has_single_bit(c.geometry.block_x)) ++seen["short rows of columns"];
     if (::testing::Test::HasFailure()) break;
@@ -297,6 +312,7 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
   for (const auto& [what, count] : seen) this->RecordProperty(what, count);
   if (seen["vectors"] > 0) {
     EXPECT_GT(seen["shifted rows"], 1);
+    EXPECT_GT(seen["pieces"], 1);
   }
   if (Case<TypeParam>::widest > 2) {
     EXPECT_GT(seen["every second element"], 1);

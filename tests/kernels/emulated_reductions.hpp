@@ -45,6 +45,10 @@ void add_widths(ReduceKernels& all) {
     add<M, 2, 1, i32, 1, V, Wide>(all);
     add<M, 1, 2, i32, 1, V, Wide>(all);
     add<M, 2, 2, i64, 1, V, Wide>(all);
+    add<M, 1, 1, i32, 3, V, Wide>(all);
+    add<M, 2, 1, i64, 3, V, Wide>(all);
+    add<M, 1, 2, i64, 3, V, Wide>(all);
+    add<M, 2, 2, i32, 3, V, Wide>(all);
     if constexpr (V <= 8) {
       constexpr unsigned gaps = Wide | Wide << input_access::every_second;
       add<M, 0, 1, i32, 2, V, gaps>(all);
@@ -56,8 +60,10 @@ void add_widths(ReduceKernels& all) {
       add<M, 2, 1, i64, 0, V, Wide>(all);
       add<M, 1, 2, i64, 0, V, Wide>(all);
       add<M, 2, 2, i32, 0, V, Wide>(all);
-      add<M, 2, 1, i32, 3, V, Wide>(all);
-      add<M, 2, 2, i64, 3, V, Wide>(all);
+      add<M, 2, 1, i32, 4, V, Wide>(all);
+      add<M, 2, 2, i64, 4, V, Wide>(all);
+      add<M, 3, 1, i64, 4, V, Wide>(all);
+      add<M, 3, 1, i32, 5, V, Wide>(all);
     }
     if constexpr (Wide > 1) {
       add_widths<M, AllWide, V, Wide - 1>(all);
@@ -83,8 +89,10 @@ const ReduceKernels& kernels_of() {
     add<M, 0, 2, i32, 0, 1, 0>(all);
     add<M, 1, 2, i64, 0, 1, 0>(all);
     add<M, 2, 2, i32, 0, 1, 0>(all);
-    add<M, 2, 1, i64, 3, 1, 0>(all);
-    add<M, 2, 2, i32, 3, 1, 0>(all);
+    add<M, 2, 1, i64, 4, 1, 0>(all);
+    add<M, 2, 2, i32, 4, 1, 0>(all);
+    add<M, 3, 1, i32, 4, 1, 0>(all);
+    add<M, 3, 1, i64, 5, 1, 0>(all);
     add_widths<M, AllWide, Widest, AllWide>(all);
     return all;
   }();
@@ -103,8 +111,9 @@ void run_finish(const u64* words, void* partial, i64 splits) {
 template <class M>
 const FinishKernels& finishes_of() {
   static const FinishKernels all{{{0, 1}, run_finish<M, 0, 1>}, {{1, 1}, run_finish<M, 1, 1>},
-                                 {{2, 1}, run_finish<M, 2, 1>}, {{0, 2}, run_finish<M, 0, 2>},
-                                 {{1, 2}, run_finish<M, 1, 2>}, {{2, 2}, run_finish<M, 2, 2>}};
+                                 {{2, 1}, run_finish<M, 2, 1>}, {{3, 1}, run_finish<M, 3, 1>},
+                                 {{0, 2}, run_finish<M, 0, 2>}, {{1, 2}, run_finish<M, 1, 2>},
+                                 {{2, 2}, run_finish<M, 2, 2>}};
   return all;
 }
 

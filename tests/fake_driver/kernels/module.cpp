@@ -144,5 +144,18 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
   return enqueue(stream, std::move(operation));
 }
 
+/// The only attribute lets a kernel begin early; here none does.
+CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction handle, void** parameters,
+                          void** extra) {
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+  }
+  return launch_kernel(handle, config->gridDimX, config->gridDimY, config->gridDimZ,
+                       config->blockDimX, config->blockDimY, config->blockDimZ,
+                       config->sharedMemBytes, config->hStream, parameters, extra);
+}
+
 }  // namespace entry
 }  // namespace quarry::fake

@@ -39,13 +39,20 @@ struct Variant {
         reduced_rank(launch.argument(1)),
         has_wide_index(launch.argument(2) == 8),
         is_along(launch.argument(3) == 1 || launch.argument(3) == 2),
-        is_tile(launch.argument(3) == 3),
+        has_pieces(launch.argument(3) == 3),
+        is_tile(launch.argument(3) >= 4),
         is_shifted(launch.argument(3) == 2),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
-  bool has_wide_index, is_along, is_tile, is_shifted;
+  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted;
   int width, wide;
+
+  /// Outputs that a thread computes, and the axis along which its vectors are.
+  int outputs() const { return is_along || has_pieces ? 1 : width; }
+  int vector_axis(const Launch& launch) const {
+    return is_along || has_pieces ? launch.rank() - 1 : kept_rank - 1;
+  }
 };
 
 /// Whether the reduced axes are in another order than that of positions.
@@ -132,33 +139,37 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
                      reduced = launch.word(block_places::reduced),
                      chunk = launch.word(block_places::chunk);
   const std::int64_t columns = variant.kept_rank == 0 ? 1 : operands.extent(variant.kept_rank - 1);
-  const bool has_short_rows = !variant.is_along && !variant.is_tile && columns / variant.width < 32;
-  if (has_short_rows && launch.block_x % (columns / variant.width) != 0) {
+  const bool has_short_rows =
+      !variant.is_along && !variant.is_tile && columns / variant.outputs() < 32;
+  if (has_short_rows && launch.block_x % (columns / variant.outputs()) != 0) {
     return "a block has parts of rows";
   }
   const std::int64_t a_block = variant.is_along ? launch.block_y
                                : has_short_rows ? launch.block_y * columns
-                                                : launch.block_x * variant.width;
+                                                : launch.block_x * variant.outputs();
   if (variant.is_along && !std::has_single_bit(static_cast<std::uint64_t>(launch.block_x))) {
     return "the lanes of a row are no power of two";
   }
   if (launch.block_x * launch.block_y < 32) return "a block is less than a warp";
   if (variant.is_tile) {
-    const std::int64_t row = columns / variant.width;
-    const std::int64_t tiles = (row + launch.block_x - 1) / launch.block_x;
-    if (launch.grid_x / tiles * launch.block_y * columns < kept) return "too few tiles";
+    std::int64_t row = 1;
+    for (int axis = launch.argument(3) - 3; axis < variant.kept_rank; ++axis) {
+      row *= operands.extent(axis);
+    }
+    const std::int64_t a_row = launch.block_x * variant.width, tiles = (row + a_row - 1) / a_row;
+    if (launch.grid_x / tiles * launch.block_y * row < kept) return "too few tiles";
   } else if (launch.grid_x * a_block < kept) {
     return "the grid covers too few outputs";
   }
   if (chunk <= 0 || launch.grid_y * chunk < reduced) return "the splits cover too little";
   if (launch.grid_y > 1 && launch.more[0] == 0) return "several splits write one output";
   if (variant.width == 1) return {};
-  const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;
+  const int axis = variant.vector_axis(launch);
   if (variant.is_shifted && variant.reduced_rank != 1) return "rows are not of one axis";
   if (!variant.is_shifted && operands.extent(axis) % variant.width != 0) {
     return "vectors go beyond the axis";
   }
-  if (variant.is_along && chunk % variant.width != 0) return "vectors go beyond the chunk";
+  if (variant.outputs() == 1 && chunk % variant.width != 0) return "vectors go beyond the chunk";
   return {};
 }
 
@@ -203,7 +214,7 @@ bool has_legal_reads(const Launch& launch, const Operands& operands) {
   if (variant.is_shifted) {
     return are_congruent(launch, operands, variant);
   }
-  const int axis = variant.is_along ? launch.rank() - 1 : variant.kept_rank - 1;
+  const int axis = variant.vector_axis(launch);
   return has_legal_vectors(launch, operands, launch.program->outputs, variant.width, variant.wide,
                            axis);
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/access.hpp>
@@ -156,12 +155,21 @@ struct Block {
   std::int64_t x, y, lanes, blocks;
 };
 
-/// Threads along the reduced axis: few enough that each has several loads in flight.
-Block block_along(const ReduceShape& shape) {
+/// Threads along the reduced axis: few enough that each has several loads in flight, and where
+/// there are many rows several times as many, as it takes time to combine what threads have found;
+/// but they read runs of 8 accesses.
+Block block_along(const ReduceShape& shape, int multiprocessors) {
+  constexpr std::int64_t run = 8, times = 4;
   const std::int64_t accesses = shape.vector_width > 1 ? 4 : 8;
-  const std::int64_t lanes = shape.reduced / shape.vector_width / accesses;
-  const auto power = static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
+  const auto lanes_of = [&](std::int64_t each) {
+    const std::int64_t lanes = shape.reduced / shape.vector_width / each;
+    return static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
+  };
+  const std::int64_t most = lanes_of(accesses), fewer = lanes_of(times * accesses);
+  const std::int64_t busy = std::int64_t{16} * multiprocessors * threads;
+  const std::int64_t power =
+      shape.kept >= busy / fewer ? std::max(fewer, std::min(most, run)) : most;
   const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
   const std::int64_t x = std::max(power, 32 / y);
   return {x, y, x, divide_up(shape.kept, y)};
@@ -171,7 +179,8 @@ Block block_along(const ReduceShape& shape) {
 Block block_of_short_rows(const ReduceShape& shape) {
   constexpr std::int64_t accesses = 4 * unrolled, warp = 32;
   const std::int64_t row = shape.columns / shape.vector_width, rows = shape.kept / shape.columns;
-  const std::int64_t wanted = std::max(divide_up(warp, row), divide_up(shape.reduced, accesses));
+  const std::int64_t enough = divide_up(shape.reduced, accesses);
+  const std::int64_t wanted = enough > 1 ? std::max(divide_up(warp, row), enough) : 1;
   const std::int64_t lanes = std::min({wanted, shape.reduced, threads / row});
   const std::int64_t y = std::min(threads / (row * lanes), rows);
   const std::int64_t whole_warp = divide_up(warp, row * y);
@@ -201,22 +210,28 @@ Block block_of_tile(const ReduceShape& shape) {
 
 Block block_of(const ReduceShape& shape, int multiprocessors) {
   if (shape.in_tiles) return block_of_tile(shape);
-  if (shape.along_reduced) return block_along(shape);
+  if (shape.along_reduced) return block_along(shape, multiprocessors);
   const bool is_short = shape.columns / shape.vector_width < kernels::short_row;
   return is_short ? block_of_short_rows(shape) : block_across(shape, multiprocessors);
 }
 
-/// Splits the reduced elements, so that few outputs keep the device busy too. All blocks of few
-/// outputs run at once, as many on each multiprocessor; others are at most two waves. A block takes
-/// multiples of `step` elements, one for each access of its threads: many, as it takes time to
-/// combine what they have found, but few to have half a wave.
-void split(ReduceGeometry& g, std::int64_t reduced, std::int64_t step, int multiprocessors) {
-  constexpr std::int64_t evenly = 8;  // so many times as many outputs fit: the rest is small
+/// How many parts the reduced elements are split into, so that few outputs keep the device busy
+/// too. All blocks of few outputs run at once, as many on each multiprocessor. Others have so many
+/// waves that the last one matters little, or at least two.
+std::int64_t wanted_splits(std::int64_t blocks, std::int64_t most, int multiprocessors) {
+  constexpr std::int64_t evenly = 8, waves = 6;
   const std::int64_t wave = std::int64_t{8} * multiprocessors, at_once = wave / 2;
-  const std::int64_t wanted = g.grid_x * evenly <= at_once ? at_once / g.grid_x
-                              : g.grid_x >= wave           ? 1
-                                                           : 2 * wave / g.grid_x;
-  const std::int64_t half = divide_up(wave / 2, g.grid_x);
+  if (blocks * evenly <= at_once) return at_once / blocks;
+  const std::int64_t several = std::min(most, waves * wave / blocks);
+  return std::max({several, blocks < wave ? 2 * wave / blocks : 1, std::int64_t{1}});
+}
+
+/// A block takes multiples of `step` elements, one for each access of its threads: many, as it
+/// takes time to combine what they have found, but few to have half a wave.
+void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int multiprocessors) {
+  const std::int64_t reduced = shape.reduced;
+  const std::int64_t wanted = wanted_splits(g.grid_x, shape.most_splits, multiprocessors);
+  const std::int64_t half = divide_up(std::int64_t{4} * multiprocessors, g.grid_x);
   const std::int64_t most = reduced / std::max<std::int64_t>(2 * unrolled * step, 64);
   const std::int64_t possible = std::max(reduced / (4 * unrolled * step), std::min(half, most));
   const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
@@ -262,18 +277,19 @@ VectorAccess aligned_vectors(const CallOperands& operands) {
   return moving(input_vectors(operands, operands.rank() - 1, widest));
 }
 
+VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent) {
+  int width = widest;
+  while (width > 1 && extent % width != 0) width /= 2;
+  return moving(input_vectors(operands, operands.rank() - 1, width));
+}
+
 VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent) {
-  const std::size_t axis = operands.rank() - 1;
-  const auto reduced_while = [](int width, const auto& is_too_wide) {
-    while (width > 1 && is_too_wide(width)) width /= 2;
-    return width;
-  };
-  const int divisor = reduced_while(widest, [&](int width) { return extent % width != 0; });
-  const VectorAccess aligned = moving(input_vectors(operands, axis, divisor));
+  const VectorAccess aligned = piece_vectors(operands, extent);
   if (reduced_rank > 1) return aligned;
-  const int useful = reduced_while(widest, [&](int width) { return extent < 8 * width; });
-  const VectorAccess shifted = moving(shifted_vectors(operands, axis, useful));
+  int useful = widest;
+  while (useful > 1 && extent < 8 * useful) useful /= 2;
+  const VectorAccess shifted = moving(shifted_vectors(operands, operands.rank() - 1, useful));
   return shifted.width > aligned.width ? shifted : aligned;
 }
 
@@ -284,8 +300,10 @@ VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std:
   return moving(input_vectors(operands, axis, width));
 }
 
-int along_argument(bool along_reduced, VectorPlaces places, bool in_tiles) {
-  return in_tiles ? 3 : !along_reduced ? 0 : places == VectorPlaces::shifted ? 2 : 1;
+int along_argument(const ReduceOrder& order, VectorPlaces places) {
+  if (order.tile_axis) return 4 + static_cast<int>(*order.tile_axis);
+  if (order.pieces) return 3;
+  return !order.along_reduced ? 0 : places == VectorPlaces::shifted ? 2 : 1;
 }
 
 unsigned flat_grid(std::int64_t size, int vector_width) {
@@ -331,6 +349,14 @@ FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {
 }
 
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
+  if (shape.in_pieces) {  // as if a piece were an element
+    ReduceShape pieces = shape;
+    pieces.in_pieces = false, pieces.vector_width = 1;
+    pieces.reduced /= shape.vector_width;
+    ReduceGeometry g = reduce_geometry(pieces, multiprocessors);
+    g.chunk *= shape.vector_width;
+    return g;
+  }
   const Block block = block_of(shape, multiprocessors);
   ReduceGeometry g{.grid_x = grid(block.blocks, 1),
                    .block_x = static_cast<unsigned>(block.x),
@@ -339,7 +365,7 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
                    .chunk = shape.reduced,
                    .wide_index = needs_wide_index(shape.span, std::max(shape.kept, shape.reduced))};
   const std::int64_t step = block.lanes * (shape.along_reduced ? shape.vector_width : 1);
-  split(g, shape.reduced, step, multiprocessors);
+  split(g, shape, step, multiprocessors);
   return g;
 }
 

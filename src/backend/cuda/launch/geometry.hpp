@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "backend/kernel_call.hpp"
@@ -45,8 +46,15 @@ struct VectorAccess {
   int wide = 0;  ///< 0 where the width is 1
   VectorPlaces places = VectorPlaces::aligned;
 };
+/// How threads and vectors are along the axes of a reduction. In tiles the output's neighbours are
+/// along kept axis `tile_axis`; of `pieces` only the vectors are along the reduced axes.
+struct ReduceOrder {
+  bool along_reduced;
+  bool pieces = false;
+  std::optional<std::size_t> tile_axis = {};
+};
 /// The argument Along of reduce: kernels/reduce.cuh.
-int along_argument(bool along_reduced, VectorPlaces places, bool in_tiles = false);
+int along_argument(const ReduceOrder& order, VectorPlaces places);
 /// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// The same where rows begin at any element, but those of all operands as far from a vector. None
@@ -58,6 +66,8 @@ VectorAccess aligned_vectors(const CallOperands& operands);
 /// `reduced_rank` reduced ones. Their alignment: kernels/reduce.cuh.
 VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent);
+/// The same for threads along the kept axes: every row is aligned.
+VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent);
 /// The same along its last kept axis, number `axis`.
 VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent);
 
@@ -89,7 +99,9 @@ struct ReduceShape {
   bool along_reduced;
   std::int64_t columns = 1;  ///< positions on the last kept axis
   int vector_width = 1;
-  bool in_tiles = false;  ///< of the last two kept axes
+  bool in_tiles = false;   ///< of rows of `columns` outputs and of several rows
+  bool in_pieces = false;  ///< vectors along the last reduced axis, threads along the kept ones
+  std::int64_t most_splits = 65535;  ///< so that partial results are a small part of the input
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;

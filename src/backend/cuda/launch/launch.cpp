@@ -7,12 +7,44 @@
 
 namespace quarry::backend::cuda {
 
-void Launcher::run_kernel(const Variant& variant, const Blocks& blocks,
-                          const void** parameters) const {
+namespace {
+
+/// Whether the driver launches kernels before the work ahead of them is done, also while a stream
+/// is captured.
+bool has_early_launches() {
+  static const bool has = [] {
+    int version = 0;
+    return driver().LaunchKernelEx && driver().DriverGetVersion(&version) == CUDA_SUCCESS &&
+           version >= 12030;
+  }();
+  return has;
+}
+
+CUresult launch_early(CUfunction function, const Blocks& blocks, CUstream stream,
+                      void** parameters) {
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = blocks.grid_x, config.gridDimY = blocks.grid_y, config.gridDimZ = 1;
+  config.blockDimX = blocks.block_x, config.blockDimY = blocks.block_y, config.blockDimZ = 1;
+  config.hStream = stream;
+  config.attrs = &attribute, config.numAttrs = 1;
+  return driver().LaunchKernelEx(&config, function, parameters, nullptr);
+}
+
+}  // namespace
+
+void Launcher::run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters,
+                          bool early) const {
   const CUfunction function = kernel(*call.program, variant.with(sharing_), target_.kernels);
+  const auto stream = static_cast<CUstream>(target_.stream);
+  void** const values = const_cast<void**>(parameters);
+  if (early && target_.kernels.compute_capability.first >= 9 && has_early_launches()) {
+    return check_launch(launch_early(function, blocks, stream, values));
+  }
   check_launch(driver().LaunchKernel(function, blocks.grid_x, blocks.grid_y, 1, blocks.block_x,
-                                     blocks.block_y, 1, 0, static_cast<CUstream>(target_.stream),
-                                     const_cast<void**>(parameters), nullptr));
+                                     blocks.block_y, 1, 0, stream, values, nullptr));
 }
 
 void CudaDevice::launch(const KernelCall& call, Workspace& workspace, Stream stream) {

@@ -39,7 +39,15 @@ class Launcher {
   void run(const Variant& variant, const Blocks& blocks, const ParameterBlock& block,
            const More&... more) const {
     const void* parameters[] = {block.data(), &more...};
-    run_kernel(variant, blocks, parameters);
+    run_kernel(variant, blocks, parameters, false);
+  }
+  /// The same for kernels that wait themselves for what is ahead of them in the stream
+  /// (kernels/stream_order.cuh): where the GPU can, their blocks start before that is done.
+  template <class... More>
+  void run_early(const Variant& variant, const Blocks& blocks, const ParameterBlock& block,
+                 const More&... more) const {
+    const void* parameters[] = {block.data(), &more...};
+    run_kernel(variant, blocks, parameters, true);
   }
 
   /// 1 for every second map on the device, which runs its blocks in reverse order: kernels/map.cuh.
@@ -48,7 +56,8 @@ class Launcher {
   }
 
  private:
-  void run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters) const;
+  void run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters,
+                  bool early) const;
 
   Target target_;
   const Sharing* sharing_;

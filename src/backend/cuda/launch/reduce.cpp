@@ -2,6 +2,7 @@
 #include <quarry/kernels/reduce.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "backend/cuda/launch/launch.hpp"
@@ -9,16 +10,17 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// Outputs along the last kept axis.
-std::int64_t columns_of(const KernelCall& call) {
-  return call.kept_rank == 0 ? 1 : call.shape[call.kept_rank - 1];
-}
-
-VectorAccess vectors_of(const KernelCall& call) {
+/// Vectors along the last kept axis, if there are some, else pieces of the reduced ones.
+VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order) {
   const CallOperands operands(call);
-  if (call.along_reduced) return row_vectors(operands, call.reduced_rank(), call.shape.back());
+  if (order.along_reduced) return row_vectors(operands, call.reduced_rank(), call.shape.back());
   if (call.kept_rank == 0) return {};
-  return column_vectors(operands, call.kept_rank - 1, columns_of(call));
+  const VectorAccess columns =
+      column_vectors(operands, call.kept_rank - 1, call.shape[call.kept_rank - 1]);
+  if (columns.width > 1 || order.tile_axis) return columns;
+  const VectorAccess pieces = piece_vectors(operands, call.shape.back());
+  order.pieces = pieces.width > 1;
+  return order.pieces ? pieces : columns;
 }
 
 /// Whether all inputs run through the kept axes `axis` and the next one as through one axis.
@@ -59,73 +61,79 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
   return merged;
 }
 
-/// The kept axis along which the output's neighbours are.
-std::size_t output_axis(const KernelCall& call) {
-  std::size_t nearest = call.kept_rank - 1;
-  for (std::size_t axis = 0; axis < call.kept_rank; ++axis) {
-    const auto stride = [&](std::size_t d) { return std::abs(call.operands[0].strides[d]); };
-    if (stride(axis) < stride(nearest)) nearest = axis;
+/// The kept axis along which the output's neighbours are, if the inputs' are along those behind it:
+/// both are accessed by tiles. None if what is written is a small part, or if there are too few
+/// outputs for a thread each.
+std::optional<std::size_t> tile_axis(const KernelCall& call, int multiprocessors) {
+  constexpr std::int64_t small_part = 16, sector = 32, threads = 1024, outputs = 4;  // of a thread
+  if (call.kept_rank < 2 || call.operands.size() < 2) return std::nullopt;
+  const std::uint32_t* const size = call.program->itemsize;
+  const std::int64_t most = call.along_reduced ? sector : small_part * size[0] - 1;
+  if (call.reduced * size[1] > most) return std::nullopt;
+  if (call.kept < threads * outputs * multiprocessors) return std::nullopt;
+  const Strides& strides = call.operands[0].strides;
+  std::size_t nearest = 0;
+  for (std::size_t axis = 1; axis < call.kept_rank; ++axis) {
+    if (std::abs(strides[axis]) < std::abs(strides[nearest])) nearest = axis;
   }
-  return nearest;
+  return nearest < call.kept_rank - 1 ? std::optional(nearest) : std::nullopt;
 }
 
-/// The same call with that axis as the last kept one but one, where rows of the inputs are columns
-/// of the output: both are accessed by tiles. None if that is so for no axis, if what is written is
-/// a small part, or if there are too few outputs for a thread each.
-std::optional<KernelCall> in_tiles(const KernelCall& call, int multiprocessors) {
-  constexpr std::int64_t small_part = 16, threads = 1024, outputs = 4;  // of a thread
-  if (call.along_reduced || call.kept_rank < 2 || call.operands.size() < 2) return std::nullopt;
-  const std::uint32_t* const size = call.program->itemsize;
-  if (call.reduced * size[1] >= small_part * size[0]) return std::nullopt;
-  if (call.kept < threads * outputs * multiprocessors) return std::nullopt;
-  const std::size_t axis = output_axis(call);
-  if (axis == call.kept_rank - 1) return std::nullopt;
-  KernelCall tiled = call;
-  const auto last_but_one = [&](auto& values) {
-    std::rotate(values.begin() + axis, values.begin() + axis + 1,
-                values.begin() + call.kept_rank - 1);
-  };
-  last_but_one(tiled.shape);
-  for (Operand& operand : tiled.operands) last_but_one(operand.strides);
-  return tiled;
+/// Outputs of a row: along the last kept axis, or along those behind that of tiles.
+std::int64_t columns_of(const KernelCall& call, std::optional<std::size_t> tiles) {
+  if (call.kept_rank == 0) return 1;
+  std::int64_t columns = 1;
+  for (std::size_t axis = tiles ? *tiles + 1 : call.kept_rank - 1; axis < call.kept_rank; ++axis) {
+    columns *= call.shape[axis];
+  }
+  return columns;
+}
+
+/// So many partial results move a twentieth of what is read.
+std::int64_t most_splits(const KernelCall& call, std::size_t accumulator_size) {
+  if (call.operands.size() < 2) return 1;
+  return call.reduced * call.program->itemsize[1] /
+         static_cast<std::int64_t>(40 * accumulator_size);
 }
 
 }  // namespace
 
 void launch_reduce(const Launcher& launcher) {
-  const std::optional<KernelCall> tiled = in_tiles(launcher.call, launcher.multiprocessors());
-  const KernelCall& call = tiled ? *tiled : launcher.call;
+  const KernelCall& call = launcher.call;
   const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
   const std::size_t accumulator_size = loops.fold->accumulator_size;
+  const std::optional<std::size_t> tiles = tile_axis(call, launcher.multiprocessors());
   const std::optional<KernelCall> merged =
-      tiled ? std::nullopt : along_inputs(call, accumulator_size);
+      tiles ? std::nullopt : along_inputs(call, accumulator_size);
   const KernelCall& walked = merged ? *merged : call;
-  const VectorAccess vectors = vectors_of(walked);
+  ReduceOrder order{.along_reduced = call.along_reduced && !tiles, .tile_axis = tiles};
+  const VectorAccess vectors = vectors_of(walked, order);
   const ReduceGeometry g = reduce_geometry({.kept = call.kept,
                                             .reduced = call.reduced,
                                             .span = call.span,
-                                            .along_reduced = call.along_reduced,
-                                            .columns = columns_of(walked),
+                                            .along_reduced = order.along_reduced,
+                                            .columns = columns_of(walked, tiles),
                                             .vector_width = vectors.width,
-                                            .in_tiles = tiled.has_value()},
+                                            .in_tiles = tiles.has_value(),
+                                            .in_pieces = order.pieces,
+                                            .most_splits = most_splits(call, accumulator_size)},
                                            launcher.multiprocessors());
   const bool is_partial = merged || g.splits > 1;
   void* const partial =
       is_partial ? launcher.workspace.take(static_cast<std::size_t>(g.splits) *
                                            static_cast<std::size_t>(call.kept) * accumulator_size)
                  : nullptr;
-  launcher.run(
-      Reduce{.kept_rank = static_cast<int>(walked.kept_rank),
-             .reduced_rank = static_cast<int>(walked.reduced_rank()),
-             .index_bytes = g.wide_index ? 8 : 4,
-             .along_reduced = along_argument(call.along_reduced, vectors.places, tiled.has_value()),
-             .width = vectors.width,
-             .wide = vectors.wide},
-      {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y},
-      parameter_block(walked, true, g.chunk), partial);
+  launcher.run_early(Reduce{.kept_rank = static_cast<int>(walked.kept_rank),
+                            .reduced_rank = static_cast<int>(walked.reduced_rank()),
+                            .index_bytes = g.wide_index ? 8 : 4,
+                            .along_reduced = along_argument(order, vectors.places),
+                            .width = vectors.width,
+                            .wide = vectors.wide},
+                     {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y},
+                     parameter_block(walked, true, g.chunk), partial);
   if (!is_partial) return;
   const FinishGeometry finish = finish_geometry(call.kept, g.splits);
-  launcher.run(
+  launcher.run_early(
       ReduceFinish{static_cast<int>(call.kept_rank), static_cast<int>(call.reduced_rank())},
       {finish.grid_x, 1, finish.block_x, finish.block_y}, parameter_block(call, true, g.chunk),
       partial, g.splits);
