@@ -8,7 +8,8 @@
 /// The kernels of maps:
 ///   map_flat     all operands dense and in one order: a thread computes a vector of V elements
 ///   map_strided  any layout of any rank: consecutive threads are along the innermost axis
-/// and, in map_tiled.cuh, map_tiled: inputs that lie in another order than the output.
+/// and, in files of their own, map_unaligned: rows that are no whole vectors, and map_tiled: inputs
+/// that lie in another order than the output.
 namespace quarry::kernels {
 
 /// The context (node.hpp) of element i of dense operands; operand `First` is the first input.
@@ -113,6 +114,23 @@ struct map_addresses {
   }
 };
 
+/// Calls run(row, by) for the rows of a thread: Rows of them, `by` = blockDim.y (a power of two)
+/// apart. The last rows, too few for that, are those of further blocks, with `by` = 0: one row per
+/// thread, Rows times over, since a second copy of the code would take as long to compile.
+template <int Rows, class Index, class Run>
+__device__ void for_each_row(Index rows, int backwards, const Run& run) {
+  const Index by = static_cast<Index>(blockDim.y), y = static_cast<Index>(threadIdx.y);
+  const Index block = static_cast<Index>(backwards != 0 ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
+  const Index whole = Rows > 1 ? rows & ~(Rows * by - 1) : 0, before = whole - whole / Rows;
+#pragma unroll 1
+  for (Index first = block * by; first + before < rows;
+       first += static_cast<Index>(gridDim.y) * by) {
+    const bool is_whole = first * Rows < whole;
+    const Index row = (is_whole ? first * Rows : first + before) + y;
+    if (row < rows) run(row, is_whole ? by : 0);
+  }
+}
+
 template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 struct map_strided_body;
 
@@ -171,9 +189,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     }
   }
 
-  /// A thread computes V columns of Rows rows, blockDim.y (a power of two) rows apart. The last
-  /// rows, too few for that, are computed by further blocks: one row per thread, Rows times over,
-  /// since a second copy of the code would take as long to compile.
+  /// A thread computes V columns of Rows rows.
   static __device__ void run(const P& p, int backwards) {
     Index rows = 1;
 #pragma unroll
@@ -183,17 +199,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
                              V -
                          lead(p);
     if (column < 0 || column >= static_cast<Index>(p.extent(R - 1))) return;
-    const Index by = static_cast<Index>(blockDim.y), y = static_cast<Index>(threadIdx.y);
-    const Index block =
-        static_cast<Index>(backwards != 0 ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
-    const Index whole = Rows > 1 ? rows & ~(Rows * by - 1) : 0, before = whole - whole / Rows;
-#pragma unroll 1
-    for (Index first = block * by; first + before < rows;
-         first += static_cast<Index>(gridDim.y) * by) {
-      const bool is_whole = first * Rows < whole;
-      const Index row = (is_whole ? first * Rows : first + before) + y;
-      if (row < rows) run_rows(p, column, row, is_whole ? by : 0);
-    }
+    for_each_row<Rows>(rows, backwards, [&](Index row, Index by) { run_rows(p, column, row, by); });
   }
   using param_type = P;
 };

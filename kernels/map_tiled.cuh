@@ -131,20 +131,13 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
   static __device__ void compute(const P& p, char* const* at, const char* const* read,
                                  const Places& places, const Lanes& lanes) {
     Inputs in;
-    in.load(at + outputs, read, places, lanes);
+    in.template load<Lanes>(at + outputs, read, places);
     computed<V, E, Out> out;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
       out.set(lane, tile_context<P, Inputs>{p, in, lane});
     }
-    if constexpr (Lanes::are_all) {
-      out.store(at);
-    } else {
-#pragma unroll
-      for (int lane = 0; lane < V; ++lane) {
-        if (lanes.has(lane)) out.store_lane(lane, at);
-      }
-    }
+    lanes.store(out, at);
   }
 
   /// The places of the elements of a row, from its first one.
@@ -170,11 +163,11 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
       if (!rows.find(row)) continue;
       i32 column = rows.first_column(V) + rows.columns_before(), end = rows.columns_end();
       if constexpr (writes_shifted) {
-        // From a vector of the output to another one. Parts of vectors are left to the tile that
+        // From a sector of the output to another one. Parts of sectors are left to the tile that
         // has the rest of them, or else written by elements.
         constexpr u32 size = Types::size_of(0);
         const u64 first = reinterpret_cast<u64>(t.first(p, 0) + rows.offset(p, 0));
-        const i32 shift = static_cast<i32>(static_cast<u32>(first) / size % V);
+        const i32 shift = static_cast<i32>(static_cast<u32>(first) % tile_sector / size);
         column -= shift;
         if (rows.columns_before() > 0 && rows.has_next()) end -= shift;
       }
@@ -189,7 +182,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
       for (; column < end; column += step) {
         if constexpr (writes_shifted) {
           const i32 begin = rows.columns_begin() - column, left = rows.columns_end() - column;
-          if (begin <= 0 && left >= V) {
+          if (all_of_warp(begin <= 0 && left >= V)) {
             compute(p, at, read, places(place, column, pitch, list), all_lanes{});
           } else if (begin < V) {
             const auto from = places(place, opaque(column), pitch, list);

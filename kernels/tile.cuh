@@ -106,12 +106,22 @@ class tile_rows {
 /// Which of the lanes of a vector the array has: all, or those from `begin` to before `end`.
 struct all_lanes {
   static constexpr bool are_all = true;
-  __device__ bool has(int) const { return true; }
+  template <class Computed>
+  __device__ void store(const Computed& out, char* const* at) const {
+    out.store(at);
+  }
 };
 struct some_lanes {
   static constexpr bool are_all = false;
   i32 begin, end;
-  __device__ bool has(int lane) const { return lane >= begin && lane < end; }
+  template <class Computed>
+  __device__ void store(const Computed& out, char* const* at) const {
+    if (begin <= 0 && end >= Computed::width) {
+      out.store(at);
+    } else {
+      out.store_part(begin, end, at);
+    }
+  }
 };
 
 /// Where the lanes of a vector are in a tile: `pitch` elements apart, or as a table says.
@@ -124,6 +134,15 @@ struct listed_places {
   const u16* list;
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + list[lane]); }
 };
+
+/// Whether it is true for all threads of the warp that are here: they do not part then.
+__device__ inline bool all_of_warp(bool is_true) {
+#ifdef __CUDA_ARCH__
+  return __all_sync(__activemask(), is_true) != 0;
+#else
+  return is_true;
+#endif
+}
 
 /// The same number, unknown to the compiler: it does not prepare in every iteration of a loop what
 /// few iterations need.
@@ -138,8 +157,8 @@ __device__ inline i32 opaque(i32 number) {
 /// there are `Size` elements of each, the others as in `loaded`.
 template <int V, unsigned Wide, unsigned Tiled, u32 Size, int K, class... In>
 struct tile_inputs {
-  template <class Places, class Lanes>
-  __device__ void load(const char* const*, const char* const*, const Places&, const Lanes&) {}
+  template <class Lanes, class Places>
+  __device__ void load(const char* const*, const char* const*, const Places&) {}
 };
 template <int V, unsigned Wide, unsigned Tiled, u32 Size, int K, class T, class... Rest>
 struct tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>
@@ -149,9 +168,9 @@ struct tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>
   static constexpr int read = is_tiled || (K < 32 && (Wide >> (K % 32) & 1u) != 0) ? V : 1;
   vec<T, read> r;
 
-  template <class Places, class Lanes>
-  __device__ void load(const char* const* at, const char* const* tiles, const Places& places,
-                       const Lanes& lanes) {
+  /// A vector of which the array has some lanes has a word of it, and may be read as a whole.
+  template <class Lanes, class Places>
+  __device__ void load(const char* const* at, const char* const* tiles, const Places& places) {
     if constexpr (is_tiled) {
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
@@ -159,18 +178,13 @@ struct tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>
         if (!Lanes::are_all && from >= Size) from = 0;  // of a lane that is not there
         set(lane, reinterpret_cast<const vec<T, 1>*>(tiles[K])[from]);
       }
-      Next::load(at, tiles, places, lanes);
+    } else if constexpr (!Lanes::are_all && sizeof(r) >= 4) {
+      const auto words = *reinterpret_cast<const aligned_words<sizeof(r)>*>(at[K]);
+      memcpy(static_cast<void*>(&r), &words, sizeof(r));
     } else {
-      if constexpr (read == 1 || Lanes::are_all) {
-        r = *reinterpret_cast<const vec<T, read>*>(at[K]);
-      } else {
-#pragma unroll
-        for (int lane = 0; lane < read; ++lane) {
-          if (lanes.has(lane)) set(lane, reinterpret_cast<const vec<T, 1>*>(at[K])[lane]);
-        }
-      }
-      Next::load(at, tiles, places, lanes);
+      r = *reinterpret_cast<const vec<T, read>*>(at[K]);
     }
+    Next::template load<Lanes>(at, tiles, places);
   }
   __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane]); }
   /// An element as its bytes: those of a bool may be any.

@@ -87,14 +87,33 @@ struct lane_context {
 /// V consecutive elements of every output.
 template <int V, class E, class Out>
 struct computed {
+  static constexpr int width = V;
   vec<Out, V> v;
   template <class C>
   __device__ void set(int lane, const C& c) {
     v.v[lane] = convert<Out>(E{}(c));
   }
   __device__ void store(char* const* at) const { *reinterpret_cast<vec<Out, V>*>(at[0]) = v; }
-  __device__ void store_lane(int lane, char* const* at) const {
-    reinterpret_cast<Out*>(at[0])[lane] = v.v[lane];
+  /// Stores the lanes from `begin` on before `end`; small elements by words where those are whole.
+  __device__ void store_part(int begin, int end, char* const* at) const {
+    constexpr int word = sizeof(Out) < 4 && V * sizeof(Out) >= 4 ? 4 / sizeof(Out) : 1;
+#pragma unroll
+    for (int first = 0; first < V; first += word) {
+      using Word = vec<Out, word>;
+      const bool is_whole = begin <= first && end >= first + word;
+      if (is_whole) reinterpret_cast<Word*>(at[0])[first / word] = *part<Word>(first);
+      if constexpr (word > 1) {
+#pragma unroll
+        for (int lane = first; lane < first + word; ++lane) {
+          const bool is_there = lane >= begin && lane < end && !is_whole;
+          if (is_there) reinterpret_cast<vec<Out, 1>*>(at[0])[lane] = *part<vec<Out, 1>>(lane);
+        }
+      }
+    }
+  }
+  template <class Word>
+  __device__ const Word* part(int lane) const {
+    return reinterpret_cast<const Word*>(&v.v[lane]);
   }
 };
 template <int V>
@@ -102,10 +121,11 @@ struct computed<V, several<>, several<>> {
   template <class C>
   __device__ void set(int /*lane*/, const C& /*c*/) {}
   __device__ void store(char* const* /*at*/) const {}
-  __device__ void store_lane(int /*lane*/, char* const* /*at*/) const {}
+  __device__ void store_part(int /*begin*/, int /*end*/, char* const* /*at*/) const {}
 };
 template <int V, class E, class... Es, class Out, class... Outs>
 struct computed<V, several<E, Es...>, several<Out, Outs...>> {
+  static constexpr int width = V;
   computed<V, E, Out> first;
   computed<V, several<Es...>, several<Outs...>> rest;
   template <class C>
@@ -117,9 +137,9 @@ struct computed<V, several<E, Es...>, several<Out, Outs...>> {
     first.store(at);
     rest.store(at + 1);
   }
-  __device__ void store_lane(int lane, char* const* at) const {
-    first.store_lane(lane, at);
-    rest.store_lane(lane, at + 1);
+  __device__ void store_part(int begin, int end, char* const* at) const {
+    first.store_part(begin, end, at);
+    rest.store_part(begin, end, at + 1);
   }
 };
 

@@ -2,11 +2,14 @@
 #include "kernels/emulated_kernels.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <system_error>
 #include <unordered_map>
 
 #include "backend/cuda/jit/variant.hpp"
@@ -20,8 +23,11 @@ namespace quarry::test {
 namespace {
 
 using namespace quarry::kernels;
+using backend::cuda::AcrossMap;
+using backend::cuda::CallOperands;
 using backend::cuda::FlatMap;
 using backend::cuda::StridedMap;
+using backend::cuda::UnalignedMap;
 using backend::cuda::Variant;
 
 using MapKernel = void (*)(const u64* words, int backwards);
@@ -43,11 +49,64 @@ void run_strided(const u64* words, int backwards) {
   map_strided<M, R, sizeof(Index), Rows, V, Wide>(packed<P>(words), backwards);
 }
 
+template <class M, int R, class Index, int Rows, int V, unsigned Wide>
+void run_unaligned(const u64* words, int backwards) {
+  using P = typename map_unaligned_body<M, R, Index, Rows, V, Wide>::param_type;
+  map_unaligned<M, R, sizeof(Index), Rows, V, Wide>(packed<P>(words), backwards);
+}
+
 template <class M, int V, unsigned Wide, int R, class Index, int... Rows>
 void add_strided(MapKernels& all) {
   ((all[StridedMap{R, sizeof(Index), Rows, V, int{Wide}}] =
         run_strided<M, R, Index, Rows, V, Wide>),
    ...);
+}
+
+template <class M, int V, unsigned Wide, int R, class Index, int... Rows>
+void add_unaligned(MapKernels& all) {
+  ((all[UnalignedMap{R, sizeof(Index), Rows, V, int{Wide}}] =
+        run_unaligned<M, R, Index, Rows, V, Wide>),
+   ...);
+}
+/// Every set of inputs that move, and every set of those that have gaps: `Sets` is a number with
+/// a digit from 0 to 2 for each input.
+template <class M, int V, int Inputs, int Sets>
+void add_unaligned_of_width(MapKernels& all) {
+  constexpr unsigned wide = [] {
+    unsigned bits = 0;
+    for (int input = 0, sets = Sets; input < Inputs; ++input, sets /= 3) {
+      if (sets % 3 > 0) bits |= 1u << input;
+      if (sets % 3 > 1) bits |= 1u << (16 + input);
+    }
+    return bits;
+  }();
+  constexpr int rows = V == 2 ? 4 : 2;
+  add_unaligned<M, V, wide, 1, i64, 1>(all);
+  add_unaligned<M, V, wide, 2, i32, 1, rows>(all);
+  add_unaligned<M, V, wide, 3, i64, 1, rows>(all);
+  if constexpr (Sets > 0) add_unaligned_of_width<M, V, Inputs, Sets - 1>(all);
+}
+
+template <class M, int R, class Index, int V, unsigned Wide, unsigned Flat>
+void run_across(const u64* words, int backwards) {
+  using P = typename map_across_body<M, R, Index, V, Wide, Flat>::param_type;
+  map_across<M, R, sizeof(Index), V, Wide, Flat>(packed<P>(words), backwards);
+}
+/// Every input is dense along rows, or as dense as the outputs, or the same for a row: digits 0
+/// to 2 of `Sets`.
+template <class M, int V, int Inputs, int Sets>
+void add_across_of_width(MapKernels& all) {
+  constexpr auto digits_of = [](int digit) {
+    unsigned bits = 0;
+    for (int input = 0, sets = Sets; input < Inputs; ++input, sets /= 3) {
+      if (sets % 3 == digit) bits |= 1u << input;
+    }
+    return bits;
+  };
+  constexpr unsigned wide = digits_of(0), dense = digits_of(1);
+  all[AcrossMap{2, 4, V, int{wide}, int{dense}}] = run_across<M, 2, i32, V, wide, dense>;
+  all[AcrossMap{3, 8, V, int{wide}, int{dense}}] = run_across<M, 3, i64, V, wide, dense>;
+  if constexpr (Sets > 0) add_across_of_width<M, V, Inputs, Sets - 1>(all);
 }
 
 /// Side operands keep a map from being flat.
@@ -76,7 +135,14 @@ template <class M, int Inputs, int V>
 void add_widths(MapKernels& all) {
   if constexpr (!has_sides<M>) all[FlatMap{V}] = run_flat<M, V>;
   add_of_width<M, Inputs, V, (1u << Inputs) - 1>(all);
-  if constexpr (V > 1) add_widths<M, Inputs, V / 2>(all);
+  if constexpr (V > 1) {
+    constexpr int sets = Inputs == 0 ? 1 : Inputs == 1 ? 3 : 9;
+    if constexpr (!has_sides<M> && Inputs < 3) {
+      add_unaligned_of_width<M, V, Inputs, sets - 1>(all);
+      add_across_of_width<M, V, Inputs, sets - 1>(all);
+    }
+    add_widths<M, Inputs, V / 2>(all);
+  }
 }
 
 template <class M>
@@ -121,6 +187,7 @@ struct Case<map_of<E, Out, S, In...>> {
   explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
     is_flat = !has_sides<map_of<E, Out, S, In...>> && draw.one_in(4);
     extents = is_flat ? Extents{1 + draw.below(5000)} : draw_extents(draw, 1 + int(draw.below(3)));
+    has_dense_outputs = is_flat || draw.one_in(2);
     add_outputs(static_cast<several<Out>*>(nullptr));
     (add_input(static_cast<several<In>*>(nullptr)), ...);
     operands.pack(size(), 1, S, extents);
@@ -140,51 +207,77 @@ struct Case<map_of<E, Out, S, In...>> {
 
   template <class... T>
   void add_outputs(const several<several<T...>>*) {
-    (operands.template output<T>(extents, is_flat), ...);
+    (operands.template output<T>(extents, has_dense_outputs), ...);
   }
   template <class T>
   void add_outputs(const several<T>*) {
-    operands.template output<T>(extents, is_flat);
+    operands.template output<T>(extents, has_dense_outputs);
   }
 
-  backend::cuda::CallOperands call_operands() const {
-    return {operands.all, Types::size, operands.outputs()};
-  }
+  CallOperands call_operands() const { return {operands.all, Types::size, operands.outputs()}; }
 
   void choose_flat() {
-    flat = {backend::cuda::vector_width(call_operands())};
-    grid = {{backend::cuda::flat_grid(size(), flat.width)}, {backend::cuda::flat_threads}};
+    what = "flat";
+    width = backend::cuda::vector_width(call_operands());
+    variant = FlatMap{width};
+    grid = {{backend::cuda::flat_grid(size(), width)}, {backend::cuda::flat_threads}};
   }
 
   void choose_strided() {
-    const auto vectors = backend::cuda::map_vectors(call_operands(), extents.back());
-    const auto g = backend::cuda::strided_geometry(
-        {.columns = extents.back(),
-         .rows = size() / extents.back(),
-         .span = draw.one_in(2) ? 0 : std::numeric_limits<i64>::max(),
-         .lead = backend::cuda::lead_of(call_operands(), extents.back()),
-         .operands = Types::count - 1,
-         .vector_width = vectors.width},
-        draw.of({0, 0, 1, 132}));
-    strided = {.rank = int(extents.size()),
-               .index_bytes = g.wide_index ? 8 : 4,
-               .rows = g.rows_a_thread,
-               .width = vectors.width,
-               .wide = vectors.wide};
+    const CallOperands call = call_operands();
+    constexpr bool can_be_any = !has_sides<map_of<E, Out, S, In...>>;
+    const auto aligned = backend::cuda::map_vectors(call, extents.back());
+    const auto across = backend::cuda::vectors_across(call, Shape(extents));
+    if (can_be_any && across.width > aligned.width && draw.one_in(2)) return choose_across(across);
+    const auto unaligned = backend::cuda::unaligned_map_vectors(call, extents.back(),
+                                                                draw.one_in(2) ? 1 : aligned.width);
+    if (can_be_any && unaligned.width > aligned.width) {
+      what = "unaligned";
+      return choose_rows<UnalignedMap>(
+          unaligned,
+          backend::cuda::unaligned_lead(Types::size_of(0), extents.back(), unaligned.width));
+    }
+    what = "strided";
+    choose_rows<StridedMap>(aligned, backend::cuda::lead_of(call, extents.back()));
+  }
+
+  i64 drawn_span() { return draw.one_in(2) ? 0 : std::numeric_limits<i64>::max(); }
+  /// Every rank is there with one width of the index.
+  template <class Map>
+  void choose(Map map) {
+    variant = map;
+    map.index_bytes = 12 - map.index_bytes;
+    if (!Kernels::all().contains(variant)) variant = map;
+    width = map.width;
+  }
+
+  void choose_across(const backend::cuda::VectorsAcross& vectors) {
+    what = "across";
+    const auto g = backend::cuda::across_geometry(size(), drawn_span(), vectors.width);
+    choose(AcrossMap{int(extents.size()), g.wide_index ? 8 : 4, vectors.width, vectors.wide,
+                     vectors.flat});
+    grid = {{g.grid}, {backend::cuda::flat_threads}};
+  }
+
+  template <class Map>
+  void choose_rows(const backend::cuda::VectorAccess& vectors, i64 lead) {
+    const auto g = backend::cuda::strided_geometry({.columns = extents.back(),
+                                                    .rows = size() / extents.back(),
+                                                    .span = drawn_span(),
+                                                    .lead = lead,
+                                                    .operands = Types::count - 1,
+                                                    .vector_width = vectors.width},
+                                                   draw.of({0, 0, 1, 132}));
+    choose(Map{int(extents.size()), g.wide_index ? 8 : 4, g.rows_a_thread, vectors.width,
+               vectors.wide});
+    rows = g.rows_a_thread, wide = vectors.wide;
     grid = {{g.grid_x, g.grid_y}, {g.block_x, g.block_y}};
     if (draw.one_in(3)) grid.grid.y = 1 + unsigned(draw.below(g.grid_y));  // blocks go on
   }
 
-  /// Every rank is there with one width of the index.
-  MapKernel kernel() {
-    const auto& all = Kernels::all();
-    if (is_flat) return all.at(flat);
-    auto found = all.find(strided);
-    if (found == all.end()) {
-      strided.index_bytes = 12 - strided.index_bytes;
-      found = all.find(strided);
-    }
-    return found == all.end() ? nullptr : found->second;
+  MapKernel kernel() const {
+    const auto found = Kernels::all().find(variant);
+    return found == Kernels::all().end() ? nullptr : found->second;
   }
 
   template <class Each, class T>
@@ -207,8 +300,8 @@ struct Case<map_of<E, Out, S, In...>> {
 
   void check() {
     const MapKernel run = kernel();
-    ASSERT_TRUE(run) << "no kernel of width " << strided.width << ", rows " << strided.rows
-                     << ", rank " << strided.rank;
+    ASSERT_TRUE(run) << "no " << what << " kernel of width " << width << ", wide " << wide
+                     << ", rows " << rows << ", rank " << extents.size();
     Memory expected(arena.all().begin(), arena.all().end());
     const Memory before = expected;
     for (i64 i = 0; i < size(); ++i) {
@@ -226,9 +319,10 @@ struct Case<map_of<E, Out, S, In...>> {
   Arena arena;
   Operands operands;
   Extents extents;
-  bool is_flat = false;
-  FlatMap flat{1};
-  StridedMap strided{};
+  bool is_flat = false, has_dense_outputs = false;
+  std::string what;  ///< the kind of kernel
+  Variant variant = FlatMap{1};
+  int width = 1, wide = 0, rows = 1;
   Grid grid;
 };
 
@@ -240,10 +334,10 @@ std::map<std::string, int> run_cases(int count) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", extents " +
                  ::testing::PrintToString(c.extents));
     c.check();
-    const int width = c.is_flat ? c.flat.width : c.strided.width;
-    ++seen[c.is_flat ? "flat" : "strided"];
-    ++seen[width > 1 ? "vectors" : "elements"];
-    if (c.strided.rows > 1) ++seen[width > 1 ? "rows of vectors" : "rows of elements"];
+    ++seen[c.what];
+    ++seen[c.width > 1 ? "vectors" : "elements"];
+    if ((c.wide >> 16) != 0) ++seen["gaps"];
+    if (c.rows > 1) ++seen[c.width > 1 ? "rows of vectors" : "rows of elements"];
     if (c.grid.grid.y > 1) ++seen["blocks of rows"];
     if (::testing::Test::HasFailure()) break;
   }
@@ -286,8 +380,9 @@ template <class M>
 class cuda_map : public ::testing::Test {};
 using Maps = ::testing::Types<
     mixed_map<watched<4>, watched<4>, watched<4>>::type, mixed_map<watched<8>>::type,
-    mixed_map<watched<2>, watched<2>>::type, mixed_map<watched<16>, watched<16>>::type, two_outputs,
-    three_outputs, mixed_map<watched<12>, watched<3>>::type, two_sides,
+    mixed_map<watched<2>, watched<2>>::type, mixed_map<watched<1>, watched<1>, watched<1>>::type,
+    mixed_map<watched<16>, watched<16>>::type, two_outputs, three_outputs,
+    mixed_map<watched<12>, watched<3>>::type, two_sides,
     map_of<picked<watched<4>, i8>, watched<4>, 1, side<watched<4>>, i8>,
     map_of<cast<double, in<bool, 0>>, double, 0, bool>,
     map_of<cast<complex<double>, in<complex<float>, 0>>, complex<double>, 0, complex<float>>>;
@@ -298,7 +393,73 @@ TYPED_TEST(cuda_map, computes_what_plain_loops_compute) {
   for (const auto& [what, count] : seen) this->RecordProperty(what, count);
   EXPECT_TRUE(has_sides<TypeParam> ? seen["flat"] == 0 : seen["flat"] > 20) << seen["flat"];
   EXPECT_GT(seen["blocks of rows"], 20);
-  EXPECT_GT(seen["rows of elements"] + seen["rows of vectors"], 5);
+  const bool can_go_on = Map<TypeParam>::inputs > 0 && seen["unaligned"] > 0;
+  EXPECT_TRUE(!can_go_on || Case<TypeParam>::Types::outputs > 1 || seen["across"] > 3);
+  EXPECT_TRUE(Map<TypeParam>::inputs == 0 || seen["unaligned"] == 0 || seen["gaps"] > 0);
+  EXPECT_GT(seen["rows of elements"] + seen["rows of vectors"], 3);
+}
+
+/// A page of memory between two that nobody may read.
+class GuardedPage {
+ public:
+  GuardedPage() : memory_(mmap(nullptr, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED || mprotect(begin(), size, PROT_READ | PROT_WRITE) != 0) {
+      throw std::system_error(errno, std::generic_category(), "no guarded page");
+    }
+  }
+  GuardedPage(const GuardedPage&) = delete;
+  GuardedPage& operator=(const GuardedPage&) = delete;
+  ~GuardedPage() { munmap(memory_, 3 * size); }
+  char* begin() const { return static_cast<char*>(memory_) + size; }
+  char* end() const { return begin() + size; }
+  static constexpr std::size_t size = 4096;
+
+ private:
+  void* memory_;
+};
+
+/// Copies rows to memory that begins `ahead` elements behind a vector.
+template <class T, int V, unsigned Wide>
+void copy_unaligned(const char* from, i64 rows, i64 columns, i64 ahead) {
+  using M = map_of<in<T, 0>, T, 0, T>;
+  constexpr i64 size = sizeof(T), apart = size * ((Wide >> 16) != 0 ? 2 : 1);
+  alignas(128) static char to[2 * GuardedPage::size];
+  const auto word = [](const void* at) {
+    return static_cast<u64>(reinterpret_cast<uintptr_t>(at));
+  };
+  const std::vector<u64> words{u64(rows * columns),
+                               1,
+                               1,
+                               word(to + ahead * size),
+                               word(from),
+                               u64(rows),
+                               u64(columns),
+                               u64(columns * size),
+                               u64(size),
+                               u64(columns * apart),
+                               u64(apart)};
+  const auto blocks = unsigned(columns + 128) / (V * 32) + 1;
+  launch({{blocks, unsigned(rows) / 4 + 1}, {32, 4}}, 1,
+         [&] { run_unaligned<M, 2, i64, 1, V, Wide>(words.data(), 0); });
+  for (i64 i = 0; i < rows * columns; ++i) {
+    ASSERT_EQ(std::memcmp(to + (ahead + i) * size, from + i * apart, sizeof(T)), 0) << i;
+  }
+}
+
+TEST(cuda_map_unaligned, reads_no_words_without_elements_of_a_row) {
+  const GuardedPage page;
+  std::iota(page.begin(), page.end(), char{3});
+  Draw draw(7);
+  for (int i = 0; i < 300; ++i) {
+    const i64 rows = 1 + draw.below(3), columns = 1 + draw.below(300), n = rows * columns;
+    const i64 ahead = draw.below(16);
+    copy_unaligned<u8, 16, 1>(page.begin(), rows, columns, ahead);
+    copy_unaligned<u8, 16, 1>(page.end() - n, rows, columns, ahead);
+    copy_unaligned<u16, 4, 0x10001>(page.begin(), rows, columns, ahead);
+    copy_unaligned<u16, 4, 0x10001>(page.end() - 4 * n + 2, rows, columns, ahead);
+    copy_unaligned<u32, 4, 1>(page.end() - 4 * n, rows, columns, ahead);
+    copy_unaligned<u8, 2, 1>(page.end() - n, rows, columns, ahead);
+  }
 }
 
 }  // namespace

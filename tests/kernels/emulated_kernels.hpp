@@ -24,6 +24,8 @@
 
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
+#include "kernels/map_across.cuh"
 #include "kernels/map_tiled.cuh"
+#include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/rows.cuh"

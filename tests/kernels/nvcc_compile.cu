@@ -2,7 +2,9 @@
 // Kernels of every family, for a test in which nvcc compiles this file. Needs no GPU.
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
+#include "kernels/map_across.cuh"
 #include "kernels/map_tiled.cuh"
+#include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/rows.cuh"
 
@@ -45,6 +47,12 @@ using flat_params = typename map_flat_body<M, V>::param_type;
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
 using strided_params =
     typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type;
+template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
+using unaligned_params =
+    typename map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type;
+template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
+using across_params =
+    typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type;
 template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
 using tiled_params = typename map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::param_type;
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide>
@@ -61,6 +69,12 @@ using finish_params = typename reduce_finish_body<M, Rk, Rr>::param_type;
 #define QUARRY_STRIDED(M, ...)                          \
   template __global__ void map_strided<M, __VA_ARGS__>( \
       const __grid_constant__ strided_params<M, __VA_ARGS__>, int);
+#define QUARRY_UNALIGNED(M, ...)                          \
+  template __global__ void map_unaligned<M, __VA_ARGS__>( \
+      const __grid_constant__ unaligned_params<M, __VA_ARGS__>, int);
+#define QUARRY_ACROSS(M, ...)                          \
+  template __global__ void map_across<M, __VA_ARGS__>( \
+      const __grid_constant__ across_params<M, __VA_ARGS__>, int);
 #define QUARRY_TILED(M, ...)                          \
   template __global__ void map_tiled<M, __VA_ARGS__>( \
       const __grid_constant__ tiled_params<M, __VA_ARGS__>, const __grid_constant__ tiling, int);
@@ -94,6 +108,10 @@ QUARRY_STRIDED(fused_map<float>, 2, 4, 8, 4, 1)
 QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)
 QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
 QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
+QUARRY_UNALIGNED(fused_map<float>, 1, 8, 1, 4, 1)
+QUARRY_UNALIGNED(two_outputs, 2, 4, 2, 4, 0x10003)
+QUARRY_ACROSS(fused_map<i8>, 2, 4, 16, 1, 2)
+QUARRY_ACROSS(two_outputs, 3, 8, 2, 1, 0)
 QUARRY_TILED(fused_map<float>, 2, 2, 4, 2, 1, 0)
 QUARRY_TILED(fused_map<i8>, 4, 3, 1, 0, 3, 5)
 QUARRY_TILED(two_outputs, 3, 2, 2, 1, 2, 0)

@@ -46,6 +46,8 @@ struct divisor {
 };
 
 inline constexpr int most_tiled_axes = 6;
+/// Tiles write whole sectors of so many bytes, which the L2 cache has: parts of one cost as much.
+inline constexpr u32 tile_sector = 32;
 
 /// An axis that is cut into parts, one every `step` elements. The first `before` elements of a part
 /// the part before it has too; the first part begins `before` elements before the axis. Tile t of

@@ -69,16 +69,13 @@ bool run_row(const Launch& launch, const Operands& operands, std::int64_t row) {
   return true;
 }
 
-CUresult run_strided(const Launch& launch) {
-  const int rank = launch.argument(0), width = launch.argument(3), wide = launch.argument(4);
-  const Operands operands = launch.operands(launch.argument(1) == 8);
-  const std::int64_t n = launch.word(block_places::kept), columns = operands.extent(rank - 1);
+CUresult run_rows(const Launch& launch, const Operands& operands,
+                  bool (*is_legal)(const Launch&, const Operands&)) {
+  const std::int64_t n = launch.word(block_places::kept),
+                     columns = operands.extent(launch.rank() - 1);
   if (n <= 0 || columns <= 0 || n % columns != 0)
     return illegal(launch, "the shape is not the size");
-  if (launch.grid_x * launch.block_x * width < columns + lead(launch, operands, columns))
-    return illegal(launch, "the grid covers too little");
-  if (columns % width != 0 || !has_legal_vectors(launch, operands, 0, width, wide, rank - 1))
-    return misaligned(launch);
+  if (!is_legal(launch, operands)) return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   const std::int64_t rows = n / columns;
   const auto first = static_cast<std::int64_t>(launch.seed % static_cast<std::uint64_t>(rows));
@@ -88,6 +85,103 @@ CUresult run_strided(const Launch& launch) {
     }
   }
   return CUDA_SUCCESS;
+}
+
+/// Whether the threads of all blocks along x are enough for a row and `idle` columns besides.
+bool covers_rows(const Launch& launch, const Operands& operands, std::int64_t idle) {
+  return launch.grid_x * launch.block_x * launch.argument(3) >=
+         operands.extent(launch.rank() - 1) + idle;
+}
+
+bool has_aligned_rows(const Launch& launch, const Operands& operands) {
+  const int last = launch.rank() - 1, width = launch.argument(3), wide = launch.argument(4);
+  return operands.extent(last) % width == 0 &&
+         has_legal_vectors(launch, operands, 0, width, wide, last);
+}
+
+CUresult run_strided(const Launch& launch) {
+  const Operands operands = launch.operands(launch.argument(1) == 8);
+  const std::int64_t columns = operands.extent(launch.rank() - 1);
+  if (!covers_rows(launch, operands, lead(launch, operands, columns)))
+    return illegal(launch, "the grid covers too little");
+  return run_rows(launch, operands, has_aligned_rows);
+}
+
+/// Whether all rows of output k are as far from a vector as those of the first one.
+bool is_congruent(const Launch& launch, const Operands& operands, int k, std::uint64_t vector) {
+  std::uint64_t apart = launch.pointer(k) - launch.pointer(0);
+  for (int axis = 0; axis + 1 < launch.rank(); ++axis) {
+    apart |= static_cast<std::uint64_t>(operands.stride(k, axis) - operands.stride(0, axis));
+  }
+  return apart % vector == 0;
+}
+
+bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
+  const kernels::program& program = *launch.program;
+  const int last = launch.rank() - 1, width = launch.argument(3), wide = launch.argument(4);
+  if (width < 2 || !has_legal_vectors(launch, operands, 0, 1, 0, last)) return false;
+  const auto has = [wide](int bit) { return (wide >> bit & 1) != 0; };
+  for (int k = 0; k < operands.count(); ++k) {
+    const std::uint32_t size = program.itemsize[k];
+    const int input = k - program.outputs;
+    const bool is_wide = input < 0 || has(input), has_gaps = input >= 0 && has(16 + input);
+    const std::int64_t apart = is_wide ? (has_gaps ? 2 : 1) * std::int64_t{size} : 0;
+    if (program.is_side[k] || operands.stride(k, last) != apart) return false;
+    if (!std::has_single_bit(size) || width * apart > 16) return false;
+    const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
+    const bool is_like_first = size == program.itemsize[0];
+    if (input < 0 && !(is_like_first && is_congruent(launch, operands, k, vector))) return false;
+  }
+  return true;
+}
+
+CUresult run_unaligned(const Launch& launch) {
+  const Operands operands = launch.operands(launch.argument(1) == 8);
+  const std::int64_t columns = operands.extent(launch.rank() - 1);
+  const auto vector = std::int64_t{launch.argument(3)} * launch.program->itemsize[0];
+  const std::int64_t line = columns < 1024 ? vector : 128;
+  if (!covers_rows(launch, operands, line / launch.program->itemsize[0] - 1))
+    return illegal(launch, "the grid covers too little");
+  return run_rows(launch, operands, has_unaligned_vectors);
+}
+
+/// The input that lies as the outputs do, all rows one after another.
+bool is_dense(const Launch& launch, const Operands& operands, int k) {
+  std::int64_t stride = launch.program->itemsize[k];
+  for (int axis = launch.rank() - 1; axis >= 0; stride *= operands.extent(axis--)) {
+    if (operands.stride(k, axis) != stride) return false;
+  }
+  return true;
+}
+
+bool has_vectors_across(const Launch& launch, const Operands& operands) {
+  const kernels::program& program = *launch.program;
+  const int last = launch.rank() - 1, width = launch.argument(2);
+  if (width < 2 || operands.extent(last) < width) return false;
+  if (!has_legal_vectors(launch, operands, 0, 1, 0, last)) return false;
+  const auto has = [&](std::size_t argument, int bit) {
+    return (launch.argument(argument) >> bit & 1) != 0;
+  };
+  for (int k = 0; k < operands.count(); ++k) {
+    const std::uint32_t size = program.itemsize[k];
+    const int input = k - program.outputs;
+    const bool is_flat = input < 0 || has(4, input), is_wide = is_flat || has(3, input);
+    const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
+    if (program.is_side[k]) return false;
+    if (is_wide && (!std::has_single_bit(size) || vector > 16)) return false;
+    if (is_flat && !(is_dense(launch, operands, k) && launch.pointer(k) % vector == 0))
+      return false;
+    if (!is_flat && operands.stride(k, last) != (is_wide ? std::int64_t{size} : 0)) return false;
+  }
+  return true;
+}
+
+CUresult run_across(const Launch& launch) {
+  const Operands operands = launch.operands(launch.argument(1) == 8);
+  const std::int64_t n = launch.word(block_places::kept), width = launch.argument(2);
+  if (launch.grid_x * launch.block_x * width < n || launch.grid_y != 1)
+    return illegal(launch, "the grid covers too little");
+  return run_rows(launch, operands, has_vectors_across);
 }
 
 CUresult run_if_direction(const Launch& launch, CUresult (*run)(const Launch&)) {
@@ -112,6 +206,20 @@ std::span<const Kernel> map_kernels() {
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(int)},
        [](const Launch& launch) { return run_if_direction(launch, run_strided); }},
+      {"map",
+       "map_unaligned",
+       5,
+       256,
+       [](const std::vector<int>& arguments) { return arguments[0]; },
+       {sizeof(int)},
+       [](const Launch& launch) { return run_if_direction(launch, run_unaligned); }},
+      {"map",
+       "map_across",
+       5,
+       256,
+       [](const std::vector<int>& arguments) { return arguments[0]; },
+       {sizeof(int)},
+       [](const Launch& launch) { return run_if_direction(launch, run_across); }},
       {"map",
        "map_tiled",
        6,

@@ -61,6 +61,19 @@ struct StridedMap {
   int wide = 0;  ///< bit k: input k is dense along the last axis and read by vectors
   operator Variant() const { return {"map_strided", {rank, index_bytes, rows, width, wide}}; }
 };
+struct UnalignedMap {
+  int rank, index_bytes, rows;  ///< rows per thread
+  int width = 2;                ///< at least 2
+  int wide = 0;                 ///< input_access, along the last axis
+  operator Variant() const { return {"map_unaligned", {rank, index_bytes, rows, width, wide}}; }
+};
+struct AcrossMap {
+  int rank, index_bytes;
+  int width = 2;  ///< at least 2
+  int wide = 0;   ///< bit k: input k is dense along rows
+  int flat = 0;   ///< bit k: input k is as dense as the outputs
+  operator Variant() const { return {"map_across", {rank, index_bytes, width, wide, flat}}; }
+};
 struct TiledMap {
   int rank, tile_rank;       ///< axes; the last ones, along which tiles have several elements
   int width = 1;             ///< elements per access to what is not read by tiles

@@ -80,6 +80,7 @@ class WideInputs {
   void add(std::size_t k, int bit = 0) {
     wide_ |= 1u << (k - operands_.outputs + static_cast<std::size_t>(bit));
   }
+  bool have_gaps() const { return wide_ >> kernels::input_access::every_second != 0; }
   VectorAccess access(int width, VectorPlaces places) const {
     if (width == 1) return {};
     return {width, static_cast<int>(wide_), places};
@@ -273,6 +274,64 @@ VectorAccess shifted_map_vectors(const CallOperands& operands) {
   return access;
 }
 
+VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t columns,
+                                   int aligned) {
+  const std::size_t axis = operands.rank() - 1;
+  WideInputs inputs(operands, axis);
+  if (inputs.count() > most_with_gaps) return {};
+  int width = widest;
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    const bool is_output = k < operands.outputs;
+    if (!is_output && !inputs.moves(k)) continue;
+    const std::uint32_t size = operands.itemsizes[k];
+    const std::int64_t apart = operands.stride(k, axis);
+    const bool has_gaps = !is_output && apart == 2 * std::int64_t{size};
+    if (!is_power_of_two(size) || (apart != size && !has_gaps)) return {};
+    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+    width = std::min(width, static_cast<int>(16u / static_cast<std::uint32_t>(apart)));
+    if (is_output) {  // as far from a vector as the first one
+      if (size != operands.itemsizes[0]) return {};
+      if (k > 0) width = aligned_width(places_of(operands, k, axis, 0), size, width);
+    } else {
+      inputs.add(k);
+      if (has_gaps) inputs.add(k, kernels::input_access::every_second);
+    }
+  }
+  while (width > 1 && columns < 4 * std::int64_t{width}) width /= 2;
+  // a word of each row is enough for several rows a thread; a row alone, or with gaps, is not
+  const bool has_words = static_cast<std::uint32_t>(aligned) * operands.itemsizes[0] >= 4;
+  if (width <= aligned || (has_words && axis > 0 && !inputs.have_gaps())) return {};
+  return inputs.access(width, VectorPlaces::shifted);
+}
+
+VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
+  const std::size_t axis = operands.rank() - 1;
+  VectorsAcross access{.width = widest};
+  const auto is_dense = [&](std::size_t k) {
+    std::int64_t stride = operands.itemsizes[k];
+    for (std::size_t d = axis + 1; d-- > 0; stride *= shape[d]) {
+      if (operands.stride(k, d) != stride) return false;
+    }
+    return true;
+  };
+  if (axis == 0 || operands.all.size() - operands.outputs > most_wide_inputs) return {};
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    const std::uint32_t size = operands.itemsizes[k];
+    const bool is_flat = is_dense(k), moves = operands.stride(k, axis) != 0;
+    if (!is_power_of_two(size) || (!is_flat && k < operands.outputs)) return {};
+    const int bit = k < operands.outputs ? 0 : 1 << (k - operands.outputs);
+    if (moves) access.width = dense_width(operands, k, axis, access.width);
+    if (is_flat) {
+      access.width = aligned_width(operands.address(k), size, access.width);
+      access.flat |= bit;
+    } else if (moves) {
+      if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+      access.wide |= bit;
+    }
+  }
+  return access.width < 2 || access.width > shape[axis] ? VectorsAcross{} : access;
+}
+
 VectorAccess aligned_vectors(const CallOperands& operands) {
   return moving(input_vectors(operands, operands.rank() - 1, widest));
 }
@@ -319,6 +378,11 @@ std::int64_t lead_of(const CallOperands& operands, std::int64_t columns) {
   return static_cast<std::int64_t>(operands.address(0) % 128 / size);
 }
 
+std::int64_t unaligned_lead(std::uint32_t itemsize, std::int64_t columns, int width) {
+  const std::int64_t line = 128 / std::int64_t{itemsize};
+  return (columns >= kernels::lead_columns ? line : std::int64_t{width}) - 1;
+}
+
 StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors) {
   const std::int64_t vectors = divide_up(shape.columns + shape.lead, shape.vector_width);
   std::int64_t bx = column_block(vectors);
@@ -338,6 +402,13 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
           .block_y = static_cast<unsigned>(by),
           .rows_a_thread = static_cast<int>(rows),
           .wide_index = needs_wide_index(shape.span, std::max(shape.columns, shape.rows))};
+}
+
+AcrossGeometry across_geometry(std::int64_t size, std::int64_t span, int vector_width) {
+  const std::int64_t threads_needed = divide_up(size, std::int64_t{vector_width});
+  // positions go up to a vector behind the last one of a block
+  return {.grid = grid(threads_needed, flat_threads),
+          .wide_index = needs_wide_index(span, size + vector_width * threads)};
 }
 
 FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {

@@ -60,6 +60,17 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// The same where rows begin at any element, but those of all operands as far from a vector. None
 /// where elements differ in size.
 VectorAccess shifted_map_vectors(const CallOperands& operands);
+/// The same where rows of `columns` elements begin and end at any element, and inputs too, which
+/// may have every second element: kernels/map_unaligned.cuh. None where rows are shorter than a few
+/// vectors, or where aligned vectors of `aligned` elements are as fast.
+VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t columns, int aligned);
+/// The vectors of a map of dense outputs that go on from a row to the next one:
+/// kernels/map_across.cuh.
+struct VectorsAcross {
+  int width = 1;
+  int wide = 0, flat = 0;
+};
+VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape);
 /// The vectors of the inputs along the last axis, to which every row is aligned.
 VectorAccess aligned_vectors(const CallOperands& operands);
 /// The vectors of the inputs of a reduction along its last axis, of `extent` elements, one of
@@ -84,6 +95,8 @@ struct StridedShape {
 };
 /// By how many columns the grid of map_strided begins before the first one: kernels/map.cuh.
 std::int64_t lead_of(const CallOperands& operands, std::int64_t columns);
+/// By how many the grid of map_unaligned does at most, as rows begin at any element.
+std::int64_t unaligned_lead(std::uint32_t itemsize, std::int64_t columns, int width);
 
 /// A block computes block_x vectors of rows_a_thread * block_y rows; the last rows, too few for
 /// that, have blocks of block_y rows. If there are more such blocks than grid_y, blocks loop.
@@ -93,6 +106,12 @@ struct StridedGeometry {
   bool wide_index;  ///< 64-bit offsets
 };
 StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors);
+/// Of map_across, a thread for every vector.
+struct AcrossGeometry {
+  unsigned grid;
+  bool wide_index;
+};
+AcrossGeometry across_geometry(std::int64_t size, std::int64_t span, int vector_width);
 
 struct ReduceShape {
   std::int64_t kept, reduced, span;

@@ -14,33 +14,67 @@ void launch_flat(const Launcher& launcher) {
                parameter_block(call, false, call.reduced), backwards);
 }
 
-void launch_strided(const Launcher& launcher) {
+/// A kernel whose threads are along rows: `Map` is its variant.
+template <class Map>
+void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int64_t lead) {
   const KernelCall& call = launcher.call;
   const std::int64_t columns = call.shape.back();
-  const VectorAccess vectors = map_vectors(launcher.operands, columns);
   const StridedGeometry g = strided_geometry({.columns = columns,
                                               .rows = call.kept / columns,
                                               .span = call.span,
-                                              .lead = lead_of(launcher.operands, columns),
+                                              .lead = lead,
                                               .operands = call.program->operands() - 1,
                                               .vector_width = vectors.width},
                                              launcher.multiprocessors());
-  const StridedMap variant{.rank = static_cast<int>(call.rank()),
-                           .index_bytes = g.wide_index ? 8 : 4,
-                           .rows = g.rows_a_thread,
-                           .width = vectors.width,
-                           .wide = vectors.wide};
+  const Map variant{.rank = static_cast<int>(call.rank()),
+                    .index_bytes = g.wide_index ? 8 : 4,
+                    .rows = g.rows_a_thread,
+                    .width = vectors.width,
+                    .wide = vectors.wide};
   const int backwards = launcher.backwards();
   launcher.run(variant, {g.grid_x, g.grid_y, g.block_x, g.block_y},
                parameter_block(call, true, call.reduced), backwards);
 }
 
+bool has_sides(const KernelCall& call) {
+  const bool* const sides = call.program->is_side;
+  return std::any_of(sides, sides + call.program->operands(), [](bool is_side) { return is_side; });
+}
+
+void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
+  const KernelCall& call = launcher.call;
+  const AcrossGeometry g = across_geometry(call.kept, call.span, vectors.width);
+  const AcrossMap variant{.rank = static_cast<int>(call.rank()),
+                          .index_bytes = g.wide_index ? 8 : 4,
+                          .width = vectors.width,
+                          .wide = vectors.wide,
+                          .flat = vectors.flat};
+  const int backwards = launcher.backwards();
+  launcher.run(variant, {g.grid, 1, flat_threads, 1}, parameter_block(call, true, call.reduced),
+               backwards);
+}
+
+/// The widest vectors: of rows that are whole ones, of all rows as one, of rows that begin at any
+/// element.
+void launch_strided(const Launcher& launcher) {
+  const CallOperands& operands = launcher.operands;
+  const std::int64_t columns = launcher.call.shape.back();
+  const VectorAccess aligned = map_vectors(operands, columns);
+  if (!has_sides(launcher.call)) {
+    const VectorsAcross across = vectors_across(operands, launcher.call.shape);
+    if (across.width > aligned.width) return launch_across(launcher, across);
+    const VectorAccess unaligned = unaligned_map_vectors(operands, columns, aligned.width);
+    if (unaligned.width > aligned.width) {
+      const auto lead = unaligned_lead(operands.itemsizes[0], columns, unaligned.width);
+      return launch_rows<UnalignedMap>(launcher, unaligned, lead);
+    }
+  }
+  launch_rows<StridedMap>(launcher, aligned, lead_of(operands, columns));
+}
+
 std::optional<Tiles> tiles_of(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
-  const bool* const sides = call.program->is_side;
-  const bool has_sides =
-      std::any_of(sides, sides + call.program->operands(), [](bool is_side) { return is_side; });
-  if (!call.any_order || has_sides) return std::nullopt;
+  if (!call.any_order || has_sides(call)) return std::nullopt;
   return tiles_of(launcher.operands, call.shape, launcher.multiprocessors());
 }
 

@@ -37,23 +37,28 @@ Order reading_order(const CallOperands& operands, std::size_t k) {
   return order;
 }
 
-/// Whether threads along the last axis would read input k in pieces of less than a sector, and no
-/// other threads of the block read the rest of it.
-bool needs_tiles(const CallOperands& operands, const Shape& shape, std::size_t k) {
+/// How many elements of the output are from the first to the last of those in a sector of input k.
+std::int64_t spread_of_sector(const CallOperands& operands, const Shape& shape, std::size_t k) {
   constexpr std::int64_t sector = 32;
-  const std::uint32_t size = operands.itemsizes[k];
-  const std::int64_t near = size >= 4 ? 40 : 8;
-  if (!is_power_of_two(size) || size > 16 || operands.last_stride(k) == 0) return false;
   const Order order = reading_order(operands, k);
-  std::int64_t bytes = size;
-  std::size_t axis = shape.size() - 1;
-  for (; order.axis[axis] == axis; --axis) {
-    bytes *= shape[axis];
-    if (axis == 0 || bytes >= sector) return false;
+  std::int64_t left = sector / operands.itemsizes[k], spread = 1;
+  for (std::size_t i = 0; i < order.rank && left > 1; ++i) {
+    const std::size_t axis = order.fastest(i);
+    const std::int64_t elements = std::min(shape[axis], left);
+    std::int64_t apart = 1;
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) apart *= shape[d];
+    spread += (elements - 1) * apart;
+    left = divide_up(left, elements);
   }
-  std::int64_t apart = 1;  // elements of the output between those that are neighbours in the input
-  for (std::size_t d = order.axis[axis] + 1; d < shape.size(); ++d) apart *= shape[d];
-  return apart > near;
+  return spread;
+}
+
+/// Whether threads along the last axis would read input k in pieces of less than a sector, and no
+/// other threads near them read the rest of it.
+bool needs_tiles(const CallOperands& operands, const Shape& shape, std::size_t k) {
+  const std::uint32_t size = operands.itemsizes[k];
+  if (!is_power_of_two(size) || size > 16 || operands.last_stride(k) == 0) return false;
+  return spread_of_sector(operands, shape, k) > (size < 4 ? 256 : 64);
 }
 
 }  // namespace
@@ -90,12 +95,22 @@ std::int64_t rounded(std::int64_t size) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)));
 }
 
-/// Makes tiles have `wanted` consecutive elements in this order.
-void extend(Cut& cut, const Shape& shape, const Order& order, std::int64_t wanted) {
+std::int64_t elements_of(const Cut& cut, const Shape& shape) {
+  std::int64_t elements = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) elements *= cut.size[axis];
+  return elements;
+}
+
+/// Makes tiles have about `wanted` consecutive elements in this order: whole axes, where several
+/// have up to twice as many. A tile has at most `most`.
+void extend(Cut& cut, const Shape& shape, const Order& order, std::int64_t wanted,
+            std::int64_t most) {
   std::int64_t run = 1;
   for (std::size_t i = 0; i < order.rank && run < wanted; ++i) {
     const std::size_t axis = order.fastest(i);
-    const std::int64_t size = wanted / run;
+    const bool is_whole = run > 1 && run * shape[axis] <= 2 * wanted;
+    const std::int64_t others = elements_of(cut, shape) / cut.size[axis];
+    const std::int64_t size = std::min(is_whole ? shape[axis] : wanted / run, most / others);
     cut.size[axis] = std::max(cut.size[axis], size < shape[axis] ? rounded(size) : shape[axis]);
     run *= cut.size[axis];
     if (cut.size[axis] < shape[axis]) return;
@@ -104,8 +119,7 @@ void extend(Cut& cut, const Shape& shape, const Order& order, std::int64_t wante
 
 /// Makes tiles larger along axes that are cut, until they have up to `most` elements.
 void grow(Cut& cut, const Shape& shape, std::int64_t most) {
-  std::int64_t elements = 1;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) elements *= cut.size[axis];
+  std::int64_t elements = elements_of(cut, shape);
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const std::int64_t size = most / (elements / cut.size[axis]);
     if (size < 2 * cut.size[axis]) continue;
@@ -139,12 +153,16 @@ void count_parts(Cut& cut, const Shape& shape) {
 
 Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors) {
   const std::int64_t most = kernels::most_tile_elements(tiled.widest, tiled.count);
-  std::int64_t write = tiled.widest <= 2 ? 128 : tiled.widest <= 8 ? 64 : 32, read = most / write;
+  std::int64_t write = tiled.widest <= 2 ? 128 : tiled.widest <= 8 ? 64 : 32;
+  // longer rows, where their ends are parts of sectors
+  if (tiled.widest <= 2 && shape.back() % 16 != 0)
+    write = std::max(write, std::min(2 * shape.back(), 2 * write));
+  std::int64_t read = most / write;
   for (;;) {
     Cut cut{};
     cut.size.fill(1);
-    extend(cut, shape, writing_order(shape.size()), write);
-    extend(cut, shape, tiled.order, read);
+    extend(cut, shape, writing_order(shape.size()), write, write * read);
+    extend(cut, shape, tiled.order, read, write * read);
     grow(cut, shape, write * read);
     even_parts(cut, shape);
     count_parts(cut, shape);

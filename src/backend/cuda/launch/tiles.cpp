@@ -203,15 +203,15 @@ class Planner {
     return walk;
   }
 
-  /// Where vectors of the output go beyond parts of its rows, which begin at any element, the next
-  /// part has the elements of such a vector too, and writes it.
+  /// Where sectors of the output go beyond parts of its rows, which begin at any element, the next
+  /// part has the elements of such a sector too, and writes it.
   void overlap(const Axes& read, const Axis& row) {
     const auto is_row = [&](const Axis& axis) { return is_one(axis) && axis.inner == row.inner; };
     const Axis *const first = read.axis.data(), *const end = first + read.in_tile;
-    const std::int64_t vector = write_access_.width;
-    if (!is_one(row) || row.size == row.extent || row.size % vector != 0) return;
-    if (row.size < 4 * vector || std::find_if(first + 1, end, is_row) == end) return;
-    cut_.before[row.inner] = vector;
+    const std::int64_t sector = kernels::tile_sector / write_access_.size;
+    if (!is_one(row) || row.size == row.extent || row.size % sector != 0) return;
+    if (row.size < 4 * sector || std::find_if(first + 1, end, is_row) == end) return;
+    cut_.before[row.inner] = sector;
     count_parts(cut_, shape_);
   }
   /// The elements of a row of several axes for each element along the last of them.
@@ -332,6 +332,8 @@ class Planner {
       }
       if (shifted.width > access.width) access = shifted;
     }
+    // bytes of more than 8 columns of a tile are in fewer banks
+    if (size == 1) access.width = std::min(access.width, 8);
     unsigned wide = 0;
     for (std::size_t i = operands_.outputs; i < rest.number.size(); ++i) {
       if ((access.wide >> (i - operands_.outputs) & 1) == 0) continue;

@@ -19,6 +19,7 @@
 namespace {
 
 using namespace quarry::kernels;
+using quarry::backend::cuda::AcrossMap;
 using quarry::backend::cuda::Binary;
 using quarry::backend::cuda::Bincount;
 using quarry::backend::cuda::compile_kernel;
@@ -30,6 +31,7 @@ using quarry::backend::cuda::RowParts;
 using quarry::backend::cuda::Rows;
 using quarry::backend::cuda::StridedMap;
 using quarry::backend::cuda::TiledMap;
+using quarry::backend::cuda::UnalignedMap;
 using quarry::backend::cuda::Variant;
 
 struct Check {
@@ -66,6 +68,8 @@ void add_maps(std::vector<Check>& checks) {
   if constexpr (widest > 1) {
     checks.push_back({of, flat(widest)});
     checks.push_back({of, strided(2, 2, false, widest, 2)});
+    checks.push_back({of, UnalignedMap{2, 8, 2, widest, 3}});
+    checks.push_back({of, AcrossMap{2, 4, widest, 1, 2}});
     checks.push_back({of, TiledMap{2, 2, widest, 2, 1}});
     checks.push_back({of, TiledMap{3, 2, widest, 2, 1, sizeof(T) < 4 ? 16 : 0, true, true}});
   }

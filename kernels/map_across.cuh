@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/node.hpp>
+
+#include "kernels/params.cuh"
+#include "kernels/unaligned.cuh"
+#include "kernels/vector.cuh"
+
+/// The kernel of maps of dense outputs with inputs that are the same for several rows, or for a
+/// whole row:
+///   map_across  the rows of the outputs are accessed as one, by vectors that go on from a row to
+///               the next one
+namespace quarry::kernels {
+
+/// The elements that a vector of the outputs takes: from `column` of a row on, and where the row
+/// ends, after `left` lanes, from the first column of the next row.
+template <class Index>
+struct place_across {
+  Index first;  ///< the number of the first element
+  Index row, column, columns;
+  Index left;  ///< the elements of the row from `column` on
+  bool goes_on;
+};
+
+/// How far `row` is from the first one.
+template <int R, class Index, class P>
+__device__ Index row_offset(const P& p, int k, Index row) {
+  Index offset = 0;
+#pragma unroll
+  for (int d = R - 2; d >= 0; --d) {
+    const Index extent = static_cast<Index>(p.extent(d)), outer = d > 0 ? row / extent : 0;
+    offset += (row - outer * extent) * static_cast<Index>(p.stride(k, d));
+    row = outer;
+  }
+  return offset;
+}
+
+/// The first `lanes` elements of a, then those of b.
+template <class T, int V>
+__device__ vec<T, V> joined(const vec<T, V>& a, const vec<T, V>& b, i32 lanes) {
+  vec<T, V> result;
+  if constexpr (sizeof(result) < 4) {
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      reinterpret_cast<vec<T, 1>*>(&result)[lane] =
+          reinterpret_cast<const vec<T, 1>*>(lane < lanes ? &a : &b)[lane];
+    }
+  } else {
+    constexpr int count = static_cast<int>(sizeof(result) / 4);
+    u32 first[count], next[count];
+    memcpy(first, static_cast<const void*>(&a), sizeof(a));
+    memcpy(next, static_cast<const void*>(&b), sizeof(b));
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const i32 keep = between(lanes * static_cast<i32>(sizeof(T)) - 4 * i, 0, 4);
+      const u32 mask = keep == 0 ? 0 : ~0u >> (32 - 8 * keep);
+      first[i] = (first[i] & mask) | (next[i] & ~mask);
+    }
+    memcpy(static_cast<void*>(&result), first, sizeof(result));
+  }
+  return result;
+}
+
+/// Inputs of the set Flat are as dense as the outputs. The others are dense along rows (Wide), or
+/// have one element for a row.
+template <int V, unsigned Wide, unsigned Flat, int K, class... In>
+struct across_inputs {
+  template <int R, int First, class P, class Index>
+  __device__ void load(const P&, const place_across<Index>&) {}
+};
+template <int V, unsigned Wide, unsigned Flat, int K, class T, class... Rest>
+struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat, K + 1, Rest...> {
+  static constexpr bool is_flat = K < 32 && (Flat >> (K % 32) & 1u) != 0;
+  static constexpr bool is_wide = K < 32 && (Wide >> (K % 32) & 1u) != 0;
+  vec<T, V> r;
+
+  /// Operand `First` is the first input.
+  template <int R, int First, class P, class Index>
+  __device__ void load(const P& p, const place_across<Index>& place) {
+    const char* const from = p.template pointer<const char>(First + K);
+    if constexpr (is_flat) {
+      read_whole(from + place.first * static_cast<Index>(sizeof(T)));
+    } else {
+      const char* const row = from + row_offset<R>(p, First + K, place.row);
+      const char* next = row;
+      if (place.goes_on) next = from + row_offset<R>(p, First + K, place.row + 1);
+      if constexpr (is_wide) {
+        constexpr Index size = sizeof(T);
+        const Index end = place.columns * size;
+        r = read_unaligned<T, V, Index>(row, place.column * size, end);
+        if (place.goes_on) {
+          r = joined(r, read_unaligned<T, V, Index>(next, -place.left * size, end),
+                     static_cast<i32>(place.left));
+        }
+      } else {
+        const auto a = *reinterpret_cast<const vec<T, 1>*>(row),
+                   b = *reinterpret_cast<const vec<T, 1>*>(next);
+#pragma unroll
+        for (int lane = 0; lane < V; ++lane) set(lane, lane < place.left ? a : b);
+      }
+    }
+    across_inputs<V, Wide, Flat, K + 1, Rest...>::template load<R, First>(p, place);
+  }
+  __device__ T get(int lane) const { return kernels::load<T>(&r.v[lane]); }
+
+ private:
+  /// The last vector has a word of the input, and may be read as a whole.
+  __device__ void read_whole(const char* at) {
+    if constexpr (sizeof(r) >= 4) {
+      const auto words = *reinterpret_cast<const aligned_words<sizeof(r)>*>(at);
+      memcpy(static_cast<void*>(&r), &words, sizeof(r));
+    } else {
+      r = *reinterpret_cast<const vec<T, V>*>(at);
+    }
+  }
+  __device__ void set(int lane, const vec<T, 1>& element) {
+    *reinterpret_cast<vec<T, 1>*>(&r.v[lane]) = element;
+  }
+};
+template <int K, int V, unsigned Wide, unsigned Flat, class T, class... Rest>
+__device__ T across_input_at(const across_inputs<V, Wide, Flat, K, T, Rest...>& in, int lane) {
+  return in.get(lane);
+}
+
+/// The context (node.hpp) of one lane of them.
+template <class P, class Inputs>
+struct across_context {
+  const P& p;
+  const Inputs& in;
+  i64 position;
+  int lane;
+  template <class T, int K>
+  __device__ T input() const {
+    return across_input_at<K>(in, lane);
+  }
+  template <class T, int S>
+  __device__ T scalar() const {
+    return p.template scalar<T>(S);
+  }
+  __device__ i64 index() const { return position; }
+};
+
+template <class M, int R, class Index, int V, unsigned Wide, unsigned Flat>
+struct map_across_body;
+
+template <class E, class Out, int S, class... In, int R, class Index, int V, unsigned Wide,
+          unsigned Flat>
+struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
+  using Types = operands_of<Out, In...>;
+  static constexpr int K = Types::count, outputs = Types::outputs;
+  using P = params<K, S, R>;
+  using Inputs = across_inputs<V, Wide, Flat, 0, In...>;
+
+  /// A thread computes V elements, the last one those that are left.
+  static __device__ void run(const P& p, int backwards) {
+    const Index n = static_cast<Index>(p.kept());
+    const u32 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    const Index first = (static_cast<Index>(block) * static_cast<Index>(blockDim.x) +
+                         static_cast<Index>(threadIdx.x)) *
+                        V;
+    if (first >= n) return;
+    const Index columns = static_cast<Index>(p.extent(R - 1)), row = first / columns;
+    const Index column = first - row * columns, left = columns - column;
+    const place_across<Index> place{first,   row,  column,
+                                    columns, left, left < V && left < n - first};
+    Inputs in;
+    in.template load<R, outputs>(p, place);
+    computed<V, E, Out> out;
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      out.set(lane, across_context<P, Inputs>{p, in, i64{first} + lane, lane});
+    }
+    char* to[outputs];
+#pragma unroll
+    for (int k = 0; k < outputs; ++k) {
+      to[k] = p.template pointer<char>(k) + first * static_cast<Index>(Types::size_of(k));
+    }
+    if (n - first >= V) {
+      out.store(to);
+    } else {
+      out.store_part(0, static_cast<int>(n - first), to);
+    }
+  }
+  using param_type = P;
+};
+
+/// Rows have V elements or more. Outputs, and inputs of the set Flat, are dense and aligned to
+/// vectors; a vector of the widest of them has at most 16 bytes. Inputs of the set
+/// Wide are aligned to their elements, the sizes of which are powers of two.
+template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
+__global__ void __launch_bounds__(256)
+    map_across(const __grid_constant__
+               typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type p,
+               int backwards) {
+  map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::run(p, backwards);
+}
+
+}  // namespace quarry::kernels

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/node.hpp>
+
+#include "kernels/map.cuh"
+#include "kernels/params.cuh"
+#include "kernels/unaligned.cuh"
+#include "kernels/vector.cuh"
+
+/// The kernel of maps by vectors whose rows begin and end at any element:
+///   map_unaligned  aligned vectors of the outputs are written; inputs are read by the aligned
+///   words
+///                  that have the elements of such a vector, shifted in registers
+namespace quarry::kernels {
+
+/// The V elements of every input that a vector of the output takes. Those of which the row has none
+/// have any value.
+template <int V, unsigned Wide, int K, class Index, class... In>
+struct unaligned_inputs {
+  __device__ void load(const char* const*, Index, Index) {}
+};
+template <int V, unsigned Wide, int K, class Index, class T, class... Rest>
+struct unaligned_inputs<V, Wide, K, Index, T, Rest...>
+    : unaligned_inputs<V, Wide, K + 1, Index, Rest...> {
+  static constexpr input_access access = input_access::of(Wide, K);
+  static constexpr int gap = access.has_gaps ? 2 : 1, read = access.is_wide ? V * gap : 1;
+  static constexpr Index size = sizeof(T);
+  vec<T, read> r;
+
+  /// From `column` on, of rows that begin at `at` and have `columns` elements.
+  __device__ void load(const char* const* at, Index column, Index columns) {
+    if constexpr (read == 1) {
+      r = *reinterpret_cast<const vec<T, 1>*>(at[K]);
+    } else {
+      r = read_unaligned<T, read>(at[K], column * gap * size, ((columns - 1) * gap + 1) * size);
+    }
+    unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load(at, column, columns);
+  }
+  __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane * gap]); }
+};
+template <int K, int V, unsigned Wide, class Index, class T, class... Rest>
+__device__ T unaligned_input_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in,
+                                int lane) {
+  return in.get(lane);
+}
+
+/// The context (node.hpp) of one lane of them.
+template <class P, class Inputs>
+struct unaligned_context {
+  const P& p;
+  const Inputs& in;
+  i64 position;
+  int lane;
+  template <class T, int K>
+  __device__ T input() const {
+    return unaligned_input_at<K>(in, lane);
+  }
+  template <class T, int S>
+  __device__ T scalar() const {
+    return p.template scalar<T>(S);
+  }
+  __device__ i64 index() const { return position; }
+};
+
+template <class M, int R, class Index, int Rows, int V, unsigned Wide>
+struct map_unaligned_body;
+
+template <class E, class Out, int S, class... In, int R, class Index, int Rows, int V,
+          unsigned Wide>
+struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
+  using Types = operands_of<Out, In...>;
+  static constexpr int K = Types::count, outputs = Types::outputs;
+  static constexpr u32 size = Types::size_of(0);
+  using P = params<K, S, R>;
+  using Addresses = map_addresses<P, K, R, Index>;
+  using Inputs = unaligned_inputs<V, Wide, 0, Index, In...>;
+
+  /// The first vector of a row begins at a multiple of so many bytes: warps write whole lines of
+  /// long rows.
+  static __device__ u32 line(Index columns) { return columns >= lead_columns ? 128 : V * size; }
+
+  /// Computes `Rows` rows, `by` apart, or one row where `by` is 0: of each the vector that begins
+  /// `ahead` elements behind the row's first line. All loads come before the stores; an input may
+  /// be an output, element for element.
+  static __device__ void run_rows(const P& p, Index ahead, Index row, Index by) {
+    const Index columns = static_cast<Index>(p.extent(R - 1));
+    Inputs in[Rows];
+    char* to[Rows][outputs];
+    Index column[Rows];
+    Addresses a(p, 0, row);
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (r > 0) a.next(p, 0, row + r * by, by);
+      const u32 before = static_cast<u32>(reinterpret_cast<u64>(a.at[0])) & (line(columns) - 1);
+      column[r] = ahead - static_cast<Index>(before / size);
+#pragma unroll
+      for (int k = 0; k < outputs; ++k) {
+        to[r][k] = a.at[k] + column[r] * static_cast<Index>(Types::size_of(k));
+      }
+      in[r].load(a.at + outputs, column[r], columns);
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (r > 0 && by == 0) break;
+      const i64 position = static_cast<i64>(row + r * by) * columns + column[r];
+      computed<V, E, Out> out;
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane) {
+        out.set(lane, unaligned_context<P, Inputs>{p, in[r], position + lane, lane});
+      }
+      if (column[r] >= 0 && columns - column[r] >= V) {
+        out.store(to[r]);
+      } else if (column[r] > -V && column[r] < columns) {
+        out.store_part(static_cast<int>(-column[r]), part_end(columns - column[r]), to[r]);
+      }
+    }
+  }
+  static __device__ int part_end(Index left) { return left < V ? static_cast<int>(left) : V; }
+
+  /// As map_strided: a thread computes a vector of each of Rows rows, the last rows one by one.
+  static __device__ void run(const P& p, int backwards) {
+    Index rows = 1;
+#pragma unroll
+    for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
+    const Index ahead = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
+                         static_cast<Index>(threadIdx.x)) *
+                        V;
+    const Index columns = static_cast<Index>(p.extent(R - 1));
+    if (ahead - static_cast<Index>(line(columns) / size) >= columns) return;
+    for_each_row<Rows>(rows, backwards, [&](Index row, Index by) { run_rows(p, ahead, row, by); });
+  }
+  using param_type = P;
+};
+
+/// Outputs are dense along the last axis, and as far from a vector as the first one. An input is
+/// dense along it (bit k of Wide for input k), has every second element (bit 16 + k too), or has
+/// the stride 0 along it. All are aligned to their elements, the sizes of which are powers of two.
+template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
+__global__ void __launch_bounds__(256) map_unaligned(
+    const __grid_constant__
+    typename map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
+    int backwards) {
+  map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
+}
+
+}  // namespace quarry::kernels
