@@ -208,6 +208,20 @@ void device_copy(Run& run) {
   between_events(
       run, [&] { must(driver().MemcpyDtoDAsync(b.address(), a.address(), array_bytes, nullptr)); });
 }
+/// What heat moves at least: 200 plates of 4096 x 4096 read, and as many written.
+void plate_copies(Run& run) {
+  constexpr std::size_t plate = 64 * mib;
+  constexpr std::size_t steps = 200;
+  const std::array<DeviceBlock, 2> plates{DeviceBlock(plate), DeviceBlock(plate)};
+  must(driver().MemsetD32Async(plates[0].address(), 0x3f800000, plate / 4, nullptr));
+  run.bytes = 2. * steps * plate;
+  between_events(run, [&] {
+    for (std::size_t i = 0; i < steps; ++i) {
+      must(driver().MemcpyDtoDAsync(plates[(i + 1) % 2].address(), plates[i % 2].address(), plate,
+                                    nullptr));
+    }
+  });
+}
 void device_set(Run& run) {
   const DeviceBlock a(array_bytes);
   run.bytes = array_bytes;
@@ -229,6 +243,7 @@ void register_rows() {
   row("limit/device_add", device_add);
   row("limit/device_copy", device_copy);
   row("limit/device_set", device_set);
+  row("limit/plate_copies", plate_copies);
   link_rows("4KiB", 4 * kib);
   link_rows("1MiB", mib);
   link_rows("64MiB", 64 * mib);

@@ -144,7 +144,7 @@ PARTS = {
     "Programs": (
         Item("heat_two_buffers", "heat by slices, two buffers", "device_add", seconds=7e-3),
         Item("heat_in_place", "heat by slices, in place", "device_add", seconds=13e-3),
-        Item("hillshade", "hillshade, three kernels", "device_add"),
+        Item("hillshade", "hillshade, two kernels", "device_add"),
     ),
     "Small kernels": (
         Item("pressure", "pressure in a box, six assignments"),

@@ -147,7 +147,7 @@ bool run(const Options& options) {
   std::printf("%-10s %12s %12s %10s\n", "stage", "first ms", "best ms", "GB/s");
   print_stage("load", load);
   print_stage("upload", upload, bytes);
-  print_stage("compute", compute, 7 * bytes);
+  print_stage("compute", compute, 6 * bytes);
   print_stage("download", download, bytes);
   print_stage("write", write);
   const bool agrees = !options.compare || compare(heights, options, result, compute,

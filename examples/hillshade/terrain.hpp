@@ -26,8 +26,8 @@ struct Relief {
 
 /// Gradient by Horn's 3x3 kernel, shade by the cosine of the angle between the surface's normal and
 /// the sun: B. K. P. Horn, Hill Shading and the Reflectance Map, Proceedings of the IEEE 69(1),
-/// 1981. Rows run from north to south. Three kernels, which move seven arrays: z to slope, z to
-/// aspect, both to shade.
+/// 1981. Rows run from north to south. Two kernels, which move six arrays: z to slope and aspect,
+/// both to shade.
 inline Relief<quarry::DeviceNDArray<float>> relief(const quarry::DeviceNDArray<float>& z,
                                                    const Scene& scene) {
   namespace qy = quarry;
@@ -40,8 +40,7 @@ inline Relief<quarry::DeviceNDArray<float>> relief(const quarry::DeviceNDArray<f
   auto dzdy = (z(south, west) + 2.f * z(south, middle) + z(south, east) -
                (z(north, west) + 2.f * z(north, middle) + z(north, east))) /
               (8 * scene.dy);
-  qy::DeviceNDArray<float> slope = qy::atan(qy::hypot(dzdx, dzdy));
-  qy::DeviceNDArray<float> aspect = qy::atan2(-dzdx, dzdy);
+  const auto [slope, aspect] = qy::eval(qy::atan(qy::hypot(dzdx, dzdy)), qy::atan2(-dzdx, dzdy));
 
   const float up = std::sin(scene.altitude * radians);
   const float level = std::cos(scene.altitude * radians);

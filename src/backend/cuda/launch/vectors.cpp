@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/launch/vectors.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <quarry/kernels/access.hpp>
+
+#include "base/power_of_two.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+/// The elements of the widest access of operand k along `axis`, at most `width` and 16 bytes; 1 if
+/// the operand is not dense along it.
+int dense_width(const CallOperands& operands, std::size_t k, std::size_t axis, int width) {
+  const std::uint32_t size = operands.itemsizes[k];
+  if (!is_power_of_two(size) || operands.stride(k, axis) != size) return 1;
+  return std::min(width, static_cast<int>(std::max(16u / size, 1u)));
+}
+
+/// The address of operand k and its strides along all axes but `axis`, or how much they differ from
+/// those of operand `from`, combined by or: a multiple of every power of two that they all are
+/// multiples of.
+std::uint64_t places_of(const CallOperands& operands, std::size_t k, std::size_t axis,
+                        std::optional<std::size_t> from) {
+  std::uint64_t places = operands.address(k) - (from ? operands.address(*from) : 0);
+  for (std::size_t d = 0; d < operands.rank(); ++d) {
+    if (d == axis) continue;
+    const std::int64_t stride = operands.stride(k, d) - (from ? operands.stride(*from, d) : 0);
+    places |= static_cast<std::uint64_t>(stride);
+  }
+  return places;
+}
+
+/// The largest number of elements, a power of two up to `width`, that `places` are multiples of.
+int aligned_width(std::uint64_t places, std::uint32_t size, int width) {
+  while (width > 1 && !is_multiple(places, static_cast<std::uint64_t>(width) * size)) width /= 2;
+  return width;
+}
+
+constexpr std::size_t most_wide_inputs = 16, most_with_gaps = 14;
+
+/// The inputs that move along an axis, as `wide` has them.
+class WideInputs {
+ public:
+  WideInputs(const CallOperands& operands, std::size_t axis) : operands_(operands), axis_(axis) {}
+
+  std::size_t count() const { return operands_.all.size() - operands_.outputs; }
+  bool moves(std::size_t k) const { return operands_.stride(k, axis_) != 0; }
+  void add(std::size_t k, int bit = 0) {
+    wide_ |= 1u << (k - operands_.outputs + static_cast<std::size_t>(bit));
+  }
+  bool have_gaps() const { return wide_ >> kernels::input_access::every_second != 0; }
+  VectorAccess access(int width, VectorPlaces places) const {
+    if (width == 1) return {};
+    return {width, static_cast<int>(wide_), places};
+  }
+
+ private:
+  const CallOperands& operands_;
+  std::size_t axis_;
+  unsigned wide_ = 0;
+};
+
+/// Vectors along `axis` of the inputs that move along it, to which every row of theirs is aligned.
+VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width) {
+  WideInputs inputs(operands, axis);
+  if (inputs.count() > most_wide_inputs) return {};
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (!inputs.moves(k)) continue;
+    width = dense_width(operands, k, axis, width);
+    width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
+    inputs.add(k);
+  }
+  return inputs.access(width, VectorPlaces::aligned);
+}
+
+/// The same where every row of an input is as far from an aligned vector as the same row of the
+/// others. Inputs are dense or have every second element; their elements are equally far apart.
+VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int width) {
+  WideInputs inputs(operands, axis);
+  if (inputs.count() > most_wide_inputs) return {};
+  std::optional<std::size_t> first;
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (!inputs.moves(k)) continue;
+    if (!first) first = k;
+    const std::int64_t size = operands.itemsizes[k], apart = operands.stride(k, axis);
+    const bool has_gaps = apart == 2 * size;
+    if (apart != operands.stride(*first, axis) || !is_power_of_two(operands.itemsizes[k]))
+      return {};
+    if (apart != size && (!has_gaps || inputs.count() > most_with_gaps)) return {};
+    const auto unit = static_cast<std::uint32_t>(apart);
+    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{unit})) return {};
+    width = std::min(width, static_cast<int>(std::max(16u / unit, 1u)));
+    if (k != *first) width = aligned_width(places_of(operands, k, axis, first), unit, width);
+    inputs.add(k);
+    if (has_gaps) inputs.add(k, kernels::input_access::every_second);
+  }
+  return inputs.access(width, VectorPlaces::shifted);
+}
+
+/// None where no input moves.
+VectorAccess moving(const VectorAccess& access) {
+  return access.wide == 0 ? VectorAccess{} : access;
+}
+
+constexpr int widest = 16;
+
+}  // namespace
+
+int vector_width(const CallOperands& operands) {
+  std::uint32_t widest_item = 1;
+  std::uint64_t unit = 16;  // largest power of two of elements to which every pointer is aligned
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    const std::uint32_t size = operands.itemsizes[k];
+    if (!is_power_of_two(size)) return 1;
+    widest_item = std::max(widest_item, size);
+    while (unit > 1 && !is_multiple(operands.address(k), unit * size)) unit /= 2;
+  }
+  return static_cast<int>(std::min<std::uint64_t>(unit, std::max(16u / widest_item, 1u)));
+}
+
+VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
+  const std::size_t axis = operands.rank() - 1;
+  int width = widest;
+  for (std::size_t k = 0; k < operands.outputs; ++k) {
+    width = dense_width(operands, k, axis, width);
+    width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
+  }
+  while (width > 1 && columns % width != 0) width /= 2;
+  return input_vectors(operands, axis, width);
+}
+
+VectorAccess shifted_map_vectors(const CallOperands& operands) {
+  if (operands.last_stride(0) != operands.itemsizes[0]) return {};  // not dense, or with gaps
+  CallOperands inputs = operands;
+  inputs.outputs = 0;
+  VectorAccess access = shifted_vectors(inputs, operands.rank() - 1, widest);
+  access.wide >>= operands.outputs;
+  return access;
+}
+
+VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t columns,
+                                   int aligned) {
+  const std::size_t axis = operands.rank() - 1;
+  WideInputs inputs(operands, axis);
+  if (inputs.count() > most_with_gaps) return {};
+  int width = widest;
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    const bool is_output = k < operands.outputs;
+    if (!is_output && !inputs.moves(k)) continue;
+    const std::uint32_t size = operands.itemsizes[k];
+    const std::int64_t apart = operands.stride(k, axis);
+    const bool has_gaps = !is_output && apart == 2 * std::int64_t{size};
+    if (!is_power_of_two(size) || (apart != size && !has_gaps)) return {};
+    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+    width = std::min(width, static_cast<int>(16u / static_cast<std::uint32_t>(apart)));
+    if (is_output) {  // as far from a vector as the first one
+      if (size != operands.itemsizes[0]) return {};
+      if (k > 0) width = aligned_width(places_of(operands, k, axis, 0), size, width);
+    } else {
+      inputs.add(k);
+      if (has_gaps) inputs.add(k, kernels::input_access::every_second);
+    }
+  }
+  while (width > 1 && columns < 4 * std::int64_t{width}) width /= 2;
+  // a word of each row is enough for several rows a thread; a row alone, or with gaps, is not
+  const bool has_words = static_cast<std::uint32_t>(aligned) * operands.itemsizes[0] >= 4;
+  if (width <= aligned || (has_words && axis > 0 && !inputs.have_gaps())) return {};
+  return inputs.access(width, VectorPlaces::shifted);
+}
+
+VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
+  const std::size_t axis = operands.rank() - 1;
+  VectorsAcross access{.width = widest};
+  const auto is_dense = [&](std::size_t k) {
+    std::int64_t stride = operands.itemsizes[k];
+    for (std::size_t d = axis + 1; d-- > 0; stride *= shape[d]) {
+      if (operands.stride(k, d) != stride) return false;
+    }
+    return true;
+  };
+  if (axis == 0 || operands.all.size() - operands.outputs > most_wide_inputs) return {};
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    const std::uint32_t size = operands.itemsizes[k];
+    const bool is_flat = is_dense(k), moves = operands.stride(k, axis) != 0;
+    if (!is_power_of_two(size) || (!is_flat && k < operands.outputs)) return {};
+    const int bit = k < operands.outputs ? 0 : 1 << (k - operands.outputs);
+    if (moves) access.width = dense_width(operands, k, axis, access.width);
+    if (is_flat) {
+      access.width = aligned_width(operands.address(k), size, access.width);
+      access.flat |= bit;
+    } else if (moves) {
+      if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+      access.wide |= bit;
+    }
+  }
+  return access.width < 2 || access.width > shape[axis] ? VectorsAcross{} : access;
+}
+
+VectorAccess aligned_vectors(const CallOperands& operands) {
+  return moving(input_vectors(operands, operands.rank() - 1, widest));
+}
+
+VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent) {
+  int width = widest;
+  while (width > 1 && extent % width != 0) width /= 2;
+  return moving(input_vectors(operands, operands.rank() - 1, width));
+}
+
+VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
+                         std::int64_t extent) {
+  const VectorAccess aligned = piece_vectors(operands, extent);
+  if (reduced_rank > 1) return aligned;
+  int useful = widest;
+  while (useful > 1 && extent < 8 * useful) useful /= 2;
+  const VectorAccess shifted = moving(shifted_vectors(operands, operands.rank() - 1, useful));
+  return shifted.width > aligned.width ? shifted : aligned;
+}
+
+VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent) {
+  constexpr int widest_column = 4;  // every one has an accumulator
+  int width = widest_column;
+  while (width > 1 && extent % width != 0) width /= 2;
+  return moving(input_vectors(operands, axis, width));
+}
+
+}  // namespace quarry::backend::cuda

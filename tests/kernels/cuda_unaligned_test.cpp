@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/emulated_kernels.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <numeric>
+#include <system_error>
+#include <vector>
+
+#include "kernels/drawn_operands.hpp"
+
+/// Vectors that begin at any element: the words that have them are read, and no others.
+namespace quarry::test {
+namespace {
+
+using namespace quarry::kernels;
+
+/// A page of memory between two that nobody may read.
+class GuardedPage {
+ public:
+  GuardedPage() : memory_(mmap(nullptr, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED || mprotect(begin(), size, PROT_READ | PROT_WRITE) != 0) {
+      throw std::system_error(errno, std::generic_category(), "no guarded page");
+    }
+  }
+  GuardedPage(const GuardedPage&) = delete;
+  GuardedPage& operator=(const GuardedPage&) = delete;
+  ~GuardedPage() { munmap(memory_, 3 * size); }
+  char* begin() const { return static_cast<char*>(memory_) + size; }
+  char* end() const { return begin() + size; }
+  static constexpr std::size_t size = 4096;
+
+ private:
+  void* memory_;
+};
+
+/// Copies rows to memory that begins `ahead` elements behind a vector.
+template <class T, int V, unsigned Wide>
+void copy_unaligned(const char* from, i64 rows, i64 columns, i64 ahead) {
+  using M = map_of<in<T, 0>, T, 0, T>;
+  constexpr i64 size = sizeof(T), apart = size * ((Wide >> 16) != 0 ? 2 : 1);
+  alignas(128) static char to[2 * GuardedPage::size];
+  const auto word = [](const void* at) {
+    return static_cast<u64>(reinterpret_cast<uintptr_t>(at));
+  };
+  const std::vector<u64> words{u64(rows * columns),
+                               1,
+                               1,
+                               word(to + ahead * size),
+                               word(from),
+                               u64(rows),
+                               u64(columns),
+                               u64(columns * size),
+                               u64(size),
+                               u64(columns * apart),
+                               u64(apart)};
+  using P = typename map_unaligned_body<M, 2, i64, 1, V, Wide>::param_type;
+  P p;
+  std::memcpy(&p, words.data(), sizeof(P));
+  const auto blocks = unsigned(columns + 128) / (V * 32) + 1;
+  launch({{blocks, unsigned(rows) / 4 + 1}, {32, 4}}, 1,
+         [&] { map_unaligned<M, 2, 8, 1, V, Wide>(p, 0); });
+  for (i64 i = 0; i < rows * columns; ++i) {
+    ASSERT_EQ(std::memcmp(to + (ahead + i) * size, from + i * apart, sizeof(T)), 0) << i;
+  }
+}
+
+TEST(cuda_map_unaligned, reads_no_words_without_elements_of_a_row) {
+  const GuardedPage page;
+  std::iota(page.begin(), page.end(), char{3});
+  Draw draw(7);
+  for (int i = 0; i < 300; ++i) {
+    const i64 rows = 1 + draw.below(3), columns = 1 + draw.below(300), n = rows * columns;
+    const i64 ahead = draw.below(16);
+    copy_unaligned<u8, 16, 1>(page.begin(), rows, columns, ahead);
+    copy_unaligned<u8, 16, 1>(page.end() - n, rows, columns, ahead);
+    copy_unaligned<u16, 4, 0x10001>(page.begin(), rows, columns, ahead);
+    copy_unaligned<u16, 4, 0x10001>(page.end() - 4 * n + 2, rows, columns, ahead);
+    copy_unaligned<u32, 4, 1>(page.end() - 4 * n, rows, columns, ahead);
+    copy_unaligned<u8, 2, 1>(page.end() - n, rows, columns, ahead);
+  }
+}
+
+}  // namespace
+}  // namespace quarry::test
