@@ -54,24 +54,6 @@ void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
                backwards);
 }
 
-/// The widest vectors: of rows that are whole ones, of all rows as one, of rows that begin at any
-/// element.
-void launch_strided(const Launcher& launcher) {
-  const CallOperands& operands = launcher.operands;
-  const std::int64_t columns = launcher.call.shape.back();
-  const VectorAccess aligned = map_vectors(operands, columns);
-  if (!has_sides(launcher.call)) {
-    const VectorsAcross across = vectors_across(operands, launcher.call.shape);
-    if (across.width > aligned.width) return launch_across(launcher, across);
-    const VectorAccess unaligned = unaligned_map_vectors(operands, columns, aligned.width);
-    if (unaligned.width > aligned.width) {
-      const auto lead = unaligned_lead(operands.itemsizes[0], columns, unaligned.width);
-      return launch_rows<UnalignedMap>(launcher, unaligned, lead);
-    }
-  }
-  launch_rows<StridedMap>(launcher, aligned, lead_of(operands, columns));
-}
-
 std::optional<Tiles> tiles_of(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
   if (!call.any_order || has_sides(call)) return std::nullopt;
@@ -91,10 +73,24 @@ void launch_tiled(const Launcher& launcher, Tiles& tiles) {
 
 }  // namespace
 
+/// Where operands are not dense, the kernel with the widest vectors: of rows that are whole ones,
+/// of all rows as one, of rows that begin at any element.
 void launch_map(const Launcher& launcher) {
   if (launcher.call.is_flat()) return launch_flat(launcher);
   if (std::optional<Tiles> tiles = tiles_of(launcher)) return launch_tiled(launcher, *tiles);
-  launch_strided(launcher);
+  const CallOperands& operands = launcher.operands;
+  const Shape& shape = launcher.call.shape;
+  const VectorAccess aligned = map_vectors(operands, shape.back());
+  if (!has_sides(launcher.call)) {
+    const VectorsAcross across = vectors_across(operands, shape);
+    if (across.width > aligned.width) return launch_across(launcher, across);
+    const VectorAccess unaligned = unaligned_map_vectors(operands, shape.back(), aligned.width);
+    if (unaligned.width > aligned.width) {
+      const auto lead = unaligned_lead(operands.itemsizes[0], shape.back(), unaligned.width);
+      return launch_rows<UnalignedMap>(launcher, unaligned, lead);
+    }
+  }
+  launch_rows<StridedMap>(launcher, aligned, lead_of(operands, shape.back()));
 }
 
 }  // namespace quarry::backend::cuda

@@ -51,7 +51,6 @@ class WideInputs {
   void add(std::size_t k, int bit = 0) {
     wide_ |= 1u << (k - operands_.outputs + static_cast<std::size_t>(bit));
   }
-  bool have_gaps() const { return wide_ >> kernels::input_access::every_second != 0; }
   VectorAccess access(int width, VectorPlaces places) const {
     if (width == 1) return {};
     return {width, static_cast<int>(wide_), places};
@@ -144,16 +143,23 @@ VectorAccess shifted_map_vectors(const CallOperands& operands) {
 VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t columns,
                                    int aligned) {
   const std::size_t axis = operands.rank() - 1;
+  const auto has_gaps = [&](std::size_t k) {
+    return k >= operands.outputs &&
+           operands.stride(k, axis) == 2 * std::int64_t{operands.itemsizes[k]};
+  };
+  // a word of each row is enough for several rows a thread; a row alone, or with gaps, is not
+  const bool has_words = static_cast<std::uint32_t>(aligned) * operands.itemsizes[0] >= 4;
+  bool is_useful = !has_words || axis == 0;
+  for (std::size_t k = 0; k < operands.all.size(); ++k) is_useful = is_useful || has_gaps(k);
   WideInputs inputs(operands, axis);
-  if (inputs.count() > most_with_gaps) return {};
+  if (!is_useful || inputs.count() > most_with_gaps) return {};
   int width = widest;
   for (std::size_t k = 0; k < operands.all.size(); ++k) {
     const bool is_output = k < operands.outputs;
     if (!is_output && !inputs.moves(k)) continue;
     const std::uint32_t size = operands.itemsizes[k];
     const std::int64_t apart = operands.stride(k, axis);
-    const bool has_gaps = !is_output && apart == 2 * std::int64_t{size};
-    if (!is_power_of_two(size) || (apart != size && !has_gaps)) return {};
+    if (!is_power_of_two(size) || (apart != size && !has_gaps(k))) return {};
     if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
     width = std::min(width, static_cast<int>(16u / static_cast<std::uint32_t>(apart)));
     if (is_output) {  // as far from a vector as the first one
@@ -161,14 +167,11 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t co
       if (k > 0) width = aligned_width(places_of(operands, k, axis, 0), size, width);
     } else {
       inputs.add(k);
-      if (has_gaps) inputs.add(k, kernels::input_access::every_second);
+      if (has_gaps(k)) inputs.add(k, kernels::input_access::every_second);
     }
   }
   while (width > 1 && columns < 4 * std::int64_t{width}) width /= 2;
-  // a word of each row is enough for several rows a thread; a row alone, or with gaps, is not
-  const bool has_words = static_cast<std::uint32_t>(aligned) * operands.itemsizes[0] >= 4;
-  if (width <= aligned || (has_words && axis > 0 && !inputs.have_gaps())) return {};
-  return inputs.access(width, VectorPlaces::shifted);
+  return width <= aligned ? VectorAccess{} : inputs.access(width, VectorPlaces::shifted);
 }
 
 VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
