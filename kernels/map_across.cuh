@@ -118,27 +118,9 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
   }
 };
 template <int K, int V, unsigned Wide, unsigned Flat, class T, class... Rest>
-__device__ T across_input_at(const across_inputs<V, Wide, Flat, K, T, Rest...>& in, int lane) {
+__device__ T input_at(const across_inputs<V, Wide, Flat, K, T, Rest...>& in, int lane) {
   return in.get(lane);
 }
-
-/// The context (node.hpp) of one lane of them.
-template <class P, class Inputs>
-struct across_context {
-  const P& p;
-  const Inputs& in;
-  i64 position;
-  int lane;
-  template <class T, int K>
-  __device__ T input() const {
-    return across_input_at<K>(in, lane);
-  }
-  template <class T, int S>
-  __device__ T scalar() const {
-    return p.template scalar<T>(S);
-  }
-  __device__ i64 index() const { return position; }
-};
 
 template <class M, int R, class Index, int V, unsigned Wide, unsigned Flat>
 struct map_across_body;
@@ -168,7 +150,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     computed<V, E, Out> out;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
-      out.set(lane, across_context<P, Inputs>{p, in, i64{first} + lane, lane});
+      out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
     }
     char* to[outputs];
 #pragma unroll

@@ -39,28 +39,9 @@ struct unaligned_inputs<V, Wide, K, Index, T, Rest...>
   __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane * gap]); }
 };
 template <int K, int V, unsigned Wide, class Index, class T, class... Rest>
-__device__ T unaligned_input_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in,
-                                int lane) {
+__device__ T input_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in, int lane) {
   return in.get(lane);
 }
-
-/// The context (node.hpp) of one lane of them.
-template <class P, class Inputs>
-struct unaligned_context {
-  const P& p;
-  const Inputs& in;
-  i64 position;
-  int lane;
-  template <class T, int K>
-  __device__ T input() const {
-    return unaligned_input_at<K>(in, lane);
-  }
-  template <class T, int S>
-  __device__ T scalar() const {
-    return p.template scalar<T>(S);
-  }
-  __device__ i64 index() const { return position; }
-};
 
 template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 struct map_unaligned_body;
@@ -106,7 +87,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
       computed<V, E, Out> out;
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
-        out.set(lane, unaligned_context<P, Inputs>{p, in[r], position + lane, lane});
+        out.set(lane, vector_context<P, Inputs>{p, in[r], position + lane, lane});
       }
       if (column[r] >= 0 && columns - column[r] >= V) {
         out.store(to[r]);

@@ -367,11 +367,11 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 /// A block has at most 256 threads; along reduced axes blockDim.x is a power of two. V > 1 is for
 /// inputs that are read by vectors along an axis (see Wide in vector.cuh) or have the stride 0
 /// along it:
-///   Along = 0, 4 + n  the last kept axis; V divides its extent, and vectors are aligned
-///   Along = 1, 3  the last reduced axis; V divides its extent and the chunks, and vectors are
-///   aligned Along = 2  the only reduced axis; V divides the chunks, and at every output the inputs
-///   are
-///              equally far from an aligned vector. Only here vectors have gaps
+/// - Along = 0, 4 + n: the last kept axis; V divides its extent, and vectors are aligned;
+/// - Along = 1, 3: the last reduced axis; V divides its extent and the chunks, and vectors are
+///   aligned;
+/// - Along = 2: the only reduced axis; V divides the chunks, and at every output the inputs are
+///   equally far from an aligned vector. Only here vectors have gaps.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__

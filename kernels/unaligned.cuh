@@ -63,4 +63,23 @@ __device__ vec<T, V> read_unaligned(const char* row, Index from, Index end) {
   return result;
 }
 
+/// The context (node.hpp) of one lane of the vectors that `Inputs` has loaded, by its function
+/// input_at<K>(inputs, lane).
+template <class P, class Inputs>
+struct vector_context {
+  const P& p;
+  const Inputs& in;
+  i64 position;
+  int lane;
+  template <class T, int K>
+  __device__ T input() const {
+    return input_at<K>(in, lane);
+  }
+  template <class T, int S>
+  __device__ T scalar() const {
+    return p.template scalar<T>(S);
+  }
+  __device__ i64 index() const { return position; }
+};
+
 }  // namespace quarry::kernels
