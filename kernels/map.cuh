@@ -93,7 +93,7 @@ struct map_addresses {
     for (int d = R - 2; d >= 0; --d) {
       Index j = row;
       if (d > 0) {
-        const Index extent = static_cast<Index>(p.extent(d)), next = row / extent;
+        const Index extent = static_cast<Index>(p.extent(d)), next = quotient(row, extent);
         j = row - next * extent;
         row = next;
       }

@@ -22,23 +22,34 @@ struct place_across {
   bool goes_on;
 };
 
-/// How far `row` is from the first one.
-template <int R, class Index, class P>
-__device__ Index row_offset(const P& p, int k, Index row) {
-  Index offset = 0;
+/// How far a row and the next one are from the first one, in an operand.
+template <class Index>
+struct row_offsets {
+  Index row = 0, next = 0;
+
+  template <int R, class P>
+  static __device__ row_offsets of(const P& p, int k, Index row) {
+    row_offsets to;
+    bool goes_on = true;  // to the next index of the axis
 #pragma unroll
-  for (int d = R - 2; d >= 0; --d) {
-    const Index extent = static_cast<Index>(p.extent(d)), outer = d > 0 ? row / extent : 0;
-    offset += (row - outer * extent) * static_cast<Index>(p.stride(k, d));
-    row = outer;
+    for (int d = R - 2; d >= 0; --d) {
+      const Index extent = static_cast<Index>(p.extent(d)),
+                  outer = d > 0 ? quotient(row, extent) : 0;
+      const Index stride = static_cast<Index>(p.stride(k, d)), i = row - outer * extent;
+      const bool is_last = d > 0 && i + 1 == extent;
+      to.row += i * stride;
+      to.next += (!goes_on ? i : is_last ? 0 : i + 1) * stride;
+      goes_on = goes_on && is_last;
+      row = outer;
+    }
+    return to;
   }
-  return offset;
-}
+};
 
 /// The first `lanes` elements of a, then those of b.
 template <class T, int V>
-__device__ vec<T, V> joined(const vec<T, V>& a, const vec<T, V>& b, i32 lanes) {
-  vec<T, V> result;
+__device__ packed<T, V> joined(const packed<T, V>& a, const packed<T, V>& b, i32 lanes) {
+  packed<T, V> result;
   if constexpr (sizeof(result) < 4) {
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
@@ -46,17 +57,12 @@ __device__ vec<T, V> joined(const vec<T, V>& a, const vec<T, V>& b, i32 lanes) {
           reinterpret_cast<const vec<T, 1>*>(lane < lanes ? &a : &b)[lane];
     }
   } else {
-    constexpr int count = static_cast<int>(sizeof(result) / 4);
-    u32 first[count], next[count];
-    memcpy(first, static_cast<const void*>(&a), sizeof(a));
-    memcpy(next, static_cast<const void*>(&b), sizeof(b));
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const i32 keep = between(lanes * static_cast<i32>(sizeof(T)) - 4 * i, 0, 4);
-      const u32 mask = keep == 0 ? 0 : ~0u >> (32 - 8 * keep);
-      first[i] = (first[i] & mask) | (next[i] & ~mask);
+    for (int i = 0; i < packed<T, V>::words; ++i) {
+      const i32 bits = 8 * static_cast<i32>(sizeof(T)) * lanes - 32 * i;
+      const u32 mask = static_cast<u32>((u64{~0u} << between(bits, 0, 32)) >> 32);
+      result.word[i] = (a.word[i] & mask) | (b.word[i] & ~mask);
     }
-    memcpy(static_cast<void*>(&result), first, sizeof(result));
   }
   return result;
 }
@@ -72,18 +78,17 @@ template <int V, unsigned Wide, unsigned Flat, int K, class T, class... Rest>
 struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat, K + 1, Rest...> {
   static constexpr bool is_flat = K < 32 && (Flat >> (K % 32) & 1u) != 0;
   static constexpr bool is_wide = K < 32 && (Wide >> (K % 32) & 1u) != 0;
-  vec<T, V> r;
+  packed<T, V, (is_flat || is_wide) && sizeof(T) * V >= 4> r;
 
   /// Operand `First` is the first input.
   template <int R, int First, class P, class Index>
   __device__ void load(const P& p, const place_across<Index>& place) {
     const char* const from = p.template pointer<const char>(First + K);
-    if constexpr (is_flat) {
-      read_whole(from + place.first * static_cast<Index>(sizeof(T)));
+    if constexpr (is_flat) {  // the last vector has a word of the input, and may be read as a whole
+      r = *reinterpret_cast<const decltype(r)*>(from + place.first * static_cast<Index>(sizeof(T)));
     } else {
-      const char* const row = from + row_offset<R>(p, First + K, place.row);
-      const char* next = row;
-      if (place.goes_on) next = from + row_offset<R>(p, First + K, place.row + 1);
+      const auto offsets = row_offsets<Index>::template of<R>(p, First + K, place.row);
+      const char *const row = from + offsets.row, *const next = from + offsets.next;
       if constexpr (is_wide) {
         constexpr Index size = sizeof(T);
         const Index end = place.columns * size;
@@ -94,28 +99,16 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
         }
       } else {
         const auto a = *reinterpret_cast<const vec<T, 1>*>(row),
-                   b = *reinterpret_cast<const vec<T, 1>*>(next);
+                   b = *reinterpret_cast<const vec<T, 1>*>(place.goes_on ? next : row);
 #pragma unroll
-        for (int lane = 0; lane < V; ++lane) set(lane, lane < place.left ? a : b);
+        for (int lane = 0; lane < V; ++lane) {
+          *reinterpret_cast<vec<T, 1>*>(&r.v.v[lane]) = lane < place.left ? a : b;
+        }
       }
     }
     across_inputs<V, Wide, Flat, K + 1, Rest...>::template load<R, First>(p, place);
   }
-  __device__ T get(int lane) const { return kernels::load<T>(&r.v[lane]); }
-
- private:
-  /// The last vector has a word of the input, and may be read as a whole.
-  __device__ void read_whole(const char* at) {
-    if constexpr (sizeof(r) >= 4) {
-      const auto words = *reinterpret_cast<const aligned_words<sizeof(r)>*>(at);
-      memcpy(static_cast<void*>(&r), &words, sizeof(r));
-    } else {
-      r = *reinterpret_cast<const vec<T, V>*>(at);
-    }
-  }
-  __device__ void set(int lane, const vec<T, 1>& element) {
-    *reinterpret_cast<vec<T, 1>*>(&r.v[lane]) = element;
-  }
+  __device__ T get(int lane) const { return r.get(lane); }
 };
 template <int K, int V, unsigned Wide, unsigned Flat, class T, class... Rest>
 __device__ T input_at(const across_inputs<V, Wide, Flat, K, T, Rest...>& in, int lane) {
@@ -141,7 +134,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
                          static_cast<Index>(threadIdx.x)) *
                         V;
     if (first >= n) return;
-    const Index columns = static_cast<Index>(p.extent(R - 1)), row = first / columns;
+    const Index columns = static_cast<Index>(p.extent(R - 1)), row = quotient(first, columns);
     const Index column = first - row * columns, left = columns - column;
     const place_across<Index> place{first,   row,  column,
                                     columns, left, left < V && left < n - first};

@@ -25,18 +25,18 @@ struct unaligned_inputs<V, Wide, K, Index, T, Rest...>
   static constexpr input_access access = input_access::of(Wide, K);
   static constexpr int gap = access.has_gaps ? 2 : 1, read = access.is_wide ? V * gap : 1;
   static constexpr Index size = sizeof(T);
-  vec<T, read> r;
+  packed<T, read, (read > 1 && sizeof(T) * read >= 4)> r;
 
   /// From `column` on, of rows that begin at `at` and have `columns` elements.
   __device__ void load(const char* const* at, Index column, Index columns) {
     if constexpr (read == 1) {
-      r = *reinterpret_cast<const vec<T, 1>*>(at[K]);
+      r.v = *reinterpret_cast<const vec<T, 1>*>(at[K]);
     } else {
       r = read_unaligned<T, read>(at[K], column * gap * size, ((columns - 1) * gap + 1) * size);
     }
     unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load(at, column, columns);
   }
-  __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane * gap]); }
+  __device__ T get(int lane) const { return r.get(read == 1 ? 0 : lane * gap); }
 };
 template <int K, int V, unsigned Wide, class Index, class T, class... Rest>
 __device__ T input_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in, int lane) {

@@ -16,6 +16,13 @@ struct index_of_size<8> {
 template <int Bytes>
 using index_of = typename index_of_size<Bytes>::type;
 
+/// i / extent of positions, which are not negative: unsigned, in two thirds of the instructions.
+template <class Index>
+__device__ Index quotient(Index i, Index extent) {
+  using Unsigned = make_unsigned<Index>;
+  return static_cast<Index>(static_cast<Unsigned>(i) / static_cast<Unsigned>(extent));
+}
+
 /// The parameter block (quarry/kernels/params.hpp) of a kernel with K operands, S scalars, R axes.
 template <int K, int S, int R>
 struct params {

@@ -86,7 +86,8 @@ struct rows_body<rows_of<E, Program, Out, S, In...>, Rk, Index, Along, V, Wide> 
       Index i = static_cast<Index>(row);
 #pragma unroll
       for (int d = Rk - 1; d >= 0; --d) {
-        const Index extent = static_cast<Index>(p.extent(d)), next = d > 0 ? i / extent : 0;
+        const Index extent = static_cast<Index>(p.extent(d)),
+                    next = d > 0 ? quotient(i, extent) : 0;
         const Index j = i - next * extent;
         i = next;
 #pragma unroll

@@ -25,6 +25,22 @@ __device__ void move_to_front(u32* word, u32 bytes) {
   }
 }
 
+/// V elements as the words that have them: compilers keep whole words in registers, where they take
+/// bytes apart that are elements of a vec.
+template <class T, int V, bool Words = (sizeof(T) * V >= 4)>
+struct packed {
+  static constexpr int words = static_cast<int>(sizeof(T) * V / 4);
+  alignas(sizeof(T) * V) u32 word[words];
+  __device__ T get(int lane) const {
+    return kernels::load<T>(reinterpret_cast<const char*>(word) + lane * sizeof(T));
+  }
+};
+template <class T, int V>
+struct packed<T, V, false> {
+  vec<T, V> v;
+  __device__ T get(int lane) const { return kernels::load<T>(&v.v[lane]); }
+};
+
 template <class I>
 __device__ I between(I i, I least, I most) {
   return i < least ? least : i > most ? most : i;
@@ -33,9 +49,9 @@ __device__ I between(I i, I least, I most) {
 /// V elements of T, up to 16 bytes, of a row that has `end` bytes: those from byte `from` on. The
 /// ones that the row does not have are any values: only words are read that have some of the row.
 template <class T, int V, class Index>
-__device__ vec<T, V> read_unaligned(const char* row, Index from, Index end) {
+__device__ packed<T, V> read_unaligned(const char* row, Index from, Index end) {
   constexpr Index size = sizeof(T), bytes = size * V, mask = ~(bytes - 1);
-  vec<T, V> result;
+  packed<T, V> result;
   if constexpr (bytes < 4) {
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
@@ -43,7 +59,7 @@ __device__ vec<T, V> read_unaligned(const char* row, Index from, Index end) {
       reinterpret_cast<vec<T, 1>*>(&result)[lane] = *reinterpret_cast<const vec<T, 1>*>(row + at);
     }
   } else {
-    constexpr int count = static_cast<int>(bytes / 4);
+    constexpr int count = packed<T, V>::words;
     using Words = aligned_words<static_cast<u64>(bytes)>;
     const Index before = static_cast<Index>(reinterpret_cast<u64>(row) & (bytes - 1));
     const Index first = from + before, last = (end - 1 + before) & mask;
@@ -58,7 +74,8 @@ __device__ vec<T, V> read_unaligned(const char* row, Index from, Index end) {
 #pragma unroll
     for (int i = 0; i < count; ++i) word[i] = a.word[i], word[count + i] = b.word[i];
     move_to_front<count, sizeof(T)>(word, shift);
-    memcpy(static_cast<void*>(&result), word, sizeof(result));
+#pragma unroll
+    for (int i = 0; i < count; ++i) result.word[i] = word[i];
   }
   return result;
 }
