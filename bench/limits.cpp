@@ -3,6 +3,7 @@
 // are compared with. Without a GPU there are no rows.
 #include <array>
 #include <random>
+#include <string>
 #include <string_view>
 
 #include "backend/cuda/driver/driver.hpp"
@@ -127,7 +128,8 @@ extern "C" __global__ void add(const float4* a, const float4* b, float4* c) {
 }
 )";
 
-std::string compiled() {
+/// By NVRTC, to machine code.
+std::string compiled(const std::string& text) {
   int major = 0, minor = 0;
   must(driver().DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
                                    open_device()));
@@ -137,7 +139,7 @@ std::string compiled() {
       "--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor);
   const char* const options[] = {target.c_str()};
   nvrtcProgram program = nullptr;
-  must(nvrtc().CreateProgram(&program, source, "limits.cu", 0, nullptr, nullptr));
+  must(nvrtc().CreateProgram(&program, text.c_str(), "limits.cu", 0, nullptr, nullptr));
   must(nvrtc().CompileProgram(program, 1, options));
   std::size_t bytes = 0;
   must(nvrtc().GetCUBINSize(program, &bytes));
@@ -149,7 +151,7 @@ std::string compiled() {
 
 CUfunction kernel(const char* name) {
   static const CUmodule module = [] {
-    const std::string code = compiled();
+    const std::string code = compiled(source);
     CUmodule loaded = nullptr;
     must(driver().ModuleLoadDataEx(&loaded, code.data(), 0, nullptr, nullptr));
     return loaded;
@@ -164,6 +166,15 @@ void launch(CUfunction function, std::size_t blocks, unsigned threads, void** ar
                              nullptr, arguments, nullptr));
 }
 
+/// What NVRTC takes for a kernel that does nothing, another one every time.
+void empty_compilation(Run& run) {
+  const CUfunction loaded = kernel("nothing");  // with it NVRTC
+  benchmark::DoNotOptimize(loaded);
+  int number = 0;
+  run.call([&] {
+    compiled("extern \"C\" __global__ void nothing_" + std::to_string(number++) + "() {}");
+  });
+}
 void empty_launch(Run& run) {
   const CUfunction nothing = kernel("nothing");
   run.issue([&] { launch(nothing, 1, 32, nullptr); }, [] { must(driver().CtxSynchronize()); });
@@ -238,6 +249,7 @@ void link_rows(const std::string& size, std::size_t bytes) {
 }
 
 void register_rows() {
+  row("limit/compilation", empty_compilation);
   row("limit/launch", empty_launch);
   row("limit/launch_and_wait", empty_launch_and_wait);
   row("limit/device_add", device_add);

@@ -104,11 +104,11 @@ PARTS = {
     "Transfers": tuple(transfer_items()),
     "Allocation": tuple(allocation_items()),
     "Queueing and first use": (
-        Item("launch_add", "`c = a + b`, 1024, issue", "launch", multiple=1.2),
+        Item("launch_add", "`c = a + b`, 1024, issue", "launch", multiple=1.15),
         Item("launch_add_into", "`c(all) = a + b`, 1024, issue", "launch"),
-        Item("first_kernel", "first new kernel of a process", seconds=80e-3),
-        Item("further_kernel", "each further new kernel", seconds=40e-3),
-        Item("cached_kernel", "kernel from the disk cache", seconds=2e-3),
+        Item("first_kernel", "first new kernel of a process", "compilation", seconds=50e-3),
+        Item("further_kernel", "each further new kernel", "compilation", seconds=30e-3),
+        Item("cached_kernel", "kernel from the disk cache", seconds=0.3e-3),
     ),
     "Elementwise": (
         Item("add", "`a + b`", "device_add", share=0.97),
