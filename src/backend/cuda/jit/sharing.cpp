@@ -53,7 +53,7 @@ std::vector<std::size_t> firsts(std::size_t count, const std::vector<std::size_t
     first[k] = k;
     for (std::size_t j = 0; j < k && first[k] == k; ++j) {
       const bool was_same = !before || (*before)[j] == (*before)[k];
-      if (first[j] == j && was_same && same(j, k)) first[k] = j;
+      if (was_same && same(j, k)) first[k] = j;
     }
   }
   return first;

@@ -2,6 +2,8 @@
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
 
+#include <algorithm>
+
 #include "backend/cuda/fake_device.hpp"
 #include "backend/cuda/jit/sharing.hpp"
 
@@ -46,7 +48,7 @@ struct OwnProgram {
                 .name = like().name,
                 .outputs = 1,
                 .inputs = 2,
-                .scalars = 2,
+                .scalars = 3,
                 .itemsize = like().itemsize,
                 .alignment = like().alignment,
                 .is_side = sides,
@@ -55,7 +57,8 @@ struct OwnProgram {
   bool sides[3] = {};
 
   static const program& like() { return program_for<Products<number<0>>>::value; }
-  const Sharing* of(float* a, float* b, std::uint64_t s, std::uint64_t t, std::int64_t stride = 4) {
+  const Sharing* of(float* a, float* b, Scalar s, Scalar t, std::int64_t stride = 4,
+                    Scalar u = {{99, 99}}) {
     KernelCall call(value);
     call.shape = {8};
     const auto operand = [](float* data, std::int64_t step) {
@@ -64,8 +67,8 @@ struct OwnProgram {
     call.operands[0] = operand(nullptr, 4);
     call.operands[1] = operand(a, 4);
     call.operands[2] = operand(b, stride);
-    call.scalars[0] = {{s, 0}};
-    call.scalars[1] = {{t, 0}};
+    const Scalar scalars[] = {s, t, u};
+    std::ranges::copy(scalars, call.scalars.begin());
     return sharing_of(call);
   }
 };
@@ -75,35 +78,46 @@ float x[16], y[16];
 
 TEST(fake_sharing, inputs_are_the_same_by_address_and_strides) {
   OwnProgram own;
-  const Sharing* const both = own.of(x, x, 1, 2);
+  const Sharing* const both = own.of(x, x, {{1}}, {{2}});
   ASSERT_NE(both, nullptr);
   EXPECT_EQ(both->input, (Numbers{0, 0}));
-  EXPECT_EQ(both->scalar, (Numbers{0, 1}));
-  EXPECT_EQ(own.of(y, y, 3, 4), both) << "whichever it is";
-  EXPECT_EQ(OwnProgram().of(x, y, 1, 1), nullptr);
-  EXPECT_EQ(OwnProgram().of(x, x, 1, 1, 8), nullptr) << "other strides";
+  EXPECT_EQ(both->scalar, (Numbers{0, 1, 2}));
+  EXPECT_EQ(own.of(y, y, {{3}}, {{4}}), both) << "whichever it is";
+  EXPECT_EQ(OwnProgram().of(x, y, {{1}}, {{1}}), nullptr);
+  EXPECT_EQ(OwnProgram().of(x, x, {{1}}, {{1}}, 8), nullptr) << "other strides";
   OwnProgram sided;
   sided.sides[2] = true;
-  EXPECT_EQ(sided.of(x, x, 1, 1), nullptr) << "a side operand";
+  EXPECT_EQ(sided.of(x, x, {{1}}, {{1}}), nullptr) << "a side operand";
 }
 
 TEST(fake_sharing, what_was_not_the_same_once_never_is_again) {
   OwnProgram own;
-  const Sharing* const all = own.of(x, x, 5, 5);
+  const Sharing* const all = own.of(x, x, {{5}}, {{5}});
   ASSERT_NE(all, nullptr);
-  EXPECT_EQ(all->scalar, (Numbers{0, 0}));
-  const Sharing* const inputs = own.of(x, x, 5, 6);
+  EXPECT_EQ(all->scalar, (Numbers{0, 0, 2}));
+  const Sharing* const inputs = own.of(x, x, {{5}}, {{6}});
   ASSERT_NE(inputs, nullptr);
   EXPECT_EQ(inputs->input, (Numbers{0, 0}));
-  EXPECT_EQ(inputs->scalar, (Numbers{0, 1}));
-  EXPECT_EQ(own.of(x, x, 5, 5), inputs);
-  EXPECT_EQ(own.of(x, y, 5, 5), nullptr);
-  EXPECT_EQ(own.of(x, x, 5, 5), nullptr);
+  EXPECT_EQ(inputs->scalar, (Numbers{0, 1, 2}));
+  EXPECT_EQ(own.of(x, x, {{5}}, {{5}}), inputs);
+  EXPECT_EQ(own.of(x, y, {{5}}, {{5}}), nullptr);
+  EXPECT_EQ(own.of(x, x, {{5}}, {{5}}), nullptr);
+}
+
+TEST(fake_sharing, scalars_are_the_same_in_both_words_and_in_every_call) {
+  OwnProgram own;
+  const Sharing* const parts = own.of(x, x, {{5, 1}}, {{5, 2}});
+  ASSERT_NE(parts, nullptr);
+  EXPECT_EQ(parts->scalar, (Numbers{0, 1, 2})) << "other imaginary parts";
+
+  OwnProgram refined;
+  EXPECT_EQ(refined.of(x, x, {{1}}, {{1}}, 4, {{2}})->scalar, (Numbers{0, 0, 2}));
+  EXPECT_EQ(refined.of(x, x, {{1}}, {{2}}, 4, {{2}})->scalar, (Numbers{0, 1, 2}));
 }
 
 TEST(fake_sharing, scalars_alone_are_the_same_by_chance) {
   OwnProgram own;
-  EXPECT_EQ(own.of(x, y, 5, 5), nullptr);
+  EXPECT_EQ(own.of(x, y, {{5}}, {{5}}), nullptr);
 }
 
 class FakeSharing : public OverFake {
