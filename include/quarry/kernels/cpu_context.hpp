@@ -5,6 +5,7 @@
 /// The contexts (node.hpp) of the CPU's loops: element i of a run, dense or strided.
 #ifdef __clang__
 #define QUARRY_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define QUARRY_UNROLLED
 // Not every loop can be vectorized, and some are in the library; clang would warn of that in the
 // user's build.
 #define QUARRY_LOOPS_BEGIN                                                               \
@@ -13,6 +14,7 @@
 #define QUARRY_LOOPS_END _Pragma("clang diagnostic pop")
 #else
 #define QUARRY_IVDEP _Pragma("GCC ivdep")
+#define QUARRY_UNROLLED _Pragma("GCC unroll 16")
 #define QUARRY_LOOPS_BEGIN
 #define QUARRY_LOOPS_END
 #endif

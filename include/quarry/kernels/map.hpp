@@ -9,13 +9,14 @@ namespace quarry::kernels {
 
 /// One run of `n` elements: operand k starts at pointer[k] and advances by stride[k] bytes; `first`
 /// is the C-order position of the first element. An input may be an output, element for element;
-/// else they do not overlap. The loops of `dense` are for dense operands and whole blocks of
-/// elements, with vectors of 32 and of 64 bytes where the processor has them.
+/// else they do not overlap. The loops of `dense` are for whole blocks of elements, with vectors of
+/// 32 and of 64 bytes where the processor has them: operands are dense, or have stride 0 and are
+/// read again for every block.
 struct map_loops {
   static constexpr i64 block = 64;
-  using dense_loop = void(i64 n, char* const* pointer, const u64* scalars, i64 first);
-  void (*run)(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
-  dense_loop* dense[2];
+  using loop = void(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
+  loop* run;
+  loop* dense[2];
   int outputs, inputs;
   const u32* size;      ///< of an element of every operand
   const bool* is_side;  ///< of every operand
@@ -94,31 +95,39 @@ struct cpu_map<map_of<E, Out, S, In...>> {
     }
   }
   /// The addresses and the scalars are copied: a store of bytes might change the originals.
-  [[gnu::always_inline]] static inline void blocks(i64 n, char* const* pointer, const u64* scalars,
-                                                   i64 first) {
+  [[gnu::always_inline]] static inline void blocks(i64 n, char* const* pointer, const i64* stride,
+                                                   const u64* scalars, i64 first) {
     char* at[Types::count];
-    for (int k = 0; k < Types::count; ++k) at[k] = pointer[k];
+    i64 step[Types::count];
+    QUARRY_UNROLLED
+    for (int k = 0; k < Types::count; ++k) {
+      at[k] = pointer[k];
+      step[k] = map_loops::block * stride[k];
+    }
     u64 values[static_cast<u64>(2 * S + 1)];
     for (int k = 0; k < 2 * S; ++k) values[k] = scalars[k];
     for (i64 i = 0; i < n; i += map_loops::block) {
       // a constant count, so that -O2 vectorizes the inner loop
       QUARRY_IVDEP
       for (i64 j = 0; j < map_loops::block; ++j) {
-        element<E, Out>(dense_context{at + Types::outputs, values, i + j, first})
-            .store_dense(at, i + j);
+        element<E, Out>(dense_context{at + Types::outputs, values, j, first + i})
+            .store_dense(at, j);
       }
+      QUARRY_UNROLLED
+      for (int k = 0; k < Types::count; ++k) at[k] += step[k];
     }
   }
-  [[gnu::noinline]] QUARRY_AVX2 static void dense(i64 n, char* const* pointer, const u64* scalars,
-                                                  i64 first) {
-    blocks(n, pointer, scalars, first);
+  [[gnu::noinline]] QUARRY_AVX2 static void dense(i64 n, char* const* pointer, const i64* stride,
+                                                  const u64* scalars, i64 first) {
+    blocks(n, pointer, stride, scalars, first);
   }
 #ifdef QUARRY_AVX512
-  QUARRY_AVX512 static void dense_512(i64 n, char* const* pointer, const u64* scalars, i64 first) {
+  QUARRY_AVX512 static void dense_512(i64 n, char* const* pointer, const i64* stride,
+                                      const u64* scalars, i64 first) {
     if constexpr (has_parts<Out> || (has_parts<In> || ...) || multiplies_bytes<E>)
-      dense(n, pointer, scalars, first);
+      dense(n, pointer, stride, scalars, first);
     else
-      blocks(n, pointer, scalars, first);
+      blocks(n, pointer, stride, scalars, first);
   }
 #else
   static constexpr auto dense_512 = dense;

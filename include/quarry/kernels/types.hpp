@@ -266,10 +266,12 @@ QUARRY_HD To truncate_float(float value) {
   constexpr u32 least = bits_as<u32>(is_signed<To> ? -beyond : -0.f);
   const i32 bits = bits_as<i32>(value);
   const u32 lowered = static_cast<u32>(bits < most ? bits : most);
-  const float clamped = bits_as<float>(lowered < least ? lowered : least);
   if constexpr (sizeof(To) < 4) {
-    return static_cast<To>(value != value ? 0 : static_cast<i32>(clamped));
+    // a mask, since of a choice with a constant compilers make choices between bytes
+    const u32 number = lowered & (0u - static_cast<u32>(value == value));
+    return static_cast<To>(static_cast<i32>(bits_as<float>(number < least ? number : least)));
   } else {
+    const float clamped = bits_as<float>(lowered < least ? lowered : least);
     const To inside = bits > most ? limits<To>::highest() : static_cast<To>(clamped);
     return value != value ? To{} : inside;
   }

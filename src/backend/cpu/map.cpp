@@ -5,7 +5,7 @@
 
 #include "backend/cpu/cursor.hpp"
 #include "backend/cpu/loops.hpp"
-#include "backend/cpu/runs.hpp"
+#include "backend/cpu/map_run.hpp"
 #include "backend/cpu/threads.hpp"
 
 namespace quarry::backend::cpu_backend {
@@ -23,10 +23,11 @@ const kernels::map_loops& loops_of(const KernelCall& call) {
 void map_flat(const KernelCall& call) {
   const Pointers pointers = pointers_of(call);
   const Steps step = Axes(call, 0, 1).last_steps();
+  const MapRun run(loops_of(call), step.data());
   const auto range = [&](i64 begin, i64 end) {
     Pointers at(pointers.size());
     advance(at, pointers, step, begin);
-    map_run(loops_of(call), end - begin, at.data(), step.data(), scalars_of(call), begin);
+    run(end - begin, at.data(), scalars_of(call), begin);
   };
   const i64 size = call.kept;
   if (size < inline_elements) return range(0, size);
@@ -59,6 +60,7 @@ void map_rows(const KernelCall& call) {
   const Axes axes(call, 0, call.rank()), outer = axes.outer();
   const Pointers pointers = pointers_of(call);
   const Steps step = axes.last_steps();
+  const MapRun run(loops_of(call), step.data());
   const Tile tile = tile_of(axes);
   const i64 columns = axes.last_extent(), rows = call.kept / columns;
   const i64 across = (columns + tile.columns - 1) / tile.columns,
@@ -71,8 +73,7 @@ void map_rows(const KernelCall& call) {
       Cursor cursor(outer, pointers, first);
       for (i64 row = first; row < last; ++row, cursor.next()) {
         advance(at, cursor.pointers(), step, column);
-        map_run(loops_of(call), n, at.data(), step.data(), scalars_of(call),
-                row * columns + column);
+        run(n, at.data(), scalars_of(call), row * columns + column);
       }
     }
   };
