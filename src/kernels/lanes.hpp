@@ -41,25 +41,31 @@ QUARRY_INLINED void take_half(vector<T, Width / 2>& to, const vector<T, Width>& 
   to = __builtin_shufflevector(v, v, (Half * static_cast<int>(sizeof...(I)) + I)...);
 }
 
+/// Folds each lane with the one that is `Distance` further, around the end, then with nearer ones.
+template <class Operation, int Distance, int Parts, class V, int... I>
+QUARRY_INLINED void fold_around(V& v, std::integer_sequence<int, I...> all) {
+  if constexpr (Distance >= Parts) {
+    const V other = __builtin_shufflevector(v, v, ((I + Distance) % int{sizeof...(I)})...);
+    Operation::take(v, other);
+    fold_around<Operation, Distance / 2, Parts>(v, all);
+  }
+}
 /// Folds the lanes pairwise, those of the second half into those of the first, until `Parts` are
 /// left.
 template <class Operation, u64 Width, int Parts, class T>
 QUARRY_INLINED void fold_lanes(T* totals, const vector<T, Width>& v) {
+  constexpr auto lanes = static_cast<int>(Width / sizeof(T));
   if constexpr (Width > 16) {
-    constexpr auto half =
-        std::make_integer_sequence<int, static_cast<int>(Width / 2 / sizeof(T))>();
+    constexpr auto half = std::make_integer_sequence<int, lanes / 2>();
     vector<T, Width / 2> low, high;
     take_half<0, T, Width>(low, v, half);
     take_half<1, T, Width>(high, v, half);
     Operation::take(low, high);
     fold_lanes<Operation, Width / 2, Parts>(totals, low);
   } else {
-    T lane[Width / sizeof(T)];
-    __builtin_memcpy(lane, &v, Width);
-    for (int width = static_cast<int>(Width / sizeof(T)) / 2; width >= Parts; width /= 2) {
-      for (int j = 0; j < width; ++j) Operation::take(lane[j], lane[j + width]);
-    }
-    for (int k = 0; k < Parts; ++k) totals[k] = lane[k];
+    vector<T, Width> all = v;
+    fold_around<Operation, lanes / 2, Parts>(all, std::make_integer_sequence<int, lanes>());
+    __builtin_memcpy(totals, &all, Parts * sizeof(T));
   }
 }
 
@@ -119,12 +125,23 @@ QUARRY_INLINED void fold_into_lanes(vector<T, Width>& lane_totals, T neutral, co
   using V = vector<T, Width>;
   constexpr u64 count = chain_bytes / Width;
   constexpr i64 step = chains<T>, lanes = Width / sizeof(T);
-  if (n == lanes) {
-    V v;
-    read(v, values);
-    what.change(v);
-    lane_totals = V{} + neutral;
-    return Operation::take(lane_totals, v);
+  if (n % lanes == 0 && n <= 4 * lanes) {
+    const auto begin = [&](V & total, i64 at) __attribute__((always_inline)) {
+      total = V{} + neutral;
+      if (at >= n) return;
+      V v;
+      read(v, values + at);
+      what.change(v);
+      Operation::take(total, v);
+    };
+    V b{}, c{}, d{};
+    begin(lane_totals, 0);
+    begin(b, lanes);
+    begin(c, 2 * lanes);
+    begin(d, 3 * lanes);
+    Operation::take(lane_totals, c);
+    Operation::take(b, d);
+    return Operation::take(lane_totals, b);
   }
   V total[count] = {}, part[count] = {};
   for (V& v : total) v = V{} + neutral;
@@ -222,7 +239,8 @@ QUARRY_INLINED void number(V& lanes, std::integer_sequence<int, I...>) {
   lanes = V{static_cast<T>(I)...};
 }
 
-/// The extreme of every lane. Positions are those of the vectors' first elements.
+/// The extreme of every lane, and where those are wanted the first position of vectors that were
+/// taken together and have it.
 template <bool IsMax, bool IsLocated, u64 Width, class T>
 struct lane_extremes {
   using V = vector<T, Width>;
@@ -230,25 +248,25 @@ struct lane_extremes {
   static constexpr i64 lanes = Width / sizeof(T);
   V best = {};
   P at = {};
-  decltype(V{} != V{}) nan = {};
+  decltype(V{} != V{}) nan[4] = {};  // one for each vector: GCC splits chains of comparisons
 
+  /// `Count` vectors, at most 4, from value i on.
+  template <int Count = 1>
   QUARRY_INLINED void take(const T* values, i64 i) {
-    V v;
-    read(v, values + i);
-    if constexpr (is_floating<T>) nan |= v != v;
-    if constexpr (IsLocated) {
-      const auto is_better = IsMax ? v > best : v < best;
-      at = is_better ? P{} + static_cast<lane_position<T>>(i) : at;
-      best = is_better ? v : best;
-    } else {
-      extreme_of_two<IsMax>::take(best, v);
+    V most;
+    read(most, values + i);
+    if constexpr (is_floating<T>) nan[0] |= most != most;
+    for (int k = 1; k < Count; ++k) {
+      V v;
+      read(v, values + i + k * lanes);
+      if constexpr (is_floating<T>) nan[k] |= v != v;
+      extreme_of_two<IsMax>::take(most, v);
     }
-  }
-  /// The smallest position of a value, or a larger number.
-  QUARRY_INLINED void take_position(P& least, T value) const {
-    P lane;
-    number<lane_position<T>>(lane, std::make_integer_sequence<int, static_cast<int>(lanes)>());
-    extreme_of_two<false>::take(least, (at + lane) | ~reinterpret_cast<P>(best == value));
+    if constexpr (IsLocated) {
+      const auto is_better = IsMax ? most > best : most < best;
+      at = is_better ? P{} + static_cast<lane_position<T>>(i) : at;
+    }
+    extreme_of_two<IsMax>::take(best, most);
   }
 };
 
@@ -263,46 +281,6 @@ QUARRY_INLINED extreme<T> extreme_of_few(const T* values, i64 n) {
   }
   return all;
 }
-template <u64 Width, class Lanes, class T, u64 Count>
-QUARRY_INLINED i64 position_of_extreme(const Lanes (&part)[Count], T value) {
-  auto least = ~typename Lanes::P{};
-  for (const Lanes& p : part) p.take_position(least, value);
-  lane_position<T> first;
-  fold_lanes<extreme_of_two<false>, Width, 1>(&first, least);
-  return static_cast<i64>(first);
-}
-/// The last vector may begin among the values that the one before has had.
-template <bool IsMax, bool IsLocated, u64 Width, class T>
-QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
-  using Lanes = lane_extremes<IsMax, IsLocated, Width, T>;
-  constexpr int count = 4;
-  constexpr i64 lanes = Lanes::lanes, step = count * lanes;
-  if constexpr (Width > 16) {
-    if (n < lanes) return extreme_of<IsMax, IsLocated, 16>(values, n);
-  } else if (n < lanes) {
-    return extreme_of_few<IsMax>(values, n);
-  }
-  Lanes part[count];
-  for (Lanes& p : part) read(p.best, values);
-  i64 i = 0;
-  for (; i + step <= n; i += step) {
-    for (int k = 0; k < count; ++k) part[k].take(values, i + k * lanes);
-  }
-  for (int k = 0; k + 1 < count && i + lanes <= n; ++k, i += lanes) part[k].take(values, i);
-  if (i < n) part[count - 1].take(values, n - lanes);
-  auto best = part[0].best;
-  auto nan = part[0].nan;
-  for (int k = 1; k < count; ++k) {
-    extreme_of_two<IsMax>::take(best, part[k].best);
-    nan |= part[k].nan;
-  }
-  extreme<T> all{};
-  fold_lanes<extreme_of_two<IsMax>, Width, 1>(&all.value, best);
-  if constexpr (is_floating<T>) all.has_nan = any_bits<Width>(nan);
-  if constexpr (IsLocated) all.position = position_of_extreme<Width>(part, all.value);
-  return all;
-}
-
 template <int Count, class T>
 QUARRY_INLINED bool is_among(const T* values, T value) {
   using Found = typename unsigned_of<sizeof(T)>::type;
@@ -339,6 +317,41 @@ QUARRY_INLINED i64 position_of(const T* values, i64 n, T value) {
   }
   while (i < n && values[i] != value) ++i;
   return i;
+}
+
+/// The last vector may begin among the values that the one before has had.
+template <bool IsMax, bool IsLocated, u64 Width, class T>
+QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
+  using Lanes = lane_extremes<IsMax, IsLocated, Width, T>;
+  constexpr int count = 4;
+  constexpr i64 lanes = Lanes::lanes, step = count * lanes;
+  if constexpr (Width > 16) {
+    if (n < lanes) return extreme_of<IsMax, IsLocated, 16>(values, n);
+  } else if (n < lanes) {
+    return extreme_of_few<IsMax>(values, n);
+  }
+  Lanes all;
+  read(all.best, values);
+  i64 i = 0;
+  for (; i + step <= n; i += step) all.template take<count>(values, i);
+  for (; i + lanes <= n; i += lanes) all.take(values, i);
+  if (i < n) all.take(values, n - lanes);
+  extreme<T> found{};
+  fold_lanes<extreme_of_two<IsMax>, Width, 1>(&found.value, all.best);
+  if constexpr (is_floating<T>) {
+    found.has_nan = any_bits<Width>((all.nan[0] | all.nan[1]) | (all.nan[2] | all.nan[3]));
+  }
+  if constexpr (IsLocated) {
+    using P = typename Lanes::P;
+    const P other = ~reinterpret_cast<P>(all.best == found.value), at = all.at | other;
+    lane_position<T> first;
+    fold_lanes<extreme_of_two<false>, Width, 1>(&first, at);
+    const i64 begin = static_cast<i64>(first), left = n - begin;
+    found.position = begin;
+    if (!found.has_nan)
+      found.position += position_of(values + begin, left < step ? left : step, found.value);
+  }
+  return found;
 }
 
 /// Whether a byte is not 0, or whether one is.
