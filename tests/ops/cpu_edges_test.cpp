@@ -4,14 +4,15 @@
 #include <quarry/quarry.hpp>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <vector>
 
 #include "backend/cpu/vectors.hpp"
 
-/// Conversions at the ends of the types, and operands that are one element everywhere, in arrays of
-/// every length up to two vectors and one element more, aligned or not, with vectors of every
-/// length: against plain loops.
+/// Conversions at the ends of the types, operands that are one element everywhere, in arrays of
+/// every length up to two vectors and one element more, aligned or not, and exchanged axes, with
+/// vectors of every length: against plain loops.
 namespace quarry {
 namespace {
 
@@ -150,6 +151,51 @@ TYPED_TEST(RepeatedOf, OperandsAreThoseOfPlainLoops) {
         ASSERT_EQ(in_place[at], static_cast<T>(here + T(3) + first)) << n << ' ' << i;
         ASSERT_EQ(several[at], static_cast<T>(first * here + value(1, j + 1) * value(2, 0)))
             << n << ' ' << i;
+      }
+    }
+  }
+}
+
+template <class T>
+class TurnedOf : public testing::Test {};
+using Turned = testing::Types<std::int8_t, std::uint16_t, float, double, std::complex<double>>;
+TYPED_TEST_SUITE(TurnedOf, Turned);
+
+/// The last two axes of stacks of matrices are exchanged, of one to three operands, also where the
+/// rows of a tile are of two matrices, and in place.
+TYPED_TEST(TurnedOf, AxesAreThoseOfPlainLoops) {
+  using T = TypeParam;
+  const OnCpu device;
+  const std::int64_t extents[] = {15, 16, 33, 64, 65, 70, 127, 128, 130, 200};
+  for (const std::int64_t rows : extents) {
+    for (const std::int64_t columns : extents) {
+      limit_vectors(lengths[(rows + columns) % 3]);
+      SCOPED_TRACE(testing::PrintToString(std::pair(rows, columns)));
+      const auto small = [](std::int64_t i) { return static_cast<T>(static_cast<float>(i)); };
+      const Shape shape = {2, columns, rows};
+      DeviceNDArray<T> x(shape), y(shape), z(shape), w({2, rows, columns});
+      for (std::int64_t i = 0; i < x.size(); ++i) {
+        data(x)[i] = small(i % 31);
+        data(y)[i] = small(i % 29);
+        data(z)[i] = small(i % 23);
+        data(w)[i] = small(i % 19);
+      }
+      const auto turned = [](const auto& a) { return a.transpose({0, 2, 1}); };
+      const std::vector<T> one = host(turned(x).copy()),
+                           two = host(eval(turned(x) + w + turned(y))),
+                           three = host(eval(turned(x) + turned(y) + turned(z)));
+      DeviceNDArray<T> place = w.copy();
+      place += turned(x);
+      const std::vector<T> in_place = host(place);
+      for (std::int64_t i = 0; i < w.size(); ++i) {
+        const std::int64_t m = i / (rows * columns), r = i / columns % rows, c = i % columns;
+        const std::int64_t from = (m * columns + c) * rows + r;
+        const auto at = static_cast<std::size_t>(i);
+        const T a = data(x)[from], b = data(y)[from];
+        ASSERT_EQ(one[at], a) << i;
+        ASSERT_EQ(two[at], static_cast<T>(a + data(w)[i] + b)) << i;
+        ASSERT_EQ(three[at], static_cast<T>(a + b + data(z)[from])) << i;
+        ASSERT_EQ(in_place[at], static_cast<T>(data(w)[i] + a)) << i;
       }
     }
   }

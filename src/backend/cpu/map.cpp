@@ -7,6 +7,7 @@
 #include "backend/cpu/loops.hpp"
 #include "backend/cpu/map_run.hpp"
 #include "backend/cpu/threads.hpp"
+#include "backend/cpu/turned_inputs.hpp"
 
 namespace quarry::backend::cpu_backend {
 namespace {
@@ -37,43 +38,49 @@ void map_flat(const KernelCall& call) {
            });
 }
 
-/// What is walked row by row before the next columns.
-struct Tile {
-  i64 rows, columns;
-};
-
 // An operand that is denser across the rows than along them is read through small tiles: the cache
 // lines that the first row of a tile touches then serve the others too.
 Tile tile_of(const Axes& axes) {
   const i64 columns = axes.last_extent();
-  const std::size_t rank = axes.rank();
-  const auto magnitude = [](i64 stride) { return stride < 0 ? -stride : stride; };
-  for (std::size_t k = 0; k < axes.operands() && rank > 1; ++k) {
-    const i64 along = magnitude(axes.stride(k, rank - 1)),
-              across = magnitude(axes.stride(k, rank - 2));
-    if (across != 0 && across < along && along >= 64) return {32, std::min<i64>(columns, 32)};
+  for (std::size_t k = 0; k < axes.operands(); ++k) {
+    if (is_across(axes, k)) return {32, std::min<i64>(columns, 32)};
   }
   return {std::max<i64>(1, grain_elements / columns), std::min(columns, grain_elements)};
+}
+
+/// Whether these rows are at one position of all axes but their last one.
+bool are_together(const Axes& rows, i64 first, i64 last) {
+  return first / rows.last_extent() == (last - 1) / rows.last_extent();
 }
 
 void map_rows(const KernelCall& call) {
   const Axes axes(call, 0, call.rank()), outer = axes.outer();
   const Pointers pointers = pointers_of(call);
   const Steps step = axes.last_steps();
-  const MapRun run(loops_of(call), step.data());
-  const Tile tile = tile_of(axes);
+  const TurnedInputs turned(loops_of(call), axes);
+  const MapRun run(loops_of(call), step.data()), run_turned(loops_of(call), turned.step().data());
+  const Tile tile = turned.any() ? turned.tile() : tile_of(axes);
   const i64 columns = axes.last_extent(), rows = call.kept / columns;
-  const i64 across = (columns + tile.columns - 1) / tile.columns,
+  const i64 across = turned.any() ? std::max<i64>(1, columns / tile.columns)
+                                  : (columns + tile.columns - 1) / tile.columns,
             down = (rows + tile.rows - 1) / tile.rows;
   const auto range = [&](i64 begin, i64 end) {
     Pointers at(pointers.size());
+    TurnedInputs::Copies copies;
     for (i64 i = begin; i < end; ++i) {
       const i64 first = i / across * tile.rows, last = std::min(first + tile.rows, rows);
-      const i64 column = i % across * tile.columns, n = std::min(tile.columns, columns - column);
+      const i64 column = i % across * tile.columns,
+                n = i % across + 1 < across ? tile.columns : columns - column;
       Cursor cursor(outer, pointers, first);
+      const bool is_turned = turned.any() && are_together(outer, first, last);
+      if (is_turned) {
+        advance(at, cursor.pointers(), step, column);
+        turned.copy(copies, at, last - first, n);
+      }
       for (i64 row = first; row < last; ++row, cursor.next()) {
         advance(at, cursor.pointers(), step, column);
-        run(n, at.data(), scalars_of(call), row * columns + column);
+        if (is_turned) turned.replace(at, copies, row - first, n);
+        (is_turned ? run_turned : run)(n, at.data(), scalars_of(call), row * columns + column);
       }
     }
   };
