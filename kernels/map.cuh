@@ -3,6 +3,7 @@
 #include <quarry/kernels/node.hpp>
 
 #include "kernels/params.cuh"
+#include "kernels/stream_order.cuh"
 #include "kernels/vector.cuh"
 
 /// The kernels of maps:
@@ -54,6 +55,7 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
       locate(p, first, at);
       loaded<V, ~0u, 0, In...> in;
       in.load(at + Types::outputs);
+      loads_are_above();
       computed<V, E, Out> out;
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
@@ -78,6 +80,7 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
 template <class M, int V>
 __global__ void __launch_bounds__(256)
     map_flat(const __grid_constant__ typename map_flat_body<M, V>::param_type p, int backwards) {
+  wait_for_stream();
   map_flat_body<M, V>::run(p, backwards);
 }
 
@@ -180,6 +183,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
       for (int k = 0; k < outputs; ++k) to[r][k] = a.at[k];
       in[r].load(a.at + outputs);
     }
+    loads_are_above();
     Computed out[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
@@ -212,6 +216,7 @@ __global__ void __launch_bounds__(256)
     map_strided(const __grid_constant__
                 typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
                 int backwards) {
+  wait_for_stream();
   map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
 }
 

@@ -3,6 +3,7 @@
 #include <quarry/kernels/node.hpp>
 
 #include "kernels/params.cuh"
+#include "kernels/stream_order.cuh"
 #include "kernels/unaligned.cuh"
 #include "kernels/vector.cuh"
 
@@ -167,6 +168,7 @@ __global__ void __launch_bounds__(256)
     map_across(const __grid_constant__
                typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type p,
                int backwards) {
+  wait_for_stream();
   map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::run(p, backwards);
 }
 

@@ -3,6 +3,7 @@
 #include <quarry/kernels/node.hpp>
 
 #include "kernels/params.cuh"
+#include "kernels/stream_order.cuh"
 #include "kernels/tile.cuh"
 #include "kernels/vector.cuh"
 
@@ -237,6 +238,7 @@ __global__ void __launch_bounds__(256)
     map_tiled(const __grid_constant__
               typename map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::param_type p,
               const __grid_constant__ tiling tiles, int backwards) {
+  wait_for_stream();
   map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::run(p, tiles, backwards);
 }
 

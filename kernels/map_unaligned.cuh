@@ -4,6 +4,7 @@
 
 #include "kernels/map.cuh"
 #include "kernels/params.cuh"
+#include "kernels/stream_order.cuh"
 #include "kernels/unaligned.cuh"
 #include "kernels/vector.cuh"
 
@@ -121,6 +122,7 @@ __global__ void __launch_bounds__(256) map_unaligned(
     const __grid_constant__
     typename map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
     int backwards) {
+  wait_for_stream();
   map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
 }
 

@@ -7,6 +7,14 @@
 /// each; of some inputs every second one of 2 V elements.
 namespace quarry::kernels {
 
+/// The compiler moves none of the loads above this behind it. Where there are branches between
+/// loads and their use it would, and few of them would be in flight together.
+__device__ inline void loads_are_above() {
+#ifdef __CUDA_ARCH__
+  asm volatile("" ::: "memory");
+#endif
+}
+
 template <class T, int V>
 struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
   T v[V];

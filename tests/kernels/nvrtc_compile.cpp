@@ -20,10 +20,10 @@ namespace {
 using quarry::TypeId;
 namespace domains = quarry::domains;
 
-const char* const header_names[] = {"base/standard.hpp",    "kernels/types.hpp",
-                                    "kernels/division.hpp", "kernels/math.hpp",
-                                    "kernels/complex.hpp",  "kernels/complex_wide.hpp",
-                                    "kernels/ops.def",      "kernels/functor.hpp"};
+const char* const header_names[] = {
+    "base/standard.hpp",         "kernels/types.hpp", "kernels/division.hpp",
+    "kernels/gpu_functions.hpp", "kernels/math.hpp",  "kernels/complex.hpp",
+    "kernels/complex_wide.hpp",  "kernels/ops.def",   "kernels/functor.hpp"};
 
 const char* const kernel_names[] = {"bool",
                                     "i8",

@@ -127,7 +127,7 @@ std::vector<Action> actions() {
        [] {
          const auto a = line();
          shim::inject({.code = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-                       .function = DriverFunction::LaunchKernel});
+                       .function = DriverFunction::LaunchKernelEx});
          EXPECT_THROW(a.assign(a + 1.f), LaunchError);
          shim::clear_faults();
        }},
@@ -230,7 +230,7 @@ TEST_F(CurrentContext, IsNotTouchedWhereItIsTheDevicesAlready) {
   shim::reset_counts();
   a.assign(a + 1.f);
   EXPECT_EQ(shim::calls(DriverFunction::CtxSetCurrent), 0);
-  EXPECT_EQ(shim::calls(DriverFunction::LaunchKernel), 1);
+  EXPECT_EQ(shim::calls(DriverFunction::LaunchKernelEx), 1);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 // types are computed in float and rounded once.
 
 #include <quarry/kernels/division.hpp>
-#ifndef __CUDACC__
+#ifdef __CUDACC__
+#include <quarry/kernels/gpu_functions.hpp>
+#else
 #include <quarry/kernels/vector_functions.hpp>
 #endif
 
@@ -141,6 +143,22 @@ QUARRY_MATH_BINARY(hypot, hypot)
 QUARRY_MATH_BINARY(float_fmod, fmod)
 QUARRY_MATH_BINARY(float_power, pow)
 #undef QUARRY_MATH_BINARY
+
+#ifdef __CUDACC__
+// Of float these are short enough to be inlined.
+#define QUARRY_MATH_SHORT(function, parameters, arguments)                    \
+  QUARRY_HD float function parameters {                                       \
+    float result = gpu::function##_of::usual arguments;                       \
+    if (!gpu::function##_of::has arguments) result = function##_of arguments; \
+    return result;                                                            \
+  }
+QUARRY_MATH_SHORT(sin, (float x), (x))
+QUARRY_MATH_SHORT(cos, (float x), (x))
+QUARRY_MATH_SHORT(atan2, (float y, float x), (y, x))
+QUARRY_MATH_SHORT(hypot, (float x, float y), (x, y))
+#undef QUARRY_MATH_SHORT
+QUARRY_HD float atan(float x) { return ::atanf(x); }
+#endif
 
 template <class T>
 QUARRY_HD bool isnan(T x) {

@@ -233,7 +233,9 @@ TEST_F(cuda_device, a_call_that_fails_can_be_made_again) {
   void *in = uploaded(counting(64)), *out = buffer(256);
   const KernelCall call = test::flat_call(program_for<tripled>::value, 64, {out, in}, 3.f);
   using cuda::DriverFunction;
-  for (const auto function : {DriverFunction::ModuleLoadDataEx, DriverFunction::LaunchKernel}) {
+  const bool is_early = gpu_->info().compute_capability.first >= 9;
+  const auto launch = is_early ? DriverFunction::LaunchKernelEx : DriverFunction::LaunchKernel;
+  for (const auto function : {DriverFunction::ModuleLoadDataEx, launch}) {
     cuda::shim::inject({.code = CUDA_ERROR_OUT_OF_MEMORY, .function = function});
     EXPECT_THROW(gpu_->launch(call, no_workspace(), nullptr), MemoryError);
   }

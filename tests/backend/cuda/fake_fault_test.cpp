@@ -114,7 +114,8 @@ TEST_F(FakeFaults, NothingIsLostWhenWhatFailsDestroysNothing) {
 }
 
 TEST_F(FakeFaults, ALaunchThatIsRefusedIsALaunchError) {
-  shim::inject({.code = CUDA_ERROR_INVALID_VALUE, .function = cuda::DriverFunction::LaunchKernel});
+  shim::inject(
+      {.code = CUDA_ERROR_INVALID_VALUE, .function = cuda::DriverFunction::LaunchKernelEx});
   EXPECT_THROW(workload(gpu(), values()), LaunchError);
 }
 

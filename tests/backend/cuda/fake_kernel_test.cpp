@@ -269,6 +269,42 @@ TEST_F(FakeKernels, AKernelIsCompiledOnceForAllShapes) {
   EXPECT_EQ(fake::statistics().launches, 16);
 }
 
+/// The sum of inputs 0 to K.
+template <int K>
+struct sum_up_to {
+  using type = op<add_op, int, typename sum_up_to<K - 1>::type, in<int, K>>;
+};
+template <>
+struct sum_up_to<0> {
+  using type = in<int, 0>;
+};
+using ManyInputs = map_of<sum_up_to<19>::type, int, 0, int, int, int, int, int, int, int, int, int,
+                          int, int, int, int, int, int, int, int, int, int, int>;
+
+/// A thread computes as many rows as its registers hold inputs: those that are the same are one.
+TEST_F(FakeKernels, RowsOfAThreadAreCountedByTheInputsThatAreRead) {
+  constexpr i64 rows = 20000, columns = 33, pitch = columns + 2;
+  const OnDevice<int> a(gpu(), std::vector<int>(rows * pitch + 20, 3)),
+      out(gpu(), std::vector<int>(rows * columns));
+  const auto kernel = [&](int apart) {
+    KernelCall call(program_for<ManyInputs>::value);
+    call.shape = {rows, columns};
+    call.kept_rank = 2, call.kept = rows * columns, call.span = 4 * rows * pitch;
+    call.operands[0] = {reinterpret_cast<std::byte*>(out.data()), {4 * columns, 4}};
+    for (std::size_t k = 1; k <= 20; ++k) {
+      const auto first = static_cast<std::ptrdiff_t>(k - 1) * apart;
+      call.operands[k] = {reinterpret_cast<std::byte*>(a.data() + first), {4 * pitch, 4}};
+    }
+    gpu().launch(call, no_workspace(), nullptr);
+    EXPECT_EQ(out.values(), std::vector<int>(rows * columns, 60));
+    return fake::last_kernel();
+  };
+  const std::string same = kernel(0);
+  EXPECT_TRUE(same.ends_with(", 2, 4, 4, 1, 0>")) << same;
+  const std::string different = kernel(1);
+  EXPECT_TRUE(different.ends_with(", 2, 4, 2, 1, 0>")) << different;
+}
+
 TEST_F(FakeKernels, AFailedCompilationHasItsLogAndMayBeTriedAgain) {
   using Program = map_of<op<subtract_op, int, in<int, 0>, in<int, 0>>, int, 0, int>;
   const OnDevice<int> a(gpu(), {1, 2, 3, 4}), out(gpu(), {9, 9, 9, 9});

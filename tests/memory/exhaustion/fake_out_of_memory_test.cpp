@@ -130,7 +130,7 @@ using enum DriverFunction;
 constexpr DriverFunction allocating[] = {
     MemAlloc,        MemAllocPitch,         MemAllocManaged, MemHostAlloc,
     MemHostRegister, MemAllocFromPoolAsync, MemPoolCreate,   StreamCreateWithPriority,
-    EventCreate,     LaunchKernel};
+    EventCreate,     LaunchKernel,          LaunchKernelEx};
 
 class OutOfMemory : public testing::TestWithParam<Program> {
  protected:

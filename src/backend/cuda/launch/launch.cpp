@@ -35,6 +35,13 @@ CUresult launch_early(CUfunction function, const Blocks& blocks, CUstream stream
 
 }  // namespace
 
+int Launcher::distinct_inputs() const {
+  if (!sharing_) return call.program->inputs;
+  int count = 0;
+  for (std::size_t k = 0; k < sharing_->input.size(); ++k) count += sharing_->input[k] == k ? 1 : 0;
+  return count;
+}
+
 void Launcher::run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters,
                           bool early) const {
   const CUfunction function = kernel(*call.program, variant.with(sharing_), target_.kernels);

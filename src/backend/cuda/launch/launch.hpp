@@ -34,6 +34,9 @@ class Launcher {
 
   int multiprocessors() const { return target_.multiprocessors; }
 
+  /// The inputs that are read: of those that are the same one.
+  int distinct_inputs() const;
+
   /// Launches a kernel; its parameters are the block, then `more`.
   template <class... More>
   void run(const Variant& variant, const Blocks& blocks, const ParameterBlock& block,

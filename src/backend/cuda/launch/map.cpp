@@ -10,8 +10,8 @@ namespace {
 void launch_flat(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
   const int width = vector_width(launcher.operands), backwards = launcher.backwards();
-  launcher.run(FlatMap{width}, {flat_grid(call.kept, width), 1, flat_threads, 1},
-               parameter_block(call, false, call.reduced), backwards);
+  launcher.run_early(FlatMap{width}, {flat_grid(call.kept, width), 1, flat_threads, 1},
+                     parameter_block(call, false, call.reduced), backwards);
 }
 
 /// A kernel whose threads are along rows: `Map` is its variant.
@@ -19,21 +19,22 @@ template <class Map>
 void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int64_t lead) {
   const KernelCall& call = launcher.call;
   const std::int64_t columns = call.shape.back();
-  const StridedGeometry g = strided_geometry({.columns = columns,
-                                              .rows = call.kept / columns,
-                                              .span = call.span,
-                                              .lead = lead,
-                                              .operands = call.program->operands() - 1,
-                                              .vector_width = vectors.width},
-                                             launcher.multiprocessors());
+  const StridedGeometry g =
+      strided_geometry({.columns = columns,
+                        .rows = call.kept / columns,
+                        .span = call.span,
+                        .lead = lead,
+                        .operands = call.program->outputs - 1 + launcher.distinct_inputs(),
+                        .vector_width = vectors.width},
+                       launcher.multiprocessors());
   const Map variant{.rank = static_cast<int>(call.rank()),
                     .index_bytes = g.wide_index ? 8 : 4,
                     .rows = g.rows_a_thread,
                     .width = vectors.width,
                     .wide = vectors.wide};
   const int backwards = launcher.backwards();
-  launcher.run(variant, {g.grid_x, g.grid_y, g.block_x, g.block_y},
-               parameter_block(call, true, call.reduced), backwards);
+  launcher.run_early(variant, {g.grid_x, g.grid_y, g.block_x, g.block_y},
+                     parameter_block(call, true, call.reduced), backwards);
 }
 
 bool has_sides(const KernelCall& call) {
@@ -50,8 +51,8 @@ void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
                           .wide = vectors.wide,
                           .flat = vectors.flat};
   const int backwards = launcher.backwards();
-  launcher.run(variant, {g.grid, 1, flat_threads, 1}, parameter_block(call, true, call.reduced),
-               backwards);
+  launcher.run_early(variant, {g.grid, 1, flat_threads, 1},
+                     parameter_block(call, true, call.reduced), backwards);
 }
 
 std::optional<Tiles> tiles_of(const Launcher& launcher) {
@@ -67,8 +68,8 @@ void launch_tiled(const Launcher& launcher, Tiles& tiles) {
   std::ranges::move(tiles.operands, call.operands.begin());
   std::ranges::copy(launcher.call.scalars, call.scalars.begin());
   const int backwards = launcher.backwards();
-  launcher.run(tiles.variant, {tiles.count, 1, tile_threads, 1},
-               parameter_block(call, true, call.reduced), tiles.tiling, backwards);
+  launcher.run_early(tiles.variant, {tiles.count, 1, tile_threads, 1},
+                     parameter_block(call, true, call.reduced), tiles.tiling, backwards);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/reduce.hpp>
 
 #include "backend/cuda/jit/jit.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
@@ -168,6 +169,42 @@ TEST_F(cuda_jit, ptx_is_text) {
   const Binary binary =
       compile_kernel(kernel_source(program_with<doubled>(), flat), {"compute_90", true});
   EXPECT_NE(binary.code.find(".entry " + binary.function), std::string::npos);
+}
+
+/// The kernel's own instructions.
+std::string instructions_of(const program& of, const Variant& variant) {
+  const std::string code = compile_kernel(kernel_source(of, variant), {"compute_90", true}).code;
+  return code.substr(code.find(".entry"));
+}
+
+/// What is launched before the work ahead of it is done waits for that before it reads.
+TEST_F(cuda_jit, kernels_of_maps_and_reductions_wait_before_they_read) {
+  using Sum = op<add_op, float, in<float, 0>, in<float, 1>>;
+  const program& map = program_for<map_of<Sum, float, 0, float, float>>::value;
+  const program& total =
+      program_for<reduction_of<in<float, 0>, sum_of, float, float, 0, float>>::value;
+  const auto expect_wait = [](const program& of, const Variant& variant) {
+    const std::string code = instructions_of(of, variant);
+    const auto wait = code.find("griddepcontrol.wait"), read = code.find("ld.global");
+    EXPECT_NE(read, code.npos) << variant.kernel();
+    EXPECT_LT(wait, read) << variant.kernel();
+  };
+  expect_wait(map, flat);
+  expect_wait(map, StridedMap{2, 4, 4});
+  expect_wait(map, UnalignedMap{2, 4, 2, 4, 3});
+  expect_wait(map, AcrossMap{2, 4, 4, 1, 2});
+  expect_wait(map, TiledMap{2, 2, 4, 2, 1});
+  expect_wait(total, Reduce{0, 1, 4, 1});
+  expect_wait(total, ReduceFinish{0, 1});
+}
+
+/// Loads are not moved behind branches, of which the sine has one.
+TEST_F(cuda_jit, all_loads_of_a_thread_are_in_flight_together) {
+  using Sine = op<sin_op, float, in<float, 0>>;
+  const program& map = program_for<map_of<Sine, float, 0, float>>::value;
+  const std::string code = instructions_of(map, StridedMap{2, 4, 4});
+  EXPECT_EQ(count(code, "ld.global"), 4) << code;
+  EXPECT_LT(code.rfind("ld.global"), code.find("call")) << code;
 }
 
 TEST_F(cuda_jit, an_error_carries_log_source_and_options) {
