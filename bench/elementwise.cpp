@@ -2,6 +2,8 @@
 // Elementwise expressions and copies that change the order of elements.
 #include <Eigen/Core>
 
+#include <tuple>
+
 #include "device.hpp"
 
 namespace {
@@ -38,6 +40,20 @@ void fused(Run& run) {
   };
   check(out, expected, sizeof(T) == 4 ? 1e-6 : 1e-14);
   run.bytes = 5. * sizeof(T) * static_cast<double>(large());
+  run.size = std::to_string(large());
+  on_device(run, work);
+}
+
+void two_outputs(Run& run) {
+  const Array<float>&a = input<float>(0), &b = input<float>(1);
+  Array<float> sum, difference;
+  const auto work = [&] { std::tie(sum, difference) = qy::eval(a + b, a - b); };
+  work();
+  check(
+      sum, [](std::int64_t i) { return uniform(0, i) + uniform(1, i); }, 1e-7);
+  check(
+      difference, [](std::int64_t i) { return uniform(0, i) - uniform(1, i); }, 1e-7);
+  run.bytes = 16. * static_cast<double>(large());
   run.size = std::to_string(large());
   on_device(run, work);
 }
@@ -113,6 +129,7 @@ void permute_copy(Run& run) {
 [[maybe_unused]] const bool rows[] = {
     row("quarry/add", add<float>),
     row("quarry/fused", fused<float>),
+    row("quarry/two_outputs", two_outputs),
     row("quarry/where", where),
     row("quarry/broadcast", broadcast),
     row("quarry/strided_copy", strided_copy),

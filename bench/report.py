@@ -117,7 +117,8 @@ PARTS = {
         Item("broadcast", "column + row", "device_set"),
         Item("add_f16", "`a + b`, float16", "device_add", share=0.97),
         Item("add_f64", "`a + b`, float64", "device_add", share=0.97),
-        Item("fused_f64", "`a * b + sin(c) * 2 - d`, float64", "device_add"),
+        Item("fused_f64", "`a * b + sin(c) * 2 - d`, float64", "device_add", share=0.95),
+        Item("two_outputs", "`eval(a + b, a - b)`", "device_add", share=0.95),
         Item("strided_copy", "copy of `m[::2, ::3]`", "device_copy"),
         Item("transpose_copy", "transposed copy", "device_copy", share=0.85),
         Item("permute_copy", "permuted copy", "device_copy", share=0.85),
@@ -142,8 +143,8 @@ PARTS = {
         Item("var_rows", "var", "device_add", share=0.9),
     ),
     "Programs": (
-        Item("heat_two_buffers", "heat by slices, two buffers", "device_add", seconds=7e-3),
-        Item("heat_in_place", "heat by slices, in place", "device_add", seconds=13e-3),
+        Item("heat_two_buffers", "heat by slices, two buffers", "plate_copies", seconds=7e-3),
+        Item("heat_in_place", "heat by slices, in place", "plate_copies", seconds=13e-3),
         Item("hillshade", "hillshade, two kernels", "device_add"),
     ),
     "Small kernels": (
