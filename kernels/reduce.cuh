@@ -8,6 +8,7 @@
 #include "kernels/params.cuh"
 #include "kernels/reduce_axes.cuh"
 #include "kernels/reduce_finish.cuh"
+#include "kernels/reduce_places.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
 #include "kernels/vector.cuh"
@@ -26,15 +27,21 @@ struct reduce_body;
 /// them are consecutive, so that a warp reads consecutive elements of dense memory, and a block
 /// computes blockDim.y rows. Along = 3: the same, each output a group of its own. Along = 4 + n: a
 /// block computes blockDim.x groups of blockDim.y rows, each thread one. Rows are of all kept axes
-/// behind axis n, along which the output's neighbours are. gridDim.y splits the reduced elements;
-/// with more than one split the partial accumulators go to `partial` as [split][kept], and
-/// reduce_finish combines them in order.
+/// behind axis n, along which the output's neighbours are. Along = -1: as 0, of folded rows: the
+/// last kept axis has a row of each of several reduced positions, one after another in memory, so
+/// that its vectors are aligned. The output's stride along it is the number of its columns, the one
+/// along the only reduced axis the number of elements of an incomplete row behind all others.
+/// Along = -2: as 1, of rows along the last of several reduced axes, which begin and end anywhere,
+/// by the aligned vectors that have some of a row: reduce_axes::extent(). gridDim.y splits the
+/// reduced elements; with more than one split the partial accumulators go to `partial` as
+/// [split][kept], and reduce_finish combines them in order.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr bool threads_along = Along == 1 || Along == 2;
+  static constexpr bool is_folded = Along == -1, is_ragged = Along == -2;
+  static constexpr bool threads_along = Along == 1 || Along == 2 || is_ragged;
   static constexpr bool is_along = threads_along || Along == 3;               // what a thread reads
   static constexpr int outputs = is_along ? 1 : V, taken = is_along ? V : 1;  // of one access
   using P = params<K, S, R>;
@@ -48,10 +55,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// The axes of an extreme are walked as they are in memory. The strides of the output along them
   /// are those of positions, in elements.
   static constexpr bool is_scattered = Rr > 1 && is_located<Acc>;
-  /// Loads in flight per thread.
-  static constexpr int unroll = V == 1 ? is_short && takes_batches ? 16 : 8
-                                : !is_along && is_short && sizeof(Part) <= 4 ? 8
-                                                                             : 4;
+  /// Loads in flight per thread: enough bytes, and in batches enough elements.
+  static constexpr u64 bytes = sizeof(loaded<V, Wide, 0, In...>);
+  static constexpr bool is_light = bytes <= 8 || (is_short && sizeof(Part) <= 4);
+  static constexpr int of_columns = bytes <= 4 ? 16 : is_light ? 8 : 4;
+  static constexpr int unroll = V == 1      ? is_short && takes_batches ? 16 : 8
+                                : !is_along ? of_columns
+                                            : 4;
   /// A thread finds the vector where the extreme of its share is, and the first thread of an output
   /// then looks for its place there.
   static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
@@ -60,9 +70,12 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
 
-  using Axes = reduce_axes<P, K, Rk, Rr, Index, is_scattered>;
+  using Axes = reduce_axes<P, K, Rk, Rr, Index, is_scattered, is_ragged ? V : 1>;
   using Offsets = typename Axes::Offsets;
   using Cursor = typename Axes::Cursor;
+  using Places = reduce_places<Types, P, Axes, Index, Along, V, Wide>;
+  using Vectors = typename Places::Vectors;
+  using RowLanes = typename Places::RowLanes;
 
   /// The elements of the access whose first one has position `i`.
   template <int Lanes, unsigned Mask>
@@ -81,6 +94,45 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         else
           Reducer::take(sum[is_along ? 0 : lane], Value{}(c), position);
       }
+    }
+  }
+  /// A part of an access whose first lane has position `first`.
+  static __device__ void add_lanes(const P& p, Part* sum, const Loaded<V, Wide>& in, i64 first,
+                                   const RowLanes& lanes) {
+    const i64 step = is_scattered ? p.stride(0, R - 1) : 1;
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      if (lane < lanes.first || lane >= lanes.last) continue;
+      const i64 position = first + lane * step;
+      const Lane c{p, in, position, lane};
+      if constexpr (is_scattered)
+        take_anywhere<Op>(*sum, Value{}(c), position);
+      else
+        Reducer::take(*sum, Value{}(c), position);
+    }
+  }
+  /// The next `Count` accesses of rows that begin and end at any element.
+  template <int Count, int Lanes, unsigned Mask>
+  requires(is_ragged) static __device__
+      void take(const P& p, Cursor& cursor, Index i, Index step, Part (*chain)[outputs]) {
+    Loaded<V, Wide> in[Count];
+    RowLanes lanes[Count];
+    i64 first[Count];
+#pragma unroll
+    for (int u = 0; u < Count; ++u) {
+      lanes[u] = Places::lanes_at(p, cursor);
+      const Index before = lanes[u].before;
+      if (!lanes[u].is_empty()) cursor.load_before(p, in[u], before);
+      const i64 apart = is_scattered ? before * p.stride(0, R - 1) : before;
+      first[u] = cursor.position(i + u * step) - apart;
+      cursor.next(p);
+    }
+#pragma unroll
+    for (int u = 0; u < Count; ++u) {
+      if (lanes[u].is_whole())
+        add<V, Wide>(p, chain[u % chains], in[u], first[u]);
+      else
+        add_lanes(p, chain[u % chains], in[u], first[u], lanes[u]);
     }
   }
   template <int Lanes, unsigned Mask>
@@ -117,8 +169,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 
   /// The next `Count` accesses, which are in flight together.
   template <int Count, int Lanes, unsigned Mask>
-  static __device__ void take(const P& p, Cursor& cursor, Index i, Index step,
-                              Part (*chain)[outputs]) {
+  requires(!is_ragged) static __device__
+      void take(const P& p, Cursor& cursor, Index i, Index step, Part (*chain)[outputs]) {
     Loaded<Lanes, Mask> in[Count];
     Index position[Count];
 #pragma unroll
@@ -214,47 +266,34 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
   }
 
-  /// The reduced elements [first, rest) are in vectors, of [begin, end).
-  struct Vectors {
-    Index first, rest;
-    __device__ Vectors(const P& p, const Offsets& base, Index begin, Index end)
-        : first(begin), rest(end) {
-      if constexpr (Along == 2) {
-        constexpr int k = 1 + input_access::first(Wide, K - 1);
-        constexpr int gap = input_access::of(Wide, k - 1).has_gaps ? 2 : 1;
-        constexpr u64 size = Types::size_of(k) * gap;
-        const u64 from =
-            p.address(k) + static_cast<u64>(base.of[k]) + static_cast<u64>(begin) * size;
-        const Index odd = static_cast<Index>(from / size % V), head = odd == 0 ? 0 : V - odd;
-        first += head < end - begin ? head : end - begin;
-        // the vector of the last element may reach beyond it
-        if (Wide >= 1u << input_access::every_second && first < end) --end;
-        rest = first + (end - first) / V * V;
-      }
-    }
-  };
-
-  /// Reduces the elements at begin, begin + step, ..., which are in no vector.
-  static __device__ void take_single(const P& p, const Offsets& base, Index begin, Index end,
-                                     Index step, Acc* sum) {
-    if (begin >= end) return;
+  /// An element that is in no vector.
+  static __device__ void take_single(const P& p, const Loaded<1, 0>& in, Index i, Acc* sum) {
     Part part = Reducer::template identity<Part>();
-#pragma unroll 1
-    for (Index i = begin; i < end; i += step) {
-      Loaded<1, 0> in;
-      Cursor(p, base, i, 0).load(p, in, i);
-      add<1, 0>(p, &part, in, i);
-    }
+    add<1, 0>(p, &part, in, i);
     *sum = Op::combine(*sum, Fold::widened(part));
   }
 
-  /// Lane `lane` of `lanes` takes its share of the reduced elements [begin, end).
+  /// Lane `lane` of `lanes` takes its share of the reduced elements [begin, end). The first element
+  /// that is in no vector is read before all vectors, and taken after them.
   static __device__ void fold(const P& p, const Offsets& base, Index begin, Index end, int lane,
                               int lanes, Acc* sum) {
     const Vectors vectors(p, base, begin, end);
-    if constexpr (Along == 2) take_single(p, base, begin + lane, vectors.first, lanes, sum);
-    walk_parts(p, base, vectors.first + lane * taken, vectors.rest, lanes * taken, sum);
-    if constexpr (Along == 2) take_single(p, base, vectors.rest + lane, end, lanes, sum);
+    if constexpr (Along != 2) {
+      walk_parts(p, base, vectors.first + lane * taken, vectors.rest, lanes * taken, sum);
+    } else {
+      const Index before = vectors.first - begin, single = before + (end - vectors.rest);
+      const auto place = [&](Index j) {
+        return j < before ? begin + j : vectors.rest + (j - before);
+      };
+      Loaded<1, 0> in{};
+      if (lane < single) Cursor(p, base, place(lane), 0).load(p, in, place(lane));
+      walk_parts(p, base, vectors.first + lane * taken, vectors.rest, lanes * taken, sum);
+#pragma unroll 1
+      for (Index j = lane; j < single; j += lanes) {
+        if (j != lane) Cursor(p, base, place(j), 0).load(p, in, place(j));
+        take_single(p, in, place(j), sum);
+      }
+    }
   }
 
   /// From the position of a vector, one of those of [begin, end), to that of its extreme.
@@ -280,44 +319,10 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
   }
 
-  /// The first output of a thread, and its share of the elements.
-  struct Share {
-    lane_of me;
-    i64 output;
-    __device__ explicit Share(const P& p) {
-      const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-      const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
-      const i64 row = blockIdx.x * static_cast<i64>(by) + y;
-      if constexpr (threads_along) {
-        me = {x, bx, 1};
-        output = row;
-      } else if constexpr (Along >= 4) {
-        i64 columns = 1;
-#pragma unroll
-        for (int d = Along - 3; d < Rk; ++d) columns *= p.extent(d);
-        columns /= V;
-        const i64 tiles = (columns + bx - 1) / bx;
-        const i64 tile = blockIdx.x / tiles, column = (blockIdx.x - tile * tiles) * bx + x;
-        me = {0, 1, 1};
-        output = column < columns ? ((tile * by + y) * columns + column) * V : p.kept();
-      } else {
-        const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / outputs : 1;
-        if (columns < short_row) {
-          const int apart = static_cast<int>(columns);
-          me = {x / apart, bx / apart, apart};
-          output = (row * columns + x % apart) * outputs;
-        } else {
-          me = {y, by, bx};
-          output = (blockIdx.x * static_cast<i64>(bx) + x) * outputs;
-        }
-      }
-    }
-  };
-
   static __device__ void run(const P& p, Acc* partial) {
     wait_for_stream();
-    const i64 kept = p.kept(), reduced = p.reduced(), chunk = p.chunk();
-    const Share share(p);
+    const i64 kept = p.kept(), reduced = Places::reduced(p), chunk = p.chunk();
+    const reduce_share<P, Along, V, Rk> share(p);
     const i64 output = share.output, begin = blockIdx.y * chunk;
     const i64 end = begin + chunk < reduced ? begin + chunk : reduced;
     Offsets base{};
@@ -334,31 +339,38 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     if constexpr (seeks_vectors) {
       seek(p, base, static_cast<Index>(begin), static_cast<Index>(end), sum[0]);
     }
-    if (!partial) return store(p, base, sum);
+    if constexpr (is_folded) return store_folded(p, base, sum, static_cast<Index>(output), partial);
+    if (!partial) {
+      const i64 apart = Rk > 0 ? p.stride(0, Rk > 0 ? Rk - 1 : 0) : 0;
+      return store_results<Op, Out, outputs>(p, p.template pointer<char>(0) + base.of[0], apart,
+                                             sum);
+    }
 #pragma unroll
     for (int j = 0; j < outputs; ++j) partial[blockIdx.y * kept + output + j] = sum[j];
   }
 
-  /// By accesses of up to 16 bytes where the outputs are dense and aligned to them.
-  static __device__ void store(const P& p, const Offsets& base, const Acc* sum) {
-    constexpr u64 size = sizeof(Out) * outputs;
-    constexpr bool has_wide = outputs > 1 && (size & (size - 1)) == 0;
-    struct alignas(has_wide ? (size < 16 ? size : 16) : alignof(Out)) Results {
-      Out of[outputs];
-    } result;
+  /// The accumulators of folded rows, as if they were of more splits. Those of the first split take
+  /// the incomplete row.
+  static __device__ void store_folded(const P& p, const Offsets& base, Acc* sum, Index output,
+                                      Acc* partial) {
+    const Index row = static_cast<Index>(p.extent(Rk - 1)), last = static_cast<Index>(p.reduced());
+    const Index columns = static_cast<Index>(p.stride(0, Rk - 1)), rows = row / columns;
+    const Index before = output / row, rest = static_cast<Index>(p.stride(0, R - 1));
+    const i64 kept = p.kept() / rows;
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
-      result.of[j] = Op::template finish<Out>(sum[j], block_total<P>{p});
-    }
-    char* const to = p.template pointer<char>(0) + base.of[0];
-    const Index apart = Rk > 0 ? static_cast<Index>(p.stride(0, Rk > 0 ? Rk - 1 : 0)) : 0;
-    const bool is_aligned = reinterpret_cast<u64>(to) % alignof(Results) == 0;
-    if (has_wide && apart == sizeof(Out) && is_aligned) {
-      *reinterpret_cast<Results*>(to) = result;
-      return;
-    }
+      const Index place = output - before * row + j, part = place / columns;
+      if (Rr == 1 && blockIdx.y == 0 && place < rest) {
+        Offsets at = base;
 #pragma unroll
-    for (int j = 0; j < outputs; ++j) *reinterpret_cast<Out*>(to + j * apart) = result.of[j];
+        for (int k = 1; k < K; ++k) at.of[k] += j * static_cast<Index>(p.stride(k, Rk - 1));
+        Loaded<1, 0> in;
+        Cursor(p, at, last, 0).load(p, in, last);
+        take_single(p, in, last, sum + j);
+      }
+      const i64 split = blockIdx.y * static_cast<i64>(rows) + part;
+      partial[split * kept + before * columns + (place - part * columns)] = sum[j];
+    }
   }
   using param_type = P;
   using acc_type = Acc;
@@ -367,11 +379,14 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 /// A block has at most 256 threads; along reduced axes blockDim.x is a power of two. V > 1 is for
 /// inputs that are read by vectors along an axis (see Wide in vector.cuh) or have the stride 0
 /// along it:
-/// - Along = 0, 4 + n: the last kept axis; V divides its extent, and vectors are aligned;
+/// - Along = 0, -1, 4 + n: the last kept axis; V divides its extent, and vectors are aligned;
 /// - Along = 1, 3: the last reduced axis; V divides its extent and the chunks, and vectors are
 ///   aligned;
 /// - Along = 2: the only reduced axis; V divides the chunks, and at every output the inputs are
-///   equally far from an aligned vector. Only here vectors have gaps.
+///   equally far from an aligned vector;
+/// - Along = -2: the last reduced axis; V divides the chunks, and the inputs are equally far from
+/// an
+///   aligned vector in every row.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__

@@ -6,10 +6,17 @@
 namespace quarry::kernels {
 
 /// Rk kept and Rr reduced axes of K operands, of which the first one is written. With Positions its
-/// strides along the reduced axes are those of positions, in elements.
-template <class P, int K, int Rk, int Rr, class Index, bool Positions>
+/// strides along the reduced axes are those of positions, in elements. Rows along the last axis
+/// begin at any of the `Lanes` elements of a vector.
+template <class P, int K, int Rk, int Rr, class Index, bool Positions, int Lanes>
 struct reduce_axes {
-  static constexpr int R = Rk + Rr;
+  static constexpr int R = Rk + Rr, reduced_rank = Rr;
+
+  /// Of the last axis the elements of as many vectors as any row of it may be in.
+  static __device__ i64 extent(const P& p, int d) {
+    const i64 extent = p.extent(d);
+    return d < R - 1 ? extent : (extent + 2 * (Lanes - 1)) / Lanes * Lanes;
+  }
 
   /// Byte offsets of all operands.
   struct Offsets {
@@ -21,8 +28,8 @@ struct reduce_axes {
         if (d < first || d >= last) continue;
         Index j = i;
         if (d > first) {
-          const Index extent = static_cast<Index>(p.extent(d)), next = i / extent;
-          j = i - next * extent;
+          const Index length = static_cast<Index>(extent(p, d)), next = i / length;
+          j = i - next * length;
           i = next;
         }
         if (digit) digit[d - first] = j;
@@ -60,6 +67,17 @@ struct reduce_axes {
       }
       in.load(from);
     }
+    /// The vectors that begin so many elements before the cursor, or what does not move with them.
+    template <class L>
+    __device__ void load_before(const P& p, L& in, Index elements) const {
+      const char* from[K];
+#pragma unroll
+      for (int k = 1; k < K; ++k) {
+        const Index back = elements * static_cast<Index>(p.stride(k, R - 1));
+        from[k - 1] = p.template pointer<const char>(k) + (at.of[k] - back);
+      }
+      in.load(from);
+    }
     /// In C order among the reduced elements.
     __device__ Index position(Index i) const { return Positions ? at.of[0] : i; }
     /// The last one leads to offsets that are not used, and may be too large for Index.
@@ -69,14 +87,14 @@ struct reduce_axes {
         for (int k = moving; k < K; ++k) at.of[k] = wrapped_sum(at.of[k], by.of[k]);
 #pragma unroll
         for (int d = Rr - 1; d > 0; --d) {
-          const Index extent = static_cast<Index>(p.extent(Rk + d));
+          const Index length = static_cast<Index>(extent(p, Rk + d));
           digit[d] += step_digit[d];
-          if (digit[d] < extent) continue;
-          digit[d] -= extent;
+          if (digit[d] < length) continue;
+          digit[d] -= length;
           digit[d - 1] += 1;
 #pragma unroll
           for (int k = moving; k < K; ++k) {
-            const i64 carry = p.stride(k, Rk + d - 1) - p.extent(Rk + d) * p.stride(k, Rk + d);
+            const i64 carry = p.stride(k, Rk + d - 1) - extent(p, Rk + d) * p.stride(k, Rk + d);
             at.of[k] = wrapped_sum(at.of[k], static_cast<Index>(carry));
           }
         }

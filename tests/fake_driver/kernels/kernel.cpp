@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstddef>
 
+#include <quarry/kernels/access.hpp>
+
 #include "base/float_environment.hpp"
 #include "fake_driver/state.hpp"
 
@@ -46,9 +48,11 @@ const Kernel* find_kernel(std::string_view name) {
   return nullptr;
 }
 
-/// Whether operand k may be accessed by vectors of `width` elements along the axis.
-bool is_aligned(const Launch& launch, const Operands& operands, int k, int width, int along) {
-  const std::uint32_t size = launch.program->itemsize[k];
+/// Whether operand k may be accessed by vectors of `width` elements along the axis, or of every
+/// second one.
+bool is_aligned(const Launch& launch, const Operands& operands, int k, int width, int along,
+                bool has_gaps) {
+  const std::uint32_t size = launch.program->itemsize[k] * (has_gaps ? 2 : 1);
   const auto unit = static_cast<std::uint64_t>(width) * size;
   std::uint64_t places = launch.pointer(k);
   for (int axis = 0; axis < launch.rank(); ++axis) {
@@ -117,8 +121,11 @@ bool has_legal_vectors(const Launch& launch, const Operands& operands, int first
   }
   if (width == 1) return wide == 0;
   for (int k = first; k < operands.count(); ++k) {
-    const bool is_wide = k < outputs || (wide >> (k - outputs) & 1) != 0;
-    if (is_wide ? !is_aligned(launch, operands, k, width, axis) : operands.stride(k, axis) != 0) {
+    const auto access = kernels::input_access::of(static_cast<unsigned>(wide), k - outputs);
+    const bool is_wide = k < outputs || access.is_wide;
+    const bool has_gaps = k >= outputs && access.has_gaps;
+    if (is_wide ? !is_aligned(launch, operands, k, width, axis, has_gaps)
+                : operands.stride(k, axis) != 0) {
       return false;
     }
   }

@@ -38,14 +38,16 @@ struct Variant {
       : kept_rank(launch.argument(0)),
         reduced_rank(launch.argument(1)),
         has_wide_index(launch.argument(2) == 8),
-        is_along(launch.argument(3) == 1 || launch.argument(3) == 2),
+        is_along(launch.argument(3) == 1 || launch.argument(3) == 2 || launch.argument(3) == -2),
         has_pieces(launch.argument(3) == 3),
         is_tile(launch.argument(3) >= 4),
         is_shifted(launch.argument(3) == 2),
+        is_folded(launch.argument(3) == -1),
+        is_ragged(launch.argument(3) == -2),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
-  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted;
+  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted, is_folded, is_ragged;
   int width, wide;
 
   /// Outputs that a thread computes, and the axis along which its vectors are.
@@ -60,6 +62,20 @@ bool has_positions(const Launch& launch, const Operands& operands) {
   const int first = launch.argument(0);
   return launch.rank() - first > 1 && operands.stride(0, first) != 0;
 }
+
+/// Of folded rows: what the strides of the output, which is not written, say.
+struct Folded {
+  Folded(const Launch& launch, const Operands& operands)
+      : row(operands.extent(launch.argument(0) - 1)),
+        columns(operands.stride(0, launch.argument(0) - 1)),
+        rest(operands.stride(0, launch.rank() - 1)) {}
+  /// Of the accumulator of an output of `kept` ones.
+  std::int64_t place(std::int64_t kept, std::int64_t output, std::int64_t split) const {
+    const std::int64_t rows = row / columns, part = output % row / columns;
+    return (split * rows + part) * (kept / rows) + output / row * columns + output % columns;
+  }
+  std::int64_t row, columns, rest;
+};
 
 /// As fold() below where every element has a position of its own, the offset of the output.
 bool fold_scattered(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
@@ -121,8 +137,17 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
   const Accumulator accumulator = new_accumulator(launch);
   const std::int64_t begin = split * chunk, end = std::min(begin + chunk, reduced);
   if (!fold(launch, operands, base, accumulator.get(), begin, end)) return false;
+  std::int64_t place = split * kept + output;
+  if (Variant(launch).is_folded) {
+    const Folded folded(launch, operands);
+    const bool has_rest = split == 0 && output % folded.row < folded.rest;
+    if (has_rest && !fold(launch, operands, base, accumulator.get(), reduced, reduced + 1)) {
+      return false;
+    }
+    place = folded.place(kept, output, split);
+  }
   if (partial) {
-    const auto slot = static_cast<std::size_t>(split * kept + output);
+    const auto slot = static_cast<std::size_t>(place);
     std::copy_n(static_cast<const std::byte*>(accumulator.get()), size, partial + slot * size);
     return true;
   }
@@ -161,12 +186,18 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   } else if (launch.grid_x * a_block < kept) {
     return "the grid covers too few outputs";
   }
-  if (chunk <= 0 || launch.grid_y * chunk < reduced) return "the splits cover too little";
-  if (launch.grid_y > 1 && launch.more[0] == 0) return "several splits write one output";
+  std::int64_t places = reduced;
+  if (variant.is_ragged) {  // of as many vectors as a row may be in, wherever it begins
+    const std::int64_t row = operands.extent(launch.rank() - 1), width = variant.width;
+    places = reduced / row * ((row + 2 * width - 2) / width * width);
+  }
+  if (chunk <= 0 || launch.grid_y * chunk < places) return "the splits cover too little";
+  const bool has_several = launch.grid_y > 1 || variant.is_folded;
+  if (has_several && launch.more[0] == 0) return "several splits write one output";
   if (variant.width == 1) return {};
   const int axis = variant.vector_axis(launch);
   if (variant.is_shifted && variant.reduced_rank != 1) return "rows are not of one axis";
-  if (!variant.is_shifted && operands.extent(axis) % variant.width != 0) {
+  if (!variant.is_shifted && !variant.is_ragged && operands.extent(axis) % variant.width != 0) {
     return "vectors go beyond the axis";
   }
   if (variant.outputs() == 1 && chunk % variant.width != 0) return "vectors go beyond the chunk";
@@ -211,7 +242,7 @@ bool are_congruent(const Launch& launch, const Operands& operands, const Variant
 
 bool has_legal_reads(const Launch& launch, const Operands& operands) {
   const Variant variant(launch);
-  if (variant.is_shifted) {
+  if (variant.is_shifted || variant.is_ragged) {
     return are_congruent(launch, operands, variant);
   }
   const int axis = variant.vector_axis(launch);

@@ -147,8 +147,10 @@ void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int m
 
 int along_argument(const ReduceOrder& order, VectorPlaces places) {
   if (order.tile_axis) return 4 + static_cast<int>(*order.tile_axis);
+  if (order.folded) return -1;
   if (order.pieces) return 3;
-  return !order.along_reduced ? 0 : places == VectorPlaces::shifted ? 2 : 1;
+  if (!order.along_reduced) return 0;
+  return places == VectorPlaces::ragged ? -2 : places == VectorPlaces::shifted ? 2 : 1;
 }
 
 unsigned flat_grid(std::int64_t size, int vector_width) {

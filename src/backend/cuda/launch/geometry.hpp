@@ -46,6 +46,7 @@ struct ReduceOrder {
   bool along_reduced;
   bool pieces = false;
   std::optional<std::size_t> tile_axis = {};
+  bool folded = false;  ///< rows of several reduced positions are one
 };
 /// The argument Along of reduce: kernels/reduce.cuh.
 int along_argument(const ReduceOrder& order, VectorPlaces places);

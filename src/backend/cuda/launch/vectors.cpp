@@ -12,11 +12,15 @@ namespace quarry::backend::cuda {
 namespace {
 
 /// The elements of the widest access of operand k along `axis`, at most `width` and 16 bytes; 1 if
-/// the operand is not dense along it.
+/// they are not `unit` bytes apart.
+int dense_width(const CallOperands& operands, std::size_t k, std::size_t axis, std::uint32_t unit,
+                int width) {
+  if (!is_power_of_two(unit) || operands.stride(k, axis) != unit) return 1;
+  return std::min(width, static_cast<int>(std::max(16u / unit, 1u)));
+}
+/// The same of one that is dense.
 int dense_width(const CallOperands& operands, std::size_t k, std::size_t axis, int width) {
-  const std::uint32_t size = operands.itemsizes[k];
-  if (!is_power_of_two(size) || operands.stride(k, axis) != size) return 1;
-  return std::min(width, static_cast<int>(std::max(16u / size, 1u)));
+  return dense_width(operands, k, axis, operands.itemsizes[k], width);
 }
 
 /// The address of operand k and its strides along all axes but `axis`, or how much they differ from
@@ -63,14 +67,21 @@ class WideInputs {
 };
 
 /// Vectors along `axis` of the inputs that move along it, to which every row of theirs is aligned.
-VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width) {
+/// With `every_second` an input may have every second element.
+VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int width,
+                           bool every_second = false) {
   WideInputs inputs(operands, axis);
   if (inputs.count() > most_wide_inputs) return {};
+  every_second = every_second && inputs.count() <= most_with_gaps;
   for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
     if (!inputs.moves(k)) continue;
-    width = dense_width(operands, k, axis, width);
-    width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
+    const std::uint32_t size = operands.itemsizes[k];
+    const bool has_gaps = every_second && operands.stride(k, axis) == 2 * std::int64_t{size};
+    const std::uint32_t unit = has_gaps ? 2 * size : size;
+    width = dense_width(operands, k, axis, unit, width);
+    width = aligned_width(places_of(operands, k, axis, {}), unit, width);
     inputs.add(k);
+    if (has_gaps) inputs.add(k, kernels::input_access::every_second);
   }
   return inputs.access(width, VectorPlaces::aligned);
 }
@@ -222,11 +233,20 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
   return shifted.width > aligned.width ? shifted : aligned;
 }
 
-VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent) {
+VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent) {
+  int useful = widest;
+  while (useful > 1 && extent < 8 * useful) useful /= 2;
+  VectorAccess access = moving(shifted_vectors(operands, operands.rank() - 1, useful));
+  access.places = VectorPlaces::ragged;
+  return access;
+}
+
+VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent,
+                            bool every_second) {
   constexpr int widest_column = 4;  // every one has an accumulator
   int width = widest_column;
   while (width > 1 && extent % width != 0) width /= 2;
-  return moving(input_vectors(operands, axis, width));
+  return moving(input_vectors(operands, axis, width, every_second));
 }
 
 }  // namespace quarry::backend::cuda

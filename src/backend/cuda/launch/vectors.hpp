@@ -36,6 +36,7 @@ int vector_width(const CallOperands& operands);
 /// Where the vectors of an access are.
 enum class VectorPlaces : std::uint8_t {
   aligned,
+  ragged,  ///< aligned, but rows begin and end at any element: as many of them as have some of it
   shifted  ///< aligned too, but rows begin before them, as many elements in all inputs
 };
 /// Vectors along an axis. Bit k of `wide` says that input k is dense along it, or has every second
@@ -68,9 +69,13 @@ VectorAccess aligned_vectors(const CallOperands& operands);
 /// `reduced_rank` reduced ones. Their alignment: kernels/reduce.cuh.
 VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent);
+/// The same where rows begin at any element, and there are several reduced axes.
+VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent);
 /// The same for threads along the kept axes: every row is aligned.
 VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent);
-/// The same along its last kept axis, number `axis`.
-VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent);
+/// The same along its last kept axis, number `axis`. With `every_second` an input may have every
+/// second element.
+VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent,
+                            bool every_second = false);
 
 }  // namespace quarry::backend::cuda

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/access.hpp>
+
+#include "kernels/params.cuh"
+#include "kernels/total.cuh"
+
+/// Which outputs and elements of a reduction a thread has: kernels/reduce.cuh says what Along
+/// means.
+namespace quarry::kernels {
+
+/// The first output of a thread, and its share of the elements.
+template <class P, int Along, int V, int Rk>
+struct reduce_share {
+  static constexpr bool threads_along = Along == 1 || Along == 2 || Along == -2;
+  static constexpr int outputs = threads_along || Along == 3 ? 1 : V;
+  lane_of me;
+  i64 output;
+  __device__ explicit reduce_share(const P& p) {
+    const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+    const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);
+    const i64 row = blockIdx.x * static_cast<i64>(by) + y;
+    if constexpr (threads_along) {
+      me = {x, bx, 1};
+      output = row;
+    } else if constexpr (Along >= 4) {
+      i64 columns = 1;
+#pragma unroll
+      for (int d = Along - 3; d < Rk; ++d) columns *= p.extent(d);
+      columns /= V;
+      const i64 tiles = (columns + bx - 1) / bx;
+      const i64 tile = blockIdx.x / tiles, column = (blockIdx.x - tile * tiles) * bx + x;
+      me = {0, 1, 1};
+      output = column < columns ? ((tile * by + y) * columns + column) * V : p.kept();
+    } else {
+      const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / outputs : 1;
+      if (columns < short_row) {
+        const int apart = static_cast<int>(columns);
+        me = {x / apart, bx / apart, apart};
+        output = (row * columns + x % apart) * outputs;
+      } else {
+        me = {y, by, bx};
+        output = (blockIdx.x * static_cast<i64>(bx) + x) * outputs;
+      }
+    }
+  }
+};
+
+/// Where the vectors along the reduced axes are.
+template <class Types, class P, class Axes, class Index, int Along, int V, unsigned Wide>
+struct reduce_places {
+  static constexpr int K = Types::inputs + Types::outputs, R = Axes::R;
+  using Offsets = typename Axes::Offsets;
+  using Cursor = typename Axes::Cursor;
+
+  /// The reduced elements [first, rest) are in vectors, of [begin, end).
+  struct Vectors {
+    Index first, rest;
+    __device__ Vectors(const P& p, const Offsets& base, Index begin, Index end)
+        : first(begin), rest(end) {
+      if constexpr (Along == 2) {
+        constexpr int k = 1 + input_access::first(Wide, K - 1);
+        constexpr int gap = input_access::of(Wide, k - 1).has_gaps ? 2 : 1;
+        constexpr u64 size = Types::size_of(k) * gap;
+        const u64 from =
+            p.address(k) + static_cast<u64>(base.of[k]) + static_cast<u64>(begin) * size;
+        const Index odd = static_cast<Index>(from / size % V), head = odd == 0 ? 0 : V - odd;
+        first += head < end - begin ? head : end - begin;
+        // the vector of the last element may reach beyond it
+        if (Wide >= 1u << input_access::every_second && first < end) --end;
+        rest = first + (end - first) / V * V;
+      }
+    }
+  };
+
+  /// The lanes [first, last) of the access at a cursor that are elements of its row, the first lane
+  /// of which is `before` elements before the cursor's place.
+  struct RowLanes {
+    Index before = 0;
+    int first = 0, last = V;
+    __device__ bool is_whole() const { return first == 0 && last == V; }
+    __device__ bool is_empty() const { return first >= last; }
+  };
+  static __device__ RowLanes lanes_at(const P& p, const Cursor& cursor) {
+    if constexpr (Along != -2) return {};
+    constexpr int k = 1 + input_access::first(Wide, K - 1);
+    const Index place = cursor.digit[Axes::reduced_rank - 1],
+                length = static_cast<Index>(p.extent(R - 1));
+    const u64 at = p.address(k) + static_cast<u64>(static_cast<i64>(cursor.at.of[k]));
+    const Index before = static_cast<Index>(at / unit_of<k>() % V), rest = length + before - place;
+    return {before, place == 0 ? static_cast<int>(before) : 0,
+            rest < V ? static_cast<int>(rest) : V};
+  }
+  /// How far the elements of input k are apart in vectors.
+  template <int k>
+  static __device__ constexpr u64 unit_of() {
+    return Types::size_of(k) * (input_access::of(Wide, k - 1).has_gaps ? 2 : 1);
+  }
+  /// The reduced elements, with those before and behind ragged rows in their vectors.
+  static __device__ i64 reduced(const P& p) {
+    if constexpr (Along != -2) return p.reduced();
+    i64 places = 1;
+#pragma unroll
+    for (int d = R - Axes::reduced_rank; d < R; ++d) places *= Axes::extent(p, d);
+    return places;
+  }
+};
+
+}  // namespace quarry::kernels

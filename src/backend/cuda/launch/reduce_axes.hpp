@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstddef>
+#include <optional>
+
+#include "backend/kernel_call.hpp"
+
+/// The axes along which kernels walk a reduction: other ones than those of the call.
+namespace quarry::backend::cuda {
+
+/// The same call where the kept axes are those of the inputs, which its output cannot be walked
+/// with: its accumulators go to `partial`. None if it has no fewer axes, or if the accumulators
+/// are no small part of what is read.
+std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accumulator_size);
+/// Rows of outputs that are no whole vectors, those of several positions of the last reduced axis
+/// taken as one: they are next to each other in memory. None if there is no such axis, if vectors
+/// are hardly wider then, or if the accumulators are large or no small part of what is read. Not
+/// for programs that use positions. See kernels/reduce.cuh.
+std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size);
+/// The reduced elements of a call, with those before and behind rows along the last axis that are
+/// in vectors of `width` elements with some of a row.
+std::int64_t places_in_vectors(const KernelCall& call, int width);
+
+}  // namespace quarry::backend::cuda
