@@ -144,6 +144,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     computed<V, E, Out> out;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
+      if (calls_user_functions<E> && lane >= n - first) continue;
       out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
     }
     char* to[outputs];

@@ -136,6 +136,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
     computed<V, E, Out> out;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
+      if (calls_user_functions<E> && !lanes.has(lane)) continue;
       out.set(lane, tile_context<P, Inputs>{p, in, lane});
     }
     lanes.store(out, at);

@@ -88,6 +88,8 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
       computed<V, E, Out> out;
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
+        const bool is_there = column[r] >= -lane && column[r] < columns - lane;
+        if (calls_user_functions<E> && !is_there) continue;
         out.set(lane, vector_context<P, Inputs>{p, in[r], position + lane, lane});
       }
       if (column[r] >= 0 && columns - column[r] >= V) {

@@ -196,14 +196,15 @@ requires(is_narrow<V> && !is_complex<T> &&
   }
 };
 
-/// The expression whose narrow values are converted to a T by E, if there is one: reducers convert
-/// what they take.
-template <class E, class T, class C>
+/// The expression whose narrow values are converted to a T by E, if there is one: reducers to Acc
+/// convert what they take. Extremes and their positions are those of a T: its order, and the number
+/// that they begin with, may be none of the narrow type.
+template <class E, class T, class Acc, class C>
 struct before_cast {
   using type = E;
 };
-template <class A, class T, class C>
-requires(is_narrow<value_in<A, C>>) struct before_cast<cast<T, A>, T, C> {
+template <class A, class T, class Acc, class C>
+requires(is_narrow<value_in<A, C>> && !is_located<Acc>) struct before_cast<cast<T, A>, T, Acc, C> {
   using type = A;
 };
 

@@ -46,7 +46,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static constexpr int outputs = is_along ? 1 : V, taken = is_along ? V : 1;  // of one access
   using P = params<K, S, R>;
   using Lane = lane_context<P, V, Wide, In...>;
-  using Value = typename before_cast<E, typename value_of<Acc>::type, Lane>::type;
+  using Value = typename before_cast<E, typename value_of<Acc>::type, Acc, Lane>::type;
   using Fold = thread_fold<Op, Acc, value_in<Value, Lane>, is_along>;
   using Part = typename Fold::type;
   using Reducer = typename Fold::reducer;

@@ -106,6 +106,7 @@ class tile_rows {
 /// Which of the lanes of a vector the array has: all, or those from `begin` to before `end`.
 struct all_lanes {
   static constexpr bool are_all = true;
+  __device__ bool has(int /*lane*/) const { return true; }
   template <class Computed>
   __device__ void store(const Computed& out, char* const* at) const {
     out.store(at);
@@ -114,6 +115,7 @@ struct all_lanes {
 struct some_lanes {
   static constexpr bool are_all = false;
   i32 begin, end;
+  __device__ bool has(int lane) const { return lane >= begin && lane < end; }
   template <class Computed>
   __device__ void store(const Computed& out, char* const* at) const {
     if (begin <= 0 && end >= Computed::width) {

@@ -20,6 +20,15 @@ struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
   T v[V];
 };
 
+/// Whether an expression calls a user function. That may not return for a value that no element
+/// has, so it is not computed for lanes that an array does not have.
+template <class E>
+inline constexpr bool calls_user_functions = false;
+template <template <class...> class Node, class... A>
+inline constexpr bool calls_user_functions<Node<A...>> = (calls_user_functions<A> || ...);
+template <class F, class... A>
+inline constexpr bool calls_user_functions<call<F, A...>> = true;
+
 /// Words of 32 bits, of which the elements of an access are parts.
 template <u64 Size>
 struct alignas(Size) aligned_words {

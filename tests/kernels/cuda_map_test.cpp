@@ -306,10 +306,16 @@ struct Case<map_of<E, Out, S, In...>> {
                 static_cast<several<Out>*>(nullptr));
     }
     const int backwards = int(draw.below(2));
+    const i64 mixes_before = mixes;
     const auto faults = launch(grid, draw.bits(), [&] { run(operands.words.data(), backwards); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
     EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    const bool is_in_parts =
+        variant.kernel() == "map_across" || variant.kernel() == "map_unaligned";
+    if (is_in_parts) {
+      EXPECT_EQ(mixes - mixes_before, size() * mixes_of<E>) << "of elements alone";
+    }
   }
 
   Draw draw;

@@ -258,6 +258,10 @@ template <class Op, class Acc, class Out, class A>
 struct special_reduction {
   using type = reduction_of<call<with_specials, in<A, 0>>, Op, Acc, Out, 1, A>;
 };
+template <class Op, class T, class A>
+struct cast_reduction {
+  using type = reduction_of<cast<T, in<A, 0>>, Op, located<T>, i64, 1, A>;
+};
 template <class A, class B>
 struct reduction<gather_of, A, B> {
   using type = reduction_of<call<mix<watched<8>>, iota<i64>, in<A, 0>, in<B, 1>>, gather_of,
@@ -279,6 +283,7 @@ using Reductions = ::testing::Types<
     reduction<argmax_of, located<i8>, i64, i8>::type,
     special_reduction<argmax_of, located<float16>, i64, float16>::type,
     special_reduction<argmin_of, located<complex<float>>, i64, complex<float>>::type,
+    cast_reduction<argmax_of, u16, i8>::type, cast_reduction<argmin_of, i8, u8>::type,
     reduction<moments_of, moments<double>, double, double>::type,
     special_reduction<moments_of, moments<complex<double>>, double, complex<double>>::type,
     special_reduction<exponentials_of, exponentials<double>, double, double>::type,

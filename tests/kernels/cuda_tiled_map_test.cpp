@@ -177,12 +177,14 @@ struct Case<map_of<E, Out, S, In...>> {
     }
     const int backwards = int(draw.below(2));
     const std::vector<u64> block = words();
+    const i64 mixes_before = mixes;
     const Grid grid{{tiles->count}, {backend::cuda::tile_threads}};
     const auto faults =
         launch(grid, draw.bits(), [&] { found->second(block.data(), tiles->tiling, backwards); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
     EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    EXPECT_EQ(mixes - mixes_before, size() * mixes_of<E>) << "of elements alone";
     return true;
   }
 
@@ -214,7 +216,8 @@ using Maps = ::testing::Types<
     mixed_map<watched<8>, watched<8>>::type, mixed_map<watched<2>, watched<2>>::type,
     mixed_map<watched<4>, watched<4>, watched<4>>::type,
     mixed_map<watched<8>, watched<2>, watched<8>>::type, mixed_map<watched<16>, watched<16>>::type,
-    two_outputs, map_of<cast<double, in<bool, 0>>, double, 0, bool>>;
+    two_outputs, map_of<cast<double, in<bool, 0>>, double, 0, bool>,
+    map_of<in<u16, 0>, u16, 0, u16>>;
 TYPED_TEST_SUITE(cuda_tiled_map, Maps);
 
 TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {

@@ -17,11 +17,14 @@ namespace quarry::test {
 using kernels::i64;
 using kernels::u64;
 
+inline i64 mixes = 0;  ///< so many have been called
+
 /// A function whose result is different for every position, scalar and element.
 template <class Out>
 struct mix {
   template <class... A>
   Out operator()(const A&... a) const {
+    ++mixes;
     u64 hash = 0;
     ((hash = (hash ^ number(a)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29), ...);
     Out out;
@@ -38,6 +41,14 @@ struct mix {
     return words[0] ^ (words[1] << 32 | words[1] >> 32);
   }
 };
+
+/// How many mixes an expression has.
+template <class E>
+inline constexpr i64 mixes_of = 0;
+template <template <class...> class Node, class... A>
+inline constexpr i64 mixes_of<Node<A...>> = (i64{0} + ... + mixes_of<A>);
+template <class F, class... A>
+inline constexpr i64 mixes_of<kernels::call<F, A...>> = (i64{1} + ... + mixes_of<A>);
 
 /// Of tables of kernels.
 struct HashOfVariant {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/params.hpp>
 
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/driver.hpp"
@@ -41,6 +42,9 @@ std::string uuid_of(CUdevice device) {
   return text;
 }
 
+/// Of a kernel with 4096 bytes of parameters, beside the largest of the others.
+constexpr int few_words = (4096 - static_cast<int>(sizeof(kernels::tiling)) - 8) / 8;
+
 /// Whether kernels take 32764 bytes of parameters, not 4096.
 bool has_large_parameters(std::pair<int, int> compute_capability) {
   int version = 0;
@@ -63,7 +67,7 @@ CudaDevice::CudaDevice(int id) : device_(handle_of(id)), context_(device_, id), 
   info_.uuid = uuid_of(device_);
   info_.compute_capability = {attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                               attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)};
-  if (!has_large_parameters(info_.compute_capability)) info_.most_words = 500;
+  if (!has_large_parameters(info_.compute_capability)) info_.most_words = few_words;
   multiprocessors_ = std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1);
 }
 

@@ -117,6 +117,9 @@ TEST(cuda_geometry, large_calls_have_wide_indices) {
   EXPECT_TRUE(strided_geometry({1, limit, 0}, 1).wide_index);
   EXPECT_TRUE(reduce_geometry({1, limit, 0, true}, 1).wide_index);
   EXPECT_TRUE(reduce_geometry({1, 10, limit, true}, 1).wide_index);
+  ReduceShape pieces{2, limit, 0, false};
+  pieces.vector_width = 8, pieces.in_pieces = true;
+  EXPECT_TRUE(reduce_geometry(pieces, 1).wide_index);
 }
 
 void expect_vectors(const VectorAccess& access, int width, int wide, bool is_shifted = false) {

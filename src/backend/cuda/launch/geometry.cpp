@@ -214,6 +214,7 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
     pieces.reduced /= shape.vector_width;
     ReduceGeometry g = reduce_geometry(pieces, multiprocessors);
     g.chunk *= shape.vector_width;
+    g.wide_index = needs_wide_index(shape.span, std::max(shape.kept, shape.reduced));
     return g;
   }
   const Block block = block_of(shape, multiprocessors);
