@@ -143,8 +143,8 @@ PARTS = {
         Item("var_rows", "var", "device_add", share=0.9),
     ),
     "Programs": (
-        Item("heat_two_buffers", "heat by slices, two buffers", "plate_copies", seconds=7e-3),
-        Item("heat_in_place", "heat by slices, in place", "plate_copies", seconds=13e-3),
+        Item("heat_two_buffers", "heat by slices, two buffers", "plate_copies", share=0.97),
+        Item("heat_in_place", "heat by slices, in place", "plate_copies", share=0.97),
         Item("hillshade", "hillshade, two kernels", "device_add"),
     ),
     "Small kernels": (
