@@ -277,24 +277,6 @@ struct Case<map_of<E, Out, S, In...>> {
     return found == Kernels::all().end() ? nullptr : found->second;
   }
 
-  template <class Each, class T>
-  void store(Memory& expected, const Memory& before, std::size_t k, i64 i) const {
-    const T value = convert<T>(operands.template value<Each>(before, i, i));
-    std::memcpy(expected.data() + operands.place(k, i), static_cast<const void*>(&value),
-                sizeof(T));
-  }
-  template <class... Es, class... T>
-  void store_all(Memory& expected, const Memory& before, i64 i, const several<several<Es...>>*,
-                 const several<several<T...>>*) const {
-    std::size_t k = 0;
-    (store<Es, T>(expected, before, k++, i), ...);
-  }
-  template <class Each, class T>
-  void store_all(Memory& expected, const Memory& before, i64 i, const several<Each>*,
-                 const several<T>*) const {
-    store<Each, T>(expected, before, 0, i);
-  }
-
   void check() {
     const MapKernel run = kernel();
     ASSERT_TRUE(run) << "no " << what << " kernel of width " << width << ", wide " << wide
@@ -302,8 +284,8 @@ struct Case<map_of<E, Out, S, In...>> {
     Memory expected(arena.all().begin(), arena.all().end());
     const Memory before = expected;
     for (i64 i = 0; i < size(); ++i) {
-      store_all(expected, before, i, static_cast<several<E>*>(nullptr),
-                static_cast<several<Out>*>(nullptr));
+      operands.store_all(expected, before, i, static_cast<several<E>*>(nullptr),
+                         static_cast<several<Out>*>(nullptr));
     }
     const int backwards = int(draw.below(2));
     const i64 mixes_before = mixes;

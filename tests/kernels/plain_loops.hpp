@@ -133,6 +133,25 @@ class Operands {
     return E{}(PlainContext{at.data(), scalars(), index});
   }
 
+  /// Element i of an output, and of all of them: what a map stores there.
+  template <class Each, class T>
+  void store(Memory& expected, const Memory& before, std::size_t k, i64 i) const {
+    const T stored = kernels::convert<T>(value<Each>(before, i, i));
+    std::memcpy(expected.data() + place(k, i), static_cast<const void*>(&stored), sizeof(T));
+  }
+  template <class... Es, class... T>
+  void store_all(Memory& expected, const Memory& before, i64 i,
+                 const kernels::several<kernels::several<Es...>>*,
+                 const kernels::several<kernels::several<T...>>*) const {
+    std::size_t k = 0;
+    (store<Es, T>(expected, before, k++, i), ...);
+  }
+  template <class Each, class T>
+  void store_all(Memory& expected, const Memory& before, i64 i, const kernels::several<Each>*,
+                 const kernels::several<T>*) const {
+    store<Each, T>(expected, before, 0, i);
+  }
+
   std::vector<u64> words;
   /// As the backend takes them.
   std::vector<backend::Operand> all;
