@@ -229,11 +229,11 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
 /// The tiles have D of the R axes. Inputs of the set Tiled have their strides along the axes of
 /// `tiling.read`; the other operands have theirs along those of `tiling.write` and are accessed by
 /// vectors of V elements: see map_strided for Wide. A vector lies along the last axis.
-/// Of Rows, bit 0: inputs of less than 4 bytes, which are dense along rows, are read by words;
-/// pitches of the tile are congruent with their strides. Bit 1: rows that are written begin at any
-/// element, all operands as far from a vector; without it extent, parts and alignment of the last
-/// axis are multiples of one. Bit 2: these rows consist of several axes. Side operands, and
-/// programs that use positions, have no tiles.
+/// Of Rows, bit 0: inputs of less than 4 bytes, which are dense along rows, are read by words, bit
+/// 3: by 16 bytes; pitches of the tile are congruent with their strides. Bit 1: rows that are
+/// written begin at any element, all operands as far from a vector; without it extent, parts and
+/// alignment of the last axis are multiples of one. Bit 2: these rows consist of several axes. Side
+/// operands, and programs that use positions, have no tiles.
 template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
 __global__ void __launch_bounds__(256)
     map_tiled(const __grid_constant__

@@ -9,9 +9,8 @@
 #include "kernels/vector.cuh"
 
 /// The kernel of maps by vectors whose rows begin and end at any element:
-///   map_unaligned  aligned vectors of the outputs are written; inputs are read by the aligned
-///   words
-///                  that have the elements of such a vector, shifted in registers
+///   map_unaligned  writes aligned vectors of the outputs; reads the aligned words of inputs that
+///                  have the elements of such a vector, and shifts them in registers
 namespace quarry::kernels {
 
 /// The V elements of every input that a vector of the output takes. Those of which the row has none

@@ -41,10 +41,10 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using Types = operands_of<Out, In...>;
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
   static constexpr bool is_folded = Along == -1, is_ragged = Along == -2;
-  static constexpr bool threads_along = Along == 1 || Along == 2 || is_ragged;
-  static constexpr bool is_along = threads_along || Along == 3;               // what a thread reads
-  static constexpr int outputs = is_along ? 1 : V, taken = is_along ? V : 1;  // of one access
   using P = params<K, S, R>;
+  using Share = reduce_share<P, Along, V, Rk>;
+  static constexpr bool threads_along = Share::threads_along, is_along = Share::is_along;
+  static constexpr int outputs = Share::outputs, taken = is_along ? V : 1;  // of one access
   using Lane = lane_context<P, V, Wide, In...>;
   using Value = typename before_cast<E, typename value_of<Acc>::type, Acc, Lane>::type;
   using Fold = thread_fold<Op, Acc, value_in<Value, Lane>, is_along>;
@@ -322,7 +322,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static __device__ void run(const P& p, Acc* partial) {
     wait_for_stream();
     const i64 kept = p.kept(), reduced = Places::reduced(p), chunk = p.chunk();
-    const reduce_share<P, Along, V, Rk> share(p);
+    const Share share(p);
     const i64 output = share.output, begin = blockIdx.y * chunk;
     const i64 end = begin + chunk < reduced ? begin + chunk : reduced;
     Offsets base{};

@@ -13,7 +13,8 @@ namespace quarry::kernels {
 template <class P, int Along, int V, int Rk>
 struct reduce_share {
   static constexpr bool threads_along = Along == 1 || Along == 2 || Along == -2;
-  static constexpr int outputs = threads_along || Along == 3 ? 1 : V;
+  static constexpr bool is_along = threads_along || Along == 3;  // what a thread reads
+  static constexpr int outputs = is_along ? 1 : V;
   lane_of me;
   i64 output;
   __device__ explicit reduce_share(const P& p) {
@@ -49,7 +50,7 @@ struct reduce_share {
 /// Where the vectors along the reduced axes are.
 template <class Types, class P, class Axes, class Index, int Along, int V, unsigned Wide>
 struct reduce_places {
-  static constexpr int K = Types::inputs + Types::outputs, R = Axes::R;
+  static constexpr int K = Types::count, R = Axes::R;
   using Offsets = typename Axes::Offsets;
   using Cursor = typename Axes::Cursor;
 
@@ -60,11 +61,10 @@ struct reduce_places {
         : first(begin), rest(end) {
       if constexpr (Along == 2) {
         constexpr int k = 1 + input_access::first(Wide, K - 1);
-        constexpr int gap = input_access::of(Wide, k - 1).has_gaps ? 2 : 1;
-        constexpr u64 size = Types::size_of(k) * gap;
+        constexpr u64 unit = unit_of<k>();
         const u64 from =
-            p.address(k) + static_cast<u64>(base.of[k]) + static_cast<u64>(begin) * size;
-        const Index odd = static_cast<Index>(from / size % V), head = odd == 0 ? 0 : V - odd;
+            p.address(k) + static_cast<u64>(base.of[k]) + static_cast<u64>(begin) * unit;
+        const Index odd = static_cast<Index>(from / unit % V), head = odd == 0 ? 0 : V - odd;
         first += head < end - begin ? head : end - begin;
         // the vector of the last element may reach beyond it
         if (Wide >= 1u << input_access::every_second && first < end) --end;

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "backend/cpu/vectors.hpp"
+#include "ops/on_cpu.hpp"
 
 /// Quotients and remainders of integers on the CPU device, which are computed by the inverse of the
 /// divisor, with vectors of every length.
@@ -16,8 +16,7 @@ namespace {
 
 using backend::cpu_backend::limit_vectors;
 using backend::cpu_backend::Vectors;
-
-constexpr Vectors lengths[] = {Vectors::bytes_16, Vectors::bytes_32, Vectors::bytes_64};
+using test::lengths;
 
 template <class T>
 std::vector<T> host(const DeviceNDArray<T>& x) {

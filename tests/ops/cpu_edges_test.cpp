@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cpu/vectors.hpp"
+#include "ops/on_cpu.hpp"
 
 /// Conversions at the ends of the types, operands that are one element everywhere, in arrays of
 /// every length up to two vectors and one element more, aligned or not, and exchanged axes, with
@@ -18,21 +18,10 @@ namespace {
 
 using backend::cpu_backend::limit_vectors;
 using backend::cpu_backend::Vectors;
+using test::lengths;
+using test::OnCpu;
 
-constexpr Vectors lengths[] = {Vectors::bytes_16, Vectors::bytes_32, Vectors::bytes_64};
 constexpr std::int64_t most = 2 * 64 + 1;  // bytes of the longest vectors
-
-/// Vectors are not limited any more afterwards.
-class OnCpu {
- public:
-  OnCpu() : guard_(Device::cpu()) {}
-  OnCpu(const OnCpu&) = delete;
-  OnCpu& operator=(const OnCpu&) = delete;
-  ~OnCpu() { limit_vectors(Vectors::bytes_64); }
-
- private:
-  const DeviceGuard guard_;
-};
 
 template <class T>
 T* data(const DeviceNDArray<T>& x) {

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "backend/cpu/vectors.hpp"
+#include "ops/on_cpu.hpp"
 
 /// The loops of the CPU device give the same bits with vectors of every length that the processor
 /// has, over dense, strided, reversed and repeated operands of drawn lengths; and what plain loops
@@ -20,20 +20,8 @@ namespace {
 
 using backend::cpu_backend::limit_vectors;
 using backend::cpu_backend::Vectors;
-
-constexpr Vectors lengths[] = {Vectors::bytes_16, Vectors::bytes_32, Vectors::bytes_64};
-
-/// Arrays are made on the CPU device, and vectors are not limited any more afterwards.
-class OnCpu {
- public:
-  OnCpu() : guard_(Device::cpu()) {}
-  OnCpu(const OnCpu&) = delete;
-  OnCpu& operator=(const OnCpu&) = delete;
-  ~OnCpu() { limit_vectors(Vectors::bytes_64); }
-
- private:
-  const DeviceGuard guard_;
-};
+using test::lengths;
+using test::OnCpu;
 
 std::int64_t drawn_length(std::mt19937& random) {
   switch (random() % 4) {
@@ -332,7 +320,8 @@ TYPED_TEST(VectorsOfReals, RowsAndColumnsAreThoseOfPlainLoops) {
     const std::int64_t n = x.shape()[1];
     limit_vectors(lengths[random() % 3]);
     const auto row_sums = eval(sum(x.template astype<std::int64_t>(), {1}));
-    const auto doubled = eval(quarry::max(x * 2, {1})), column = eval(quarry::max(x, {0}));
+    const auto doubled = eval(quarry::max(x * 2, {1}));
+    const auto column = eval(quarry::max(x, {0}));
     const auto row_best = eval(argmax(x, {1})), column_best = eval(argmax(x, {0}));
     const auto row_any = eval(any(x, {1})), column_any = eval(any(x, {0}));
     SCOPED_TRACE(testing::PrintToString(std::pair(rows, n)));
