@@ -32,6 +32,7 @@
 #include <quarry/ops/methods.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/ops/rows.hpp>
+#include <quarry/ops/shape.hpp>
 #include <quarry/ops/take.hpp>
 #include <quarry/runtime/compile.hpp>
 #include <quarry/runtime/device.hpp>

@@ -170,4 +170,28 @@ Layout squeeze(const Layout& layout, std::span<const std::int64_t> axes) {
   return result;
 }
 
+View items(const Layout& layout, std::size_t from, std::size_t to) {
+  View result{layout};
+  if (from == to) return result;
+  require<ShapeError>(layout.rank() > 0, [&] {
+    return fmt::format("a 0-d array with elements of {} bytes has no view with elements of {}",
+                       from, to);
+  });
+  const std::size_t last = layout.rank() - 1;
+  const auto have = static_cast<std::int64_t>(from), want = static_cast<std::int64_t>(to);
+  const std::int64_t extent = layout.shape[last], stride = layout.strides[last];
+  require<ShapeError>(stride == have || extent == 1 || element_count(layout.shape) == 0, [&] {
+    return fmt::format("elements of {} bytes seen as {}: the last axis has stride {}, not {}", from,
+                       to, stride, from);
+  });
+  const std::int64_t bytes = checked_mul(extent, have);
+  require<ShapeError>(to < from ? from % to == 0 : bytes % want == 0, [&] {
+    return fmt::format("elements of {} bytes seen as {}: {} bytes are no whole number of them",
+                       from, to, to < from ? have : bytes);
+  });
+  result.layout.shape[last] = bytes / want;
+  result.layout.strides[last] = want;
+  return result;
+}
+
 }  // namespace quarry

@@ -37,13 +37,14 @@ struct File {
   std::map<std::string, std::span<const std::byte>> entries;
 };
 
-/// The entries of both files; no key is in both.
+/// The entries of all files; no key is in two.
 const auto& entries() {
-  static const File arrays("cases.bin"), scalars("scalar_cases.bin");
+  static const File files[] = {File("cases.bin"), File("scalar_cases.bin"),
+                               File("shape_cases.bin")};
   static const auto all = [] {
-    auto both = arrays.entries;
-    both.insert(scalars.entries.begin(), scalars.entries.end());
-    return both;
+    std::map<std::string, std::span<const std::byte>> found;
+    for (const File& file : files) found.insert(file.entries.begin(), file.entries.end());
+    return found;
   }();
   return all;
 }

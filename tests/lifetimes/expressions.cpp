@@ -53,6 +53,10 @@ Later transposed(Scene& t) {
     return i % r * k + i / r;
   });
 }
+Later flipped(Scene& t) {
+  const Array c = flip(t.array(1) * 2);
+  return later(c, [](int i) { return 2 * (static_cast<int>(elements) - i); });
+}
 Later misaligned_operand(Scene& t) {
   const Array c = t.misaligned(4) + t.array(1);
   return later(c, [](int i) { return 5 + 2 * i; });
@@ -196,6 +200,7 @@ std::vector<EntryPoint> expression_entries() {
           {"BroadcastRow", broadcast_row},
           {"Views", views},
           {"Transposed", transposed},
+          {"Flipped", flipped},
           {"MisalignedOperand", misaligned_operand},
           {"MisalignedDestination", misaligned_destination},
           {"UserFunction", user_function},

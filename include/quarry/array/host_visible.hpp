@@ -136,9 +136,21 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
   /// Views, as DeviceNDArray's.
   HostVisibleNDArray transpose() const { return seen(Base::transpose()); }
   HostVisibleNDArray transpose(const Axes& axes) const { return seen(Base::transpose(axes)); }
+  template <Integer... I>
+  requires(sizeof...(I) > 0) HostVisibleNDArray transpose(I... axes)
+  const { return transpose(Axes{axes...}); }
   HostVisibleNDArray T() const { return transpose(); }
   HostVisibleNDArray squeeze() const { return seen(Base::squeeze()); }
   HostVisibleNDArray squeeze(const Axes& axes) const { return seen(Base::squeeze(axes)); }
+  template <Integer I>
+  HostVisibleNDArray squeeze(I axis) const {
+    return squeeze(Axes{axis});
+  }
+  template <Element U>
+  auto view() const {
+    using Seen = std::conditional_t<Base::read_only, const U, U>;
+    return HostVisibleNDArray<Seen, where>(Base::template view<U>(), host_);
+  }
   ///@}
   /// Views of `section` elements of a 1-d array; the last may be smaller.
   std::vector<HostVisibleNDArray> split(std::int64_t section) const {
@@ -183,6 +195,8 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
   ///@}
 
  private:
+  friend struct detail::Viewer;
+  HostVisibleNDArray view(const View& v) const { return seen(Base::view(v)); }
   HostVisibleNDArray seen(const Base& view) const {
     return {view, host_ + (view.device_pointer() - this->data_)};
   }

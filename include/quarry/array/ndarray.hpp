@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/array/casting.hpp>
+#include <quarry/array/expression.hpp>
 #include <quarry/array/host_values.hpp>
 #include <quarry/array/methods.hpp>
 #include <quarry/array/ndarray_base.hpp>
@@ -10,40 +10,6 @@
 #include <vector>
 
 namespace quarry {
-
-template <class T>
-class DeviceNDArray;
-
-/// Base of every lazy expression, so that argument-dependent lookup finds the operators of this
-/// namespace.
-struct LazyExpression {};
-/// A lazy expression (see expr/node.hpp): has a value_type and a shape, and can evaluate itself
-/// into an array.
-template <class E>
-concept Expression = requires {
-  typename std::remove_cvref_t<E>::quarry_expression;
-};
-
-#define QUARRY_NO_INDEX_ARRAYS                                                                  \
-  "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element, " \
-  "take(a, positions, axis) takes elements at positions"
-
-#define QUARRY_READ_ONLY \
-  "the elements of this array are read-only: copy() gives an array that can be written"
-
-namespace detail {
-
-/// A plain value that can be written into elements of T without losing its kind.
-template <class S, class T>
-concept ElementValue =
-    !Expression<S> && !std::is_base_of_v<DeviceNDArrayBase, S> &&
-    ((Number<T> && keeps_kind<S, T>) || (!Number<T> && std::is_convertible_v<S, T>));
-template <class U, class T>
-concept OtherThan = !std::is_same_v<U, T>;
-template <class X>
-concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
-
-}  // namespace detail
 
 /// An array on a device, as numpy.ndarray: `=` on a name rebinds it, `=` on a view (`a(...) = e`)
 /// writes through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream
@@ -257,6 +223,10 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   DeviceNDArray transpose(const Axes& axes) const {
     return view({quarry::transpose(layout_, axes), 0});
   }
+  /// The same with the axes as arguments: a.transpose(1, 0).
+  template <Integer... I>
+  requires(sizeof...(I) > 0) DeviceNDArray transpose(I... axes)
+  const { return transpose(Axes{axes...}); }
   /// As transpose().
   DeviceNDArray T() const { return transpose(); }
   /// A view without the axes of extent 1.
@@ -265,9 +235,21 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   DeviceNDArray squeeze(const Axes& axes) const {
     return view({quarry::squeeze(layout_, axes), 0});
   }
+  /// A view without this axis. Throws ShapeError if it has not extent 1.
+  template <Integer I>
+  DeviceNDArray squeeze(I axis) const {
+    return squeeze(Axes{axis});
+  }
   /// A read-only view that repeats the elements; see NumPy's broadcast_to.
   DeviceNDArray<const value_type> broadcast_to(const Shape& to) const {
-    return view({quarry::broadcast_to(layout_, to), 0});
+    return {*this, View{quarry::broadcast_to(layout_, to), 0}};
+  }
+  /// The same memory as elements of U. The last axis becomes longer or shorter if their size is
+  /// another one: it must then be dense and a whole number of them. Throws ShapeError.
+  template <Element U>
+  auto view() const {
+    using Seen = std::conditional_t<read_only, const U, U>;
+    return DeviceNDArray<Seen>(*this, items(layout_, sizeof(V), sizeof(U)));
   }
   /// Views of `section` elements of a 1-d array; the last may be smaller.
   std::vector<DeviceNDArray> split(std::int64_t section) const {
@@ -338,10 +320,18 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
     static_assert(detail::never<X>, QUARRY_READ_ONLY);
   }
 
- private:
-  DeviceNDArray(const DeviceNDArray& of, const View& view) : DeviceNDArrayBase(of, view) {}
+ protected:
+  friend struct detail::Viewer;
   /// Every view is made here.
   DeviceNDArray view(const View& v) const { return DeviceNDArray(*this, v); }
+
+ private:
+  template <class>
+  friend class DeviceNDArray;
+  DeviceNDArray(const DeviceNDArrayBase& of, const View& view) : DeviceNDArrayBase(of, view) {
+    dtype_ = dtype_of<value_type>;
+    read_only_ = read_only;
+  }
   DeviceNDArray reshaped(const detail::ReshapedLayout& plan, Order read) const {
     if (!plan.copied) return view({plan.layout, 0});
     DeviceNDArray<value_type> result(plan.layout.shape,

@@ -68,6 +68,22 @@ struct View {
   std::int64_t offset = 0;  ///< in bytes
 };
 
+/// A function from layouts to views, which is not owned.
+class ViewRule {
+ public:
+  /// `f(layout)` is a View.
+  template <class F>
+  requires(!std::same_as<F, ViewRule>) ViewRule(const F& f)
+      : function_(&f), call_([](const void* function, const Layout& layout) {
+          return (*static_cast<const F*>(function))(layout);
+        }) {}
+  View operator()(const Layout& layout) const { return call_(function_, layout); }  ///< f(layout)
+
+ private:
+  const void* function_;
+  View (*call_)(const void*, const Layout&);
+};
+
 /// The view that an index selects. Axes without an entry are taken whole. Throws IndexError with
 /// the value and the extent for an integer outside its axis, too many entries, a second ellipsis,
 /// or a step of 0.
@@ -83,5 +99,8 @@ Layout transpose(const Layout& layout, std::span<const std::int64_t> axes);
 Layout squeeze(const Layout& layout);
 Layout squeeze(const Layout& layout, std::span<const std::int64_t> axes);
 ///@}
+/// The memory of elements of one size as elements of another, by NumPy's rules: the last axis
+/// becomes longer or shorter, and must be dense. Throws ShapeError, with the sizes.
+View items(const Layout& layout, std::size_t from, std::size_t to);
 
 }  // namespace quarry

@@ -244,31 +244,27 @@ class Arguments {
   int array_count_ = 0, scalar_count_ = 0;
 };
 
-/// The tree whose elements are those that an index selects of `tree`, which has shape `whole`:
-/// every array is indexed, nothing is copied or computed.
+/// The tree whose elements are those that a view of `tree`, which has shape `whole`, shows: every
+/// array is viewed, nothing is copied or computed.
 template <class T>
-DeviceNDArray<T> indexed(const DeviceNDArray<T>& array, const Shape& whole,
-                         std::span<const Index> entries) {
-  const View v = index(quarry::broadcast_to(array.layout(), whole), entries);
-  return DeviceNDArray<T>(v.layout, array.device_pointer() + v.offset, array.buffer())
-      .bind(array.stream());
+DeviceNDArray<T> viewed(const DeviceNDArray<T>& array, const Shape& whole, const ViewRule& rule) {
+  return quarry::detail::Viewer::view(array, rule(quarry::broadcast_to(array.layout(), whole)));
 }
 template <class T>
-Leaf<T> indexed(const Leaf<T>& leaf, const Shape& whole, std::span<const Index> entries) {
-  return {indexed(leaf.array, whole, entries), leaf.made};
+Leaf<T> viewed(const Leaf<T>& leaf, const Shape& whole, const ViewRule& rule) {
+  return {viewed(leaf.array, whole, rule), leaf.made};
 }
 template <class T>
-SideLeaf<T> indexed(const SideLeaf<T>& leaf, const Shape& whole, std::span<const Index> entries) {
-  return {leaf.array, indexed(leaf.window, whole, entries), leaf.axis, leaf.made};
+SideLeaf<T> viewed(const SideLeaf<T>& leaf, const Shape& whole, const ViewRule& rule) {
+  return {leaf.array, viewed(leaf.window, whole, rule), leaf.axis, leaf.made};
 }
 template <class K>
-Constant<K> indexed(const Constant<K>& constant, const Shape&, std::span<const Index>) {
+Constant<K> viewed(const Constant<K>& constant, const Shape&, const ViewRule&) {
   return constant;
 }
 template <class Op, class... A>
-Node<Op, A...> indexed(const Node<Op, A...>& node, const Shape& whole,
-                       std::span<const Index> entries) {
-  return std::apply([&](const A&... a) { return Node<Op, A...>(indexed(a, whole, entries)...); },
+Node<Op, A...> viewed(const Node<Op, A...>& node, const Shape& whole, const ViewRule& rule) {
+  return std::apply([&](const A&... a) { return Node<Op, A...>(viewed(a, whole, rule)...); },
                     node.arguments());
 }
 
@@ -314,11 +310,13 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   template <std::convertible_to<Index>... I>
   Node operator()(const I&... entries) const {
     const Index list[sizeof...(I) + 1] = {Index(entries)..., Index(newaxis)};
-    return indexed(*this, shape_, std::span<const Index>(list, sizeof...(I)));
+    return (*this)(std::span<const Index>(list, sizeof...(I)));
   }
 
   /// The same with entries that are known at run time only.
-  Node operator()(std::span<const Index> entries) const { return indexed(*this, shape_, entries); }
+  Node operator()(std::span<const Index> entries) const {
+    return viewed(*this, shape_, [&](const Layout& layout) { return index(layout, entries); });
+  }
   template <class... I>
   requires(quarry::detail::OnDevice<I> || ...) Node operator()(const I&...) const {
     static_assert(quarry::detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/casting.hpp>
+#include <quarry/array/ndarray_base.hpp>
+
+/// What tells arrays, expressions and plain values apart, and the sentences for those that are
+/// refused.
+namespace quarry {
+
+template <class T>
+class DeviceNDArray;
+
+/// Base of every lazy expression, so that argument-dependent lookup finds the operators of this
+/// namespace.
+struct LazyExpression {};
+/// A lazy expression (see expr/node.hpp): has a value_type and a shape, and can evaluate itself
+/// into an array.
+template <class E>
+concept Expression = requires {
+  typename std::remove_cvref_t<E>::quarry_expression;
+};
+
+#define QUARRY_NO_INDEX_ARRAYS                                                                  \
+  "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element, " \
+  "take(a, positions, axis) takes elements at positions"
+
+#define QUARRY_READ_ONLY \
+  "the elements of this array are read-only: copy() gives an array that can be written"
+
+namespace detail {
+
+/// A plain value that can be written into elements of T without losing its kind.
+template <class S, class T>
+concept ElementValue =
+    !Expression<S> && !std::is_base_of_v<DeviceNDArrayBase, S> &&
+    ((Number<T> && keeps_kind<S, T>) || (!Number<T> && std::is_convertible_v<S, T>));
+template <class U, class T>
+concept OtherThan = !std::is_same_v<U, T>;
+template <class X>
+concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
+
+/// Makes views; arrays are friends of it.
+struct Viewer {
+  template <class A>
+  static A view(const A& array, const View& v) {
+    return array.view(v);
+  }
+  /// Read-only.
+  template <class T>
+  static DeviceNDArray<const std::remove_const_t<T>> view_const(const DeviceNDArray<T>& array,
+                                                                const View& v) {
+    return {array, v};
+  }
+};
+
+}  // namespace detail
+}  // namespace quarry

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include "conformance/cases.hpp"
+
+/// The calls that make_shape_cases.py drew, replayed.
+namespace quarry::conformance {
+
+/// The inputs and arguments of a call.
+struct ShapeCall {
+  std::vector<DeviceNDArray<std::int32_t>> inputs;
+  std::vector<test::Ints> arguments;
+
+  const DeviceNDArray<std::int32_t>& a() const { return inputs[0]; }
+  /// The first integer of argument `i`.
+  std::int64_t number(std::size_t i) const { return arguments[i].at(0); }
+  Axes axes(std::size_t i) const { return test::as_shape(arguments[i]); }
+};
+
+/// What a call gives: its elements, and whether it shares the memory of the first input.
+struct ShapeResult {
+  ShapeResult(const DeviceNDArray<std::int32_t>& r) : ShapeResult(DeviceNDArray<const int>(r)) {}
+  ShapeResult(const DeviceNDArray<const std::int32_t>& r) : array(r) {}
+  template <Expression E>
+  ShapeResult(const E& e) : ShapeResult(eval(e)) {}
+
+  DeviceNDArray<const std::int32_t> array;
+};
+using ShapeResults = std::vector<ShapeResult>;
+
+/// Whether results are views where NumPy's are.
+enum class Views { numpys, any };
+/// Replays the calls of a function. Whatever NumPy refuses throws a LogicError.
+void replay_shapes(const std::string& name, ShapeResults (*function)(const ShapeCall&),
+                   Views views = Views::numpys);
+
+}  // namespace quarry::conformance
