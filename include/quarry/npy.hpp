@@ -60,7 +60,7 @@ Extents extents_for(const Shape& shape) {
 
 /// The array of an .npy file in host memory, in the file's order (C or Fortran). to_device() takes
 /// it without a host copy; it converts to an xtensor container with one copy.
-template <Number T>
+template <Element T>
 class NpyArray {
  public:
   using value_type = T;  ///< of the elements
@@ -92,17 +92,19 @@ class NpyArray {
 
 /// Reads versions 1.0, 2.0 and 3.0 in either byte order; bytes after the data are ignored.
 /// Throws IoError if the file cannot be read, FormatError if it is not an .npy file or is
-/// cut short (and for structured and object arrays), DTypeError if its elements are not T's
-/// type, MemoryError if memory runs out. xt::xarray<float> dem =
-/// qy::load_npy<float>("dem.npy");
-template <Number T>
+/// cut short (and for object arrays), DTypeError if its elements are not T's type, MemoryError if
+/// memory runs out. xt::xarray<float> dem = qy::load_npy<float>("dem.npy"); Of a record the file
+/// must have fields of the same names, shapes and types; in which order, and between which padding,
+/// does not matter.
+template <Element T>
 NpyArray<T> load_npy(const std::string& path) {
   return NpyArray<T>(detail::load_npy(path, dtype_of<T>));
 }
 
 /// Writes what numpy.save writes, for an xtensor container or view, a span or a vector: to a
 /// temporary file beside `path`, renamed at the end, so that a failure leaves the old file. Throws
-/// IoError, and DTypeError for bfloat16 and records, which have no code in the format.
+/// IoError, and DTypeError for bfloat16 and records without QUARRY_RECORD, which have no code in
+/// the format.
 template <HostArray H>
 void save_npy(const std::string& path, const H& array, const SaveOptions& options = {}) {
   detail::save_npy(path, host_ref(array), options);

@@ -11,6 +11,7 @@
 #include <quarry/array/managed.hpp>
 #include <quarry/array/mapped.hpp>
 #include <quarry/array/ndarray.hpp>
+#include <quarry/array/record.hpp>
 #include <quarry/array/view.hpp>
 #include <quarry/expr/evaluate.hpp>
 #include <quarry/memory/allocation.hpp>

@@ -129,7 +129,7 @@ std::string format_array(DType type, const std::byte* data, const Layout& layout
                          const PrintOptions& options) {
   const FloatEnvironment environment;
   if (is_empty(layout.shape)) return "[]";
-  if (layout.rank() == 0) return format_scalar(type, data);
+  if (layout.rank() == 0) return format_scalar(type, data, options);
   std::vector<Corner> parts = corners(layout.shape, options);
   const auto place = [&](std::size_t axis, std::int64_t i) {
     const Corner& part = parts[axis];
@@ -149,7 +149,7 @@ std::string format_corners(DType type, const std::byte* data, const Layout& layo
            ", not " + to_string(layout.shape);
   });
   if (is_empty(full)) return "[]";
-  if (full.empty()) return format_scalar(type, data);
+  if (full.empty()) return format_scalar(type, data, options);
   const auto place = [](std::size_t, std::int64_t i) { return i; };
   const std::vector<std::byte> elements = gather(type, data, layout.strides, layout.shape, place);
   return format_gathered(type, elements, full, std::move(parts), options);

@@ -36,8 +36,8 @@ std::vector<Corner> corners(const Shape& shape, const PrintOptions& options);
 Shape shape_of(const std::vector<Corner>& corners);
 
 /// The text of numpy.array2string, or, for an array without axes, of str() of NumPy's scalar.
-/// bfloat16 prints as float16 does; a record as NumPy's raw bytes. `data` is element 0 in host
-/// memory; only the corners are read.
+/// bfloat16 prints as float16 does; a record with its fields as NumPy does, without them as raw
+/// bytes. `data` is element 0 in host memory; only the corners are read.
 std::string format_array(DType type, const std::byte* data, const Layout& layout,
                          const PrintOptions& options = {});
 

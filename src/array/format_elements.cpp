@@ -246,19 +246,103 @@ std::string raw_bytes(std::span<const std::byte> bytes) {
   return text + "'";
 }
 
-}  // namespace
+/// Of which the elements are a part.
+struct Whole {
+  bool is_scalar =
+      false;  ///< a record that is no element of an array: numbers as str() writes them
+  bool is_element = false;  ///< and they are one element, without axes: bools are not aligned
+};
 
-Words format_elements(DType type, std::span<const std::byte> bytes, const PrintOptions& options) {
-  if (!type.is_record())
-    return visit(type, [&]<class T>() { return words_of<kernel_type_t<T>>(bytes, options); });
-  Words words;
-  for (std::size_t at = 0; at < bytes.size(); at += type.itemsize())
-    words.push_back(raw_bytes(bytes.subspan(at, type.itemsize())));
+Words words_of(DType type, std::span<const std::byte> bytes, const PrintOptions& options,
+               Whole whole);
+
+/// The field of all records, which lie one after another in `bytes`.
+std::vector<std::byte> gather_field(const Field& field, std::size_t record_size,
+                                    std::span<const std::byte> bytes) {
+  std::vector<std::byte> gathered;
+  gathered.reserve(bytes.size() / record_size * field.bytes());
+  for (std::size_t at = 0; at < bytes.size(); at += record_size) {
+    const auto part = bytes.subspan(at + field.offset, field.bytes());
+    gathered.insert(gathered.end(), part.begin(), part.end());
+  }
+  return gathered;
+}
+
+/// A fixed array as NumPy's SubArrayFormat writes it. `next` is its first word, and then the one
+/// behind it.
+std::string nested_list(std::span<const std::int64_t> shape, std::int64_t edge,
+                        Words::const_iterator& next) {
+  if (shape.empty()) return *next++;
+  const std::span rest = shape.subspan(1);
+  std::int64_t skipped = 1;  // words of an item
+  for (const std::int64_t extent : rest) skipped *= extent;
+  std::string text = "[";
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    if (i > 0) text += ", ";
+    if (i == edge && shape[0] > 2 * edge) {
+      text += "..., ";
+      next += (shape[0] - 2 * edge) * skipped;
+      i = shape[0] - edge;
+    }
+    text += nested_list(rest, edge, next);
+  }
+  return text + "]";
+}
+
+Words words_of_field(const Field& field, std::span<const std::byte> bytes,
+                     const PrintOptions& options, Whole whole) {
+  const bool is_element = whole.is_element && field.shape.empty();
+  const Words words = words_of(field.dtype, bytes, options, {whole.is_scalar, is_element});
+  const auto count = std::int64_t(field.bytes() / field.dtype.itemsize());
+  const bool summarised = !field.shape.empty() && count > options.threshold;
+  const std::int64_t edge = summarised ? std::max<std::int64_t>(options.edgeitems, 1) : count;
+  Words lists;
+  for (auto next = words.begin(); next != words.end();)
+    lists.push_back(nested_list(field.shape, edge, next));
+  return lists;
+}
+
+/// NumPy's StructuredVoidFormat; records without fields are raw bytes.
+Words words_of_records(DType type, std::span<const std::byte> bytes, const PrintOptions& options,
+                       Whole whole) {
+  Words words(bytes.size() / type.itemsize());
+  if (type.fields().empty()) {
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = raw_bytes(bytes.subspan(i * type.itemsize(), type.itemsize()));
+    return words;
+  }
+  for (const Field& field : type.fields()) {
+    const std::vector<std::byte> values = gather_field(field, type.itemsize(), bytes);
+    const Words parts = words_of_field(field, values, options, whole);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] += (words[i].empty() ? "(" : ", ") + parts[i];
+  }
+  for (std::string& word : words) word += type.fields().size() == 1 ? ",)" : ")";
   return words;
 }
 
-std::string format_scalar(DType type, const std::byte* element) {
-  if (type.is_record()) return raw_bytes({element, type.itemsize()});
+Words words_of(DType type, std::span<const std::byte> bytes, const PrintOptions& options,
+               Whole whole) {
+  if (type.is_record()) return words_of_records(type, bytes, options, whole);
+  const bool is_bool = type.kind() == Kind::boolean, is_float = type.kind() == Kind::floating;
+  if ((is_float && whole.is_scalar) || (is_bool && whole.is_element)) {
+    Words words;
+    for (std::size_t at = 0; at < bytes.size(); at += type.itemsize())
+      words.push_back(format_scalar(type, bytes.data() + at, options));
+    return words;
+  }
+  return visit(type, [&]<class T>() { return words_of<kernel_type_t<T>>(bytes, options); });
+}
+
+}  // namespace
+
+Words format_elements(DType type, std::span<const std::byte> bytes, const PrintOptions& options) {
+  return words_of(type, bytes, options, {});
+}
+
+std::string format_scalar(DType type, const std::byte* element, const PrintOptions& options) {
+  if (type.is_record())
+    return words_of_records(type, {element, type.itemsize()}, options, {true, true})[0];
   return visit(type, [&]<class T>() { return scalar_of<kernel_type_t<T>>(element); });
 }
 

@@ -13,11 +13,12 @@ namespace quarry {
 struct PrintOptions;
 
 /// The text of each of the elements that lie one after another in `bytes`, padded so that they
-/// stand in a column: NumPy's BoolFormat, IntegerFormat, FloatingFormat and ComplexFloatingFormat.
+/// stand in a column: NumPy's BoolFormat, IntegerFormat, FloatingFormat, ComplexFloatingFormat
+/// and StructuredVoidFormat.
 std::vector<std::string> format_elements(DType type, std::span<const std::byte> bytes,
                                          const PrintOptions& options);
 
-/// str() of a NumPy scalar.
-std::string format_scalar(DType type, const std::byte* element);
+/// str() of a NumPy scalar; the options are those of the arrays in a record.
+std::string format_scalar(DType type, const std::byte* element, const PrintOptions& options);
 
 }  // namespace quarry

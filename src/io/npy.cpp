@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "io/npy_file.hpp"
 #include "memory/host/host_array.hpp"
@@ -48,6 +49,15 @@ void write_rows(npy::Writer& file, const HostRef& array) {
   }
 }
 
+std::string wrong_elements(const std::string& path, const npy::Descr& descr, DType expected) {
+  const std::string held = npy::to_string(descr);
+  if (!expected.is_record())
+    return fmt::format("{}: holds {}, not {}", path, held, expected.name());
+  const std::string wanted =
+      expected.fields().empty() ? "without QUARRY_RECORD" : quarry::descr(expected);
+  return fmt::format("{}: holds {}, not {} {}", path, held, to_string(expected), wanted);
+}
+
 }  // namespace
 
 namespace detail {
@@ -64,13 +74,18 @@ void throw_wrong_rank(const Shape& shape, std::size_t rank) {
 NpyContents load_npy(const std::string& path, DType expected) {
   npy::Reader file(path);
   const npy::Header& header = file.header();
-  require<DTypeError>(header.dtype == expected, [&] {
-    return fmt::format("{}: holds {}, not {}", path, header.dtype.name(), expected.name());
-  });
+  require<DTypeError>(npy::has_elements(header.descr, expected),
+                      [&] { return wrong_elements(path, header.descr, expected); });
   const Order order = header.fortran_order ? Order::f : Order::c;
   NpyContents contents{{header.shape, dense_strides(header.shape, 1, order)},
                        allocate(header.data_size, path)};
   file.read({contents.data.get(), header.data_size});
+  if (npy::has_layout(header.descr, expected)) return contents;
+
+  const auto bytes = std::size_t(byte_count(header.shape, expected.itemsize()));
+  Block packed = std::exchange(contents.data, allocate(bytes, path));
+  if (bytes > 0) std::memset(contents.data.get(), 0, bytes);  // padding
+  npy::repack(header.descr, expected, {packed.get(), header.data_size}, contents.data.get());
   return contents;
 }
 

@@ -159,7 +159,7 @@ void Reader::read(std::span<std::byte> out) {
   require<IoError>(got == out.size(), [&] {
     return fmt::format("{}: the file became shorter: {} of {} bytes read", path_, got, out.size());
   });
-  normalise(header_, out);
+  normalise(header_.descr, out);
 }
 
 Writer::Writer(std::string path)

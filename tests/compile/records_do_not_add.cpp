@@ -8,6 +8,6 @@ auto f(const quarry::DeviceNDArray<Pair>& a) {
 #ifdef QUARRY_VALID
   return a.copy();
 #else
-  return a + a;  // one error: records have no arithmetic: keep their members in arrays of their own
+  return a + a;  // one error: records have no arithmetic: compute with their fields
 #endif
 }

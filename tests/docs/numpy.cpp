@@ -15,8 +15,33 @@ QUARRY_FUNCTION(saxpy, (auto a, auto x, auto y), a * x + y);
 QUARRY_FUNCTION(smooth, (auto x), auto t = clip(x, 0.f, 1.f); return t * t * (3 - 2 * t););
 // example-end
 // clang-format on
+// example-begin particle
+struct Particle {
+  double mass;
+  float pos[3];
+  int id;
+};
+QUARRY_RECORD(Particle, mass, pos, id);
+// example-end
 
 namespace {
+
+void records() {
+  // example-begin records
+  auto p = qy::zeros<Particle>({100});
+  auto mass = p.field<&Particle::mass>();             // p["mass"], a strided view
+  mass += 1.0;                                        // written through
+  p.field<"pos">()(qy::all, 2) = 9.f;                 // by name: p["pos"][:, 2] = 9
+  double total = qy::sum(mass).item();                // read where they lie, nothing is copied
+  auto record = p.record(1);                          // DeviceRecord<Particle>: p[1]
+  record.set<&Particle::id>(7);                       // p[1]["id"] = 7
+  Particle second = p(1).item();                      // a whole record on the host
+  qy::DeviceNDArray<double> again = p.field("mass");  // a name known at run time only: checked
+  std::string type = qy::descr(p.dtype());            // p.dtype.descr
+  // example-end
+  CHECK(total == 100 && second.id == 7 && second.pos[2] == 9 && again.shape() == qy::Shape{100});
+  CHECK(type == "[('mass', '<f8'), ('pos', '<f4', (3,)), ('id', '<i4')]");
+}
 
 void views() {
   // example-begin views
@@ -114,6 +139,7 @@ void host() {
 }  // namespace
 
 int main() {
+  records();
   views();
   assignment();
   laziness();

@@ -21,12 +21,13 @@ void require_same(bool same) {
 }
 
 void check_round_trip(const npy::Header& header) {
+  if (!header.descr.fields.empty()) return;  // headers of records are made of their classes
   const Order order = header.fortran_order ? Order::f : Order::c;
-  const std::string text = npy::make_header(header.dtype, order, header.shape);
+  const std::string text = npy::make_header(header.descr.dtype, order, header.shape);
   const npy::Header again =
       npy::parse_header(std::as_bytes(std::span(text)), text.size() + header.data_size);
-  require_same(again.shape == header.shape && again.dtype == header.dtype);
-  require_same(again.fortran_order == header.fortran_order && !again.swap_bytes);
+  require_same(again.shape == header.shape && again.descr.dtype == header.descr.dtype);
+  require_same(again.fortran_order == header.fortran_order && !again.descr.swap_bytes);
   require_same(again.data_size == header.data_size && again.data_offset == text.size());
 }
 
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         npy::parse_header(file.first(std::min(size, npy::max_header_size)), size);
     const auto elements = file.subspan(header.data_offset, header.data_size);
     std::vector<std::byte> copy(elements.begin(), elements.end());
-    npy::normalise(header, copy);
+    npy::normalise(header.descr, copy);
     check_round_trip(header);
   } catch (const FormatError&) {
   } catch (const DTypeError&) {

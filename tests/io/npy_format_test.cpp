@@ -73,15 +73,15 @@ TEST(NpyFormat, ReadsWhatNumPyWrites) {
   for (const Golden& g : goldens) {
     const std::string file = from_hex(g.file);
     const Header header = parse(file);
-    EXPECT_EQ(header.dtype, DType(g.type));
+    EXPECT_EQ(header.descr.dtype, DType(g.type));
     EXPECT_EQ(header.fortran_order, g.fortran_order);
-    EXPECT_EQ(header.swap_bytes, g.swapped);
+    EXPECT_EQ(header.descr.swap_bytes, g.swapped);
     EXPECT_EQ(header.shape, g.shape());
     EXPECT_EQ(header.data_offset + header.data_size, file.size());
     EXPECT_EQ(header.data_offset % 64, 0u);
     std::string elements = file.substr(header.data_offset, header.data_size);
-    normalise(header, std::as_writable_bytes(std::span(elements)));
-    EXPECT_EQ(elements, from_hex(g.elements)) << header.dtype << ' ' << header.shape;
+    normalise(header.descr, std::as_writable_bytes(std::span(elements)));
+    EXPECT_EQ(elements, from_hex(g.elements)) << header.descr.dtype << ' ' << header.shape;
   }
 }
 
@@ -106,7 +106,7 @@ TEST(NpyFormat, OwnHeadersComeBack) {
       const std::string text = make_header(TypeId(i), Order::f, shape);
       const std::string file = text + std::string(1000, '\0');
       const Header header = parse(file);
-      EXPECT_EQ(header.dtype, DType(TypeId(i)));
+      EXPECT_EQ(header.descr.dtype, DType(TypeId(i)));
       EXPECT_EQ(header.shape, shape);
       EXPECT_TRUE(header.fortran_order);
       EXPECT_EQ(header.data_offset, text.size());
@@ -118,8 +118,8 @@ TEST(NpyFormat, KeysComeInAnyOrderAndEitherQuote) {
   const Header header =
       parse(with_text("{\"shape\":(2,3),'fortran_order' : True,\"descr\":\"=i2\"}   \n"));
   EXPECT_EQ(header.shape, Shape({2, 3}));
-  EXPECT_EQ(header.dtype, DType(TypeId::int16));
-  EXPECT_FALSE(header.swap_bytes);
+  EXPECT_EQ(header.descr.dtype, DType(TypeId::int16));
+  EXPECT_FALSE(header.descr.swap_bytes);
 }
 
 TEST(NpyFormat, BytesAfterTheDataAreAllowed) {
@@ -199,15 +199,59 @@ INSTANTIATE_TEST_SUITE_P(
                     with_descr("'|S3'"), with_descr("'<M8[ns]'"), with_descr("'|f4'"),
                     with_descr("'f4'"), with_descr("'float32'"), with_descr("'|V8'"),
                     with_descr("'|V0'"), with_descr("'<U0'"), with_descr("'|S0'"),
-                    with_descr("[('x', '<f4'), ('y', '<i4')]"), with_descr("('<f4', (2,))"),
-                    with_descr("None"), with_descr(std::string("'<f4\0'", 6)), with_descr("'<f4 '"),
+                    with_descr("('<f4', (2,))"), with_descr("None"),
+                    with_descr(std::string("'<f4\0'", 6)), with_descr("'<f4 '"),
                     with_values("'<f4'", "0", "(1,)"), with_values("'<f4'", "'True'", "(1,)"),
                     with_values("'<f4'", "Trueish", "(1,)"), with_values("'<f4'", "None", "(1,)")));
+
+INSTANTIATE_TEST_SUITE_P(
+    Records, NpyHostile,
+    testing::Values(
+        with_descr("[]"), with_descr("["), with_descr("[('x', '<f4')"), with_descr("[('x', '<f4'"),
+        with_descr("[('x', )]"), with_descr("[('x')]"), with_descr("[('x', '|O')]"),
+        with_descr("[('x', [('y', '|O')])]"), with_descr("[('x', '<f4'), ('x', '<f4')]"),
+        with_descr("[('x', '<f4') ('y', '<f4')]"), with_descr("[(('title', 'x'), '<f4')]"),
+        with_descr("[('', '<f4'), ('x', '<f4')]"), with_descr("[('x', '<f4'), ('', '|V0')]"),
+        with_descr("[('x', '<f4'), ('', '|V-1')]"),
+        with_descr("[('x', '<f4'), ('', '|V99999999999999999999')]"), with_descr("[('', '|V4')]"),
+        with_descr("[('x', '<f4', (0,))]"), with_descr("[('x', '<f4', 3)]"),
+        with_descr("[('x', '<f4', (2147483647,))]"),
+        with_descr("[('x', '<f4', (4294967296, 4294967296, 4294967296))]"),
+        with_descr("[('x', '<f4', (400000000,)), ('y', '<f4', (400000000,))]"),
+        with_descr("[('x', '<f4', (1,), 'more')]"), with_descr("[['x', '<f4']]"),
+        with_descr("[('x', None)]"), with_descr("[(None, '<f4')]")));
+
+TEST(NpyFormat, RecordsAreReadInEachOther) {
+  const Header header =
+      parse(with_descr("[('x', '>f4', (2, 3)), ('', '|V2'), ('in', [('a', '|b1'), "
+                       "('b', '>i2')], (2,))]"));
+  EXPECT_EQ(header.descr.dtype.itemsize(), 24u + 2 + 6);
+  ASSERT_EQ(header.descr.fields.size(), 2u);
+  EXPECT_EQ(header.descr.fields[0].shape, (Shape{2, 3}));
+  EXPECT_TRUE(header.descr.fields[0].descr.swap_bytes);
+  EXPECT_EQ(header.descr.fields[1].offset, 26u);
+  EXPECT_EQ(header.descr.fields[1].descr.fields[1].name, "b");
+  std::string elements(32, '\0');
+  elements[3] = 1, elements[26] = 7, elements[27] = 9, elements[24] = 5;
+  normalise(header.descr, std::as_writable_bytes(std::span(elements)));
+  EXPECT_EQ(elements[0], 1);
+  EXPECT_EQ(elements[26], 1);
+  EXPECT_EQ(elements[27], 0);
+  EXPECT_EQ(elements[28], 9);
+  EXPECT_EQ(elements[24], 5);  // no field's
+}
+
+TEST(NpyFormat, RecordsInEachOtherEnd) {
+  std::string descr = "'<f4'";
+  for (int i = 0; i < 200; ++i) descr = "[('x', " + descr + ")]";
+  EXPECT_THROW(parse(with_descr(descr)), FormatError);
+}
 
 TEST(NpyFormat, MessagesNameTheValue) {
   EXPECT_NE(message_of(with_descr("'<f3'")).find("'<f3'"), std::string::npos);
   EXPECT_NE(message_of(with_descr("'|O'")).find("Python objects"), std::string::npos);
-  EXPECT_NE(message_of(with_descr("[('x', '<f4')]")).find("structured"), std::string::npos);
+  EXPECT_NE(message_of(with_descr("[('x', '<f4'), ('x', '<i4')]")).find("'x' a second time"),
+            std::string::npos);
   EXPECT_NE(message_of(with_shape("(-1,)")).find("'-1,)"), std::string::npos);
 }
 
@@ -221,7 +265,7 @@ TEST(NpyFormat, Bfloat16HasNoCode) {
 TEST(NpyFormat, BoolsBecomeZeroOrOne) {
   const Header header = parse(with_descr("'|b1'"));
   std::string elements = {0, 1, 2, char(255)};
-  normalise(header, std::as_writable_bytes(std::span(elements)));
+  normalise(header.descr, std::as_writable_bytes(std::span(elements)));
   EXPECT_EQ(elements, std::string({0, 1, 1, 1}));
 }
 
@@ -261,9 +305,11 @@ TEST(NpyFormat, MutatedFilesAreReadOrRefusedAndNeverAskForMoreThanTheyHave) {
       const Header header = parse(file);
       ASSERT_LE(header.data_offset, file.size());
       ASSERT_LE(header.data_size, file.size() - header.data_offset);
-      ASSERT_EQ(std::size_t(byte_count(header.shape, header.dtype.itemsize())), header.data_size);
+      ASSERT_EQ(std::size_t(byte_count(header.shape, header.descr.dtype.itemsize())),
+                header.data_size);
       std::span<char> all(file);
-      normalise(header, std::as_writable_bytes(all.subspan(header.data_offset, header.data_size)));
+      normalise(header.descr,
+                std::as_writable_bytes(all.subspan(header.data_offset, header.data_size)));
       ++read;
     } catch (const FormatError&) {
     } catch (const DTypeError&) {

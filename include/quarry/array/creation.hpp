@@ -101,8 +101,8 @@ DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions
 ///@}
 /// Of an xtensor expression; <quarry/xtensor.hpp> evaluates it.
 template <class X>
-requires(!HostArray<X> && !detail::OnDevice<X>) auto to_device(const X& x,
-                                                               const ArrayOptions& options = {}) {
+requires(!HostArray<X> && !detail::OnDevice<X> &&
+         !detail::Record<X>) auto to_device(const X& x, const ArrayOptions& options = {}) {
   return to_device(HostValuesOf<X>::make(x), options);
 }
 /// Queued in `stream`, as with {.stream = stream}.

@@ -152,6 +152,17 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
     return HostVisibleNDArray<Seen, where>(Base::template view<U>(), host_);
   }
   ///@}
+  ///@{
+  /// Views of a field, as DeviceNDArray's; see fields.hpp.
+  using Base::field;
+  template <auto Pointer>
+  requires std::is_member_object_pointer_v<decltype(Pointer)>
+  auto field() const { return seen_field(Base::template field<Pointer>()); }
+  template <detail::FieldName Name>
+  auto field() const {
+    return seen_field(Base::template field<Name>());
+  }
+  ///@}
   /// Views of `section` elements of a 1-d array; the last may be smaller.
   std::vector<HostVisibleNDArray> split(std::int64_t section) const {
     std::vector<HostVisibleNDArray> parts;
@@ -198,6 +209,11 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
   friend struct detail::Viewer;
   HostVisibleNDArray view(const View& v) const { return seen(Base::view(v)); }
   HostVisibleNDArray seen(const Base& view) const {
+    return {view, host_ + (view.device_pointer() - this->data_)};
+  }
+
+  template <class U>
+  HostVisibleNDArray<U, where> seen_field(const DeviceNDArray<U>& view) const {
     return {view, host_ + (view.device_pointer() - this->data_)};
   }
 

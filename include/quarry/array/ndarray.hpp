@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/array/expression.hpp>
+#include <quarry/array/fields.hpp>
 #include <quarry/array/host_values.hpp>
 #include <quarry/array/methods.hpp>
 #include <quarry/array/ndarray_base.hpp>
@@ -15,7 +16,9 @@ namespace quarry {
 /// writes through it. DeviceNDArray<const T> is a read-only view. Operations are queued in stream
 /// order and do not wait, except for copies to and from the host without a stream.
 template <class V>
-class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArray<V>> {
+class DeviceNDArray : public DeviceNDArrayBase,
+                      public ArrayMethods<DeviceNDArray<V>>,
+                      public FieldMethods<DeviceNDArray<V>> {
   static_assert(Element<std::remove_const_t<V>>, "not a type that an array can hold");
 
  public:
@@ -54,8 +57,12 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
       detail::throw_wrong_dtype(dtype_of<value_type>, base.dtype());
     }
     if (!read_only && base.is_read_only()) detail::throw_read_only(base);
+    dtype_ = dtype_of<value_type>;  // that of an array from another process has no fields
     read_only_ = read_only;
   }
+  /// The same memory; see fields.hpp.
+  DeviceNDArray(const UntypedNDArray& array)
+      : DeviceNDArray(static_cast<const DeviceNDArrayBase&>(array)) {}
   /// Does not compile: astype<T>() converts elements.
   template <class U>
   requires(!std::is_same_v<std::remove_const_t<U>, value_type>)
@@ -227,8 +234,7 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   template <Integer... I>
   requires(sizeof...(I) > 0) DeviceNDArray transpose(I... axes)
   const { return transpose(Axes{axes...}); }
-  /// As transpose().
-  DeviceNDArray T() const { return transpose(); }
+  DeviceNDArray T() const { return transpose(); }  ///< as transpose()
   /// A view without the axes of extent 1.
   DeviceNDArray squeeze() const { return view({quarry::squeeze(layout_), 0}); }
   /// A view without these axes. Throws ShapeError if one has not extent 1.
@@ -296,12 +302,14 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   /// with one, host memory may be reused on return, page-locked memory when the copy is done.
   template <HostArray H>
   void copy_to_device(const H& host) const requires(!read_only) {
-    upload(ref(), like_this(host), detail::stream_for(*this), true, from_host<H>());
+    upload(ref(), like_this(host), detail::stream_for(*this), true,
+           detail::conversion<host_value_t<const H>, value_type>());
   }
   /// Queued in `stream`.
   template <HostArray H>
   void copy_to_device(const H& host, const Stream& stream) const requires(!read_only) {
-    upload(ref(), like_this(host), detail::stream_for(*this, &stream), false, from_host<H>());
+    upload(ref(), like_this(host), detail::stream_for(*this, &stream), false,
+           detail::conversion<host_value_t<const H>, value_type>());
   }
   /// From an array of the same shape on any device, converted in the same way; queued.
   template <class U>
@@ -368,10 +376,6 @@ class DeviceNDArray : public DeviceNDArrayBase, public ArrayMethods<DeviceNDArra
   template <class H>
   static const kernels::program* to_host() {
     return detail::conversion<value_type, host_value_t<std::remove_reference_t<H>>>();
-  }
-  template <class H>
-  static const kernels::program* from_host() {
-    return detail::conversion<host_value_t<const H>, value_type>();
   }
   template <class U>
   void copy_from(const DeviceNDArray<U>& other, const Stream& stream) const {

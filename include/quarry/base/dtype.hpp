@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -55,6 +56,8 @@ enum class Kind : std::uint8_t {
   record
 };
 
+struct Field;
+
 namespace detail {
 
 struct TypeRow {
@@ -92,12 +95,18 @@ constexpr std::string_view type_name() {
 struct RecordClass {
   std::string_view name;
   bool is_of_one_file = false;
+  const Field* fields = nullptr;  ///< those of QUARRY_RECORD
+  std::size_t field_count = 0;
 
   friend constexpr bool is_same(const RecordClass* a, const RecordClass* b) {
     if (a == b || !a || !b) return a == b;
     return a->name == b->name && !(a->is_of_one_file && b->is_of_one_file);
   }
 };
+/// What QUARRY_RECORD says of `T`.
+template <class T>
+inline constexpr auto field_list = quarry_fields(static_cast<const T*>(nullptr));
+
 template <class T>
 constexpr RecordClass describe_class() {
   constexpr std::string_view name = type_name<T>();
@@ -105,7 +114,12 @@ constexpr RecordClass describe_class() {
   for (const char* const part : {"{anonymous}", "(anonymous", "<unnamed", "(unnamed"}) {
     is_unnamed = is_unnamed || name.find(part) != name.npos;
   }
-  return {name, is_unnamed};
+  RecordClass description{name, is_unnamed};
+  if constexpr (requires { quarry_fields(static_cast<const T*>(nullptr)); }) {
+    description.fields = field_list<T>.field;
+    description.field_count = std::size(field_list<T>.field);
+  }
+  return description;
 }
 template <class T>
 inline constexpr RecordClass record_class = describe_class<T>();
@@ -142,6 +156,8 @@ class DType {
   constexpr bool is_record() const { return id_ == TypeId::record; }
   /// The name of a record's class; empty for other types, and for bytes of no class.
   constexpr std::string_view class_name() const { return class_ ? class_->name : ""; }
+  /// Those that QUARRY_RECORD names (base/record.hpp), in its order; none for other types.
+  constexpr std::span<const Field> fields() const;
 
   /// Whether both are of one row; records must agree in class, size and alignment, too.
   friend constexpr bool operator==(const DType& a, const DType& b) {
@@ -166,6 +182,32 @@ class DType {
   std::uint32_t alignment_;
   TypeId id_;
 };
+
+/// A named member of a record: an element, or a fixed array of elements in C order.
+struct Field {
+  std::string_view name;                ///< of the member
+  std::size_t offset;                   ///< from the start of the record, in bytes
+  DType dtype;                          ///< of its elements
+  std::span<const std::int64_t> shape;  ///< extents of a fixed array; empty for a single element
+
+  /// Of all of its elements, in bytes.
+  constexpr std::size_t bytes() const {
+    std::size_t count = 1;
+    for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+    return count * dtype.itemsize();
+  }
+};
+
+constexpr std::span<const Field> DType::fields() const {
+  if (!class_ || !class_->fields) return {};
+  return {class_->fields, class_->field_count};
+}
+
+/// NumPy's dtype.descr, as Python writes it: '<f4' for a number, for a record a list of its fields
+/// and of the bytes between them in the order of memory: [('mass', '<f8'), ('pos', '<f4', (3,)),
+/// ('', '|V4')]. Throws DTypeError for bfloat16, for a record without fields, and for fields that
+/// share bytes.
+std::string descr(const DType& type);
 
 ///@{
 /// "float32"; a record is "record[24] Particle" with its size in bytes and its class.

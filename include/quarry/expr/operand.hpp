@@ -155,7 +155,8 @@ template <class... X>
 auto refuse() {
   constexpr bool host = (HostArray<X> || ...);
   static_assert(!host, "host memory is no operand: bring it to the device with to_device(h) first");
-  static_assert(host, "records have no arithmetic: keep their members in arrays of their own");
+  static_assert(
+      host, "records have no arithmetic: compute with their fields, a.field<&Record::member>()");
   return no_result<typename ValueOfOperand<X...>::type>();
 }
 
