@@ -54,6 +54,7 @@ if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_BENCH)
 endif()
 
 if(QUARRY_TESTS)
+  quarry_dependency(dlpack dlpack::dlpack v0.6 https://github.com/dmlc/dlpack.git BUILD_MOCK OFF)
   quarry_dependency(GTest GTest::gtest_main v1.14.0 https://github.com/google/googletest.git INSTALL_GTEST OFF BUILD_GMOCK OFF)
 endif()
 

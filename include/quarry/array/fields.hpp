@@ -5,6 +5,7 @@
 
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 /// Fields of arrays of records: strided views of one member of every element.
 namespace quarry {
@@ -23,6 +24,13 @@ class UntypedNDArray : public DeviceNDArrayBase {
   UntypedNDArray(const DeviceNDArrayBase& of, const View& view, DType type)
       : DeviceNDArrayBase(of, view) {
     dtype_ = type;
+  }
+  /// Over memory that `buffer` keeps alive; the layout is not checked. Throws LogicError without a
+  /// buffer.
+  UntypedNDArray(DType type, Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer,
+                 bool is_read_only)
+      : DeviceNDArrayBase(type, std::move(layout), data, std::move(buffer)) {
+    read_only_ = is_read_only;
   }
 };
 
