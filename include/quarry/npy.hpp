@@ -34,7 +34,6 @@ NpyContents load_npy(const std::string& path, DType expected);
 void save_npy(const std::string& path, const HostRef& array, const SaveOptions& options);
 /// Between arrays of one shape and dtype that do not overlap.
 void copy_host(const HostRef& to, const HostRef& from);
-[[noreturn]] void throw_wrong_rank(const Shape& shape, std::size_t rank);
 
 /// A host array that can be resized and then filled: xtensor's containers.
 template <class C, class T>
@@ -43,18 +42,6 @@ concept ResizableHostArray = StridedHostArray<C> && std::default_initializable<C
     requires(C& container, const typename C::shape_type& shape) {
   container.resize(shape);
 };
-
-template <class Extents>
-Extents extents_for(const Shape& shape) {
-  Extents extents{};
-  if constexpr (requires { extents.resize(shape.size()); })
-    extents.resize(shape.size());
-  else if (extents.size() != shape.size())
-    throw_wrong_rank(shape, extents.size());
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    extents[i] = static_cast<typename Extents::value_type>(shape[i]);
-  return extents;
-}
 
 }  // namespace detail
 

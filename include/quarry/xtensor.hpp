@@ -19,6 +19,23 @@ struct HostArrayOf<T, void> {
   }
 };
 
+/// xt::xarray, xt::xtensor and xt::xtensor_fixed of any layout. Throws ShapeError for another
+/// number of axes than the type has, and for other extents than those of an xtensor_fixed.
+template <class H>
+requires std::is_base_of_v<xt::xcontainer<H>, H>
+struct HostArrayMaker<H> {
+  /// Uninitialised.
+  static H make(const Shape& shape) {
+    H host;
+    if constexpr (detail::HasSettableExtents<typename H::shape_type>) {
+      host.resize(detail::extents_for<typename H::shape_type>(shape));
+    } else {
+      detail::require_shape(shape, Shape(host.shape().begin(), host.shape().end()));
+    }
+    return host;
+  }
+};
+
 /// xtensor's expressions are evaluated on the host.
 template <class E>
 requires std::is_base_of_v<xt::xexpression<E>, E>
@@ -32,10 +49,7 @@ struct HostValuesOf<E> {
 /// a GPU.
 template <class T>
 auto xadapt(const DeviceNDArray<T>& array) {
-  require<LogicError>(array.device().is_cpu(), [&] {
-    return "xadapt: the array is on " + to_string(array.device()) + ", not in host memory";
-  });
-  return detail::adapt(reinterpret_cast<T*>(array.device_pointer()), array.layout());
+  return detail::adapt(detail::host_elements(array), array.layout());
 }
 /// The same for a mapped or managed array on any device.
 template <class T, MemorySpace where>

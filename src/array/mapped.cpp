@@ -49,6 +49,12 @@ std::span<std::byte> bytes_of(const DeviceNDArrayBase& array) {
           static_cast<std::size_t>(bounds.past - bounds.lowest)};
 }
 
+void require_host_memory(const DeviceNDArrayBase& array) {
+  require<LogicError>(array.device().is_cpu(), [&] {
+    return "the array is on " + to_string(array.device()) + ", not in host memory";
+  });
+}
+
 void require_view(const ReshapedLayout& plan, const Layout& from, const Shape& to) {
   require<ShapeError>(!plan.copied, [&] {
     return fmt::format("an array of shape {} and strides {} has no view of shape {}; copy() has",

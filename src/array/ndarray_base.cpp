@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/array/host_values.hpp>
 #include <quarry/array/ndarray_base.hpp>
 
 #include <fmt/format.h>
@@ -114,6 +115,20 @@ ReshapedLayout plan_ravel(const DeviceNDArrayBase& array, Order order) {
   const Shape flat{array.size()};
   const bool dense = order == Order::f ? array.is_f_contiguous() : array.is_c_contiguous();
   return {{flat, c_strides(flat, array.dtype().itemsize())}, !dense};
+}
+
+void require_rank(const Shape& shape, std::size_t rank) {
+  require<ShapeError>(shape.size() == rank, [&] {
+    return fmt::format("an array of shape {} for a container of {} {}", to_string(shape), rank,
+                       rank == 1 ? "axis" : "axes");
+  });
+}
+
+void require_shape(const Shape& shape, const Shape& fixed) {
+  require<ShapeError>(shape == fixed, [&] {
+    return fmt::format("an array of shape {} for a container of the fixed shape {}",
+                       to_string(shape), to_string(fixed));
+  });
 }
 
 void throw_not_scalar(const Shape& shape) {

@@ -66,11 +66,6 @@ void FreeHostBlock::operator()(std::byte* block) const noexcept {
   ::operator delete(block, block_alignment);
 }
 
-void throw_wrong_rank(const Shape& shape, std::size_t rank) {
-  throw ShapeError(
-      fmt::format("the file holds shape {}, the container has {} axes", to_string(shape), rank));
-}
-
 NpyContents load_npy(const std::string& path, DType expected) {
   npy::Reader file(path);
   const npy::Header& header = file.header();

@@ -7,11 +7,13 @@
 #include <complex>
 
 #if __has_include(<xtensor/containers/xtensor.hpp>)
+#include <xtensor/containers/xfixed.hpp>
 #include <xtensor/containers/xtensor.hpp>
 #include <xtensor/generators/xrandom.hpp>
 #include <xtensor/views/xstrided_view.hpp>
 #include <xtensor/views/xview.hpp>
 #else
+#include <xtensor/xfixed.hpp>
 #include <xtensor/xmath.hpp>
 #include <xtensor/xrandom.hpp>
 #include <xtensor/xstrided_view.hpp>
@@ -130,6 +132,31 @@ TEST(Xtensor, StridesThatAreNoWholeElementsAreRefused) {
   EXPECT_EQ(xadapt(laid({3}, {16})).size(), 3u);
   EXPECT_EQ(xadapt(laid({1, 3}, {3, 8})).size(), 3u);  // the stride of one element does not count
   EXPECT_EQ(xadapt(laid({0, 3}, {3, 8})).size(), 0u);
+}
+
+TEST(Xtensor, ResultsAreContainersOfEveryKind) {
+  const auto d = arange<double>(6).reshape({2, 3});
+  const xt::xarray<double> want = d.copy_to_host();
+  EXPECT_EQ((d.copy_to_host<xt::xtensor<double, 2>>()), want);
+  EXPECT_EQ((d.copy_to_host<xt::xtensor<double, 2, xt::layout_type::column_major>>()), want);
+  EXPECT_EQ((d.copy_to_host<xt::xtensor_fixed<double, xt::xshape<2, 3>>>()), want);
+  EXPECT_EQ(d.copy_to_host<xt::xarray<double>>(), want);
+  EXPECT_EQ((d.astype<float>().copy_to_host<xt::xtensor<double, 2>>()), want);
+  EXPECT_EQ(d(1).copy_to_host<std::vector<double>>(), (std::vector<double>{3, 4, 5}));
+}
+
+TEST(Xtensor, AContainerOfAnotherRankOrFixedShapeIsAShapeError) {
+  const auto d = zeros<double>({2, 3});
+  EXPECT_THROW((d.copy_to_host<xt::xtensor<double, 1>>()), ShapeError);
+  EXPECT_THROW((d.copy_to_host<xt::xtensor_fixed<double, xt::xshape<3, 2>>>()), ShapeError);
+  EXPECT_THROW(d.copy_to_host<std::vector<double>>(), ShapeError);
+  try {
+    d.copy_to_host<xt::xtensor<double, 3>>();
+    ADD_FAILURE();
+  } catch (const ShapeError& e) {
+    EXPECT_NE(std::string(e.what()).find("(2, 3) for a container of 3 axes"), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(Xtensor, ShapesMustAgree) {

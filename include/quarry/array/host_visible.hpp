@@ -14,6 +14,14 @@ namespace detail {
 std::int64_t element_offset(const Layout& layout, std::span<const std::int64_t> position);
 /// Bytes from the first to the last element of an array.
 std::span<std::byte> bytes_of(const DeviceNDArrayBase& array);
+/// Throws LogicError for an array on a GPU.
+void require_host_memory(const DeviceNDArrayBase& array);
+/// The elements of an array on the CPU device; same exception.
+template <class T>
+T* host_elements(const DeviceNDArray<T>& array) {
+  require_host_memory(array);
+  return reinterpret_cast<T*>(array.device_pointer());
+}
 void require_view(const ReshapedLayout& plan, const Layout& from, const Shape& to);
 void require_c_contiguous(const DeviceNDArrayBase& array);
 }  // namespace detail

@@ -280,6 +280,14 @@ class DeviceNDArray : public DeviceNDArrayBase,
     copy_to_host(host);
     return host;
   }
+  /// A new host array of this type, converted as same_kind allows; waits for it:
+  /// a.copy_to_host<Eigen::MatrixXf>(). Throws ShapeError for a shape that it cannot have.
+  template <class H>
+  H copy_to_host() const {
+    H host = HostArrayMaker<H>::make(shape());
+    copy_to_host(host);
+    return host;
+  }
   /// Into a host array of the same shape (an xtensor container or view), or a span or vector of as
   /// many elements, in C order; converts as same_kind allows. Without a stream it waits; with one
   /// it does not, and `host` must live until the copy is done.

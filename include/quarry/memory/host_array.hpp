@@ -25,6 +25,17 @@ concept StridedHostArray = requires(H& h) {
 }
 &&!requires(H & h) { h.device(); };
 
+/// How an array of another library lies in memory: its header specialises this with
+/// `static Layout make(const H&)`, strides in bytes from data().
+template <class H>
+struct HostLayoutOf;
+/// A type with data() for which that is known.
+template <class H>
+concept DescribedHostArray = requires(H& h) {
+  h.data();
+  HostLayoutOf<std::remove_cv_t<H>>::make(h);
+};
+
 /// A type with data() and size() whose elements are contiguous: a contiguous range, or one for
 /// which this is specialised.
 template <class H>
@@ -33,14 +44,14 @@ inline constexpr bool is_contiguous_host_range = std::ranges::contiguous_range<H
 /// Contiguous host memory of one dimension: std::span, std::vector, std::array, std::string. A type
 /// with data() and size() that is not contiguous (a matrix block) is refused where it is used.
 template <class H>
-concept ContiguousHostRange = !StridedHostArray<H> && requires(H & h) {
+concept ContiguousHostRange = !StridedHostArray<H> && !DescribedHostArray<H> && requires(H & h) {
   h.data();
   { h.size() } -> std::convertible_to<std::size_t>;
 }
 &&!requires(H & h) { h.device(); };
 
 template <class H>
-concept HostArray = StridedHostArray<H> || ContiguousHostRange<H>;
+concept HostArray = StridedHostArray<H> || DescribedHostArray<H> || ContiguousHostRange<H>;
 
 /// The type of a host array's elements, without const.
 template <HostArray H>
@@ -69,6 +80,12 @@ HostRef host_ref(H& h) {
           dtype_of<T>,
           {shape, detail::byte_strides(shape, Strides(h.strides().begin(), h.strides().end()),
                                        sizeof(T))}};
+}
+template <DescribedHostArray H>
+HostRef host_ref(H& h) {
+  using T = host_value_t<H>;
+  return {reinterpret_cast<std::byte*>(const_cast<T*>(h.data())), dtype_of<T>,
+          HostLayoutOf<std::remove_cv_t<H>>::make(h)};
 }
 template <ContiguousHostRange H>
 HostRef host_ref(H& h) {
