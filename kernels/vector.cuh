@@ -57,25 +57,29 @@ struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
   __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane * gap]); }
 };
 /// Nothing of a side operand is loaded before the position is known.
-template <int V, unsigned Wide, int K, class T, class... Rest>
-struct loaded<V, Wide, K, side<T>, Rest...> : loaded<V, Wide, K + 1, Rest...> {
+template <int V, unsigned Wide, int K, class T, int First, int Axes, class... Rest>
+struct loaded<V, Wide, K, side<T, First, Axes>, Rest...> : loaded<V, Wide, K + 1, Rest...> {
   static constexpr input_access access = input_access::of(Wide, K);
   static constexpr int step = access.is_wide ? sizeof(T) * (access.has_gaps ? 2 : 1) : 0;
+  static constexpr int unit = V > 1 && step > 0 ? V* step : alignof(T);
   const char* from;
   __device__ void load(const char* const* at) {
     from = at[K];
     loaded<V, Wide, K + 1, Rest...>::load(at);
   }
+  /// Lanes with one offset are loaded together, since the compiler knows that they are a vector.
   __device__ T get_at(int lane, i64 offset) const {
-    return kernels::load<T>(from + lane * step + offset);
+    const void* const first = __builtin_assume_aligned(from + offset, unit);
+    return kernels::load<T>(static_cast<const char*>(first) + lane * step);
   }
 };
 template <int K, int V, unsigned Wide, class T, class... Rest>
 __device__ T loaded_at(const loaded<V, Wide, K, T, Rest...>& l, int lane) {
   return l.get(lane);
 }
-template <int K, int V, unsigned Wide, class T, class... Rest>
-__device__ T side_at(const loaded<V, Wide, K, side<T>, Rest...>& l, int lane, i64 offset) {
+template <int K, int V, unsigned Wide, class T, int First, int Axes, class... Rest>
+__device__ T side_at(const loaded<V, Wide, K, side<T, First, Axes>, Rest...>& l, int lane,
+                     i64 offset) {
   return l.get_at(lane, offset);
 }
 

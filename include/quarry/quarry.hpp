@@ -30,6 +30,7 @@
 #include <quarry/ops/bincount.hpp>
 #include <quarry/ops/closeness.hpp>
 #include <quarry/ops/elementwise.hpp>
+#include <quarry/ops/indexing.hpp>
 #include <quarry/ops/methods.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/ops/rows.hpp>

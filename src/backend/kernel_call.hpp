@@ -51,7 +51,7 @@ struct KernelCall {
   bool is_flat() const {
     if (rank() != 1) return false;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (program->is_side[k] || operands[k].strides[0] != program->itemsize[k]) return false;
+      if (program->is_side(k) || operands[k].strides[0] != program->itemsize[k]) return false;
     }
     return true;
   }

@@ -17,22 +17,6 @@
 namespace quarry::expr {
 namespace {
 
-/// Extents are compared from the last axis on; `out` has as many as `in`.
-bool broadcasts(const Shape& in, const Shape& out) {
-  return std::equal(in.begin(), in.end(), out.end() - in.size(),
-                    [](std::int64_t a, std::int64_t b) { return a == b || a == 1; });
-}
-
-/// `shown` is the shape as the caller knows it.
-void require_broadcast(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in,
-                       const Shape& shown) {
-  if (in.shape() == out.shape()) return;
-  require<ShapeError>(broadcasts(in.shape(), out.shape()), [&] {
-    return fmt::format("cannot write shape {} into shape {}", to_string(in.shape()),
-                       to_string(shown));
-  });
-}
-
 /// The output with leading axes of extent 1, so that it has as many axes as every input: NumPy's
 /// assignment drops such axes of what it writes.
 class Widened : public DeviceNDArrayBase {
@@ -45,7 +29,7 @@ class Widened : public DeviceNDArrayBase {
         layout_.strides.insert(0, 0);
       }
     }
-    for (int k = 0; k < count; ++k) require_broadcast(*this, *arrays[k], out.shape());
+    for (int k = 0; k < count; ++k) require_broadcast(shape(), arrays[k]->shape(), out.shape());
   }
 };
 
@@ -114,9 +98,9 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   const Stream& stream = quarry::detail::stream_for(out);
   bool through_temporary = !is_aligned(out);
   for (int k = 0; k < program.inputs; ++k) {
-    require_broadcast(out, *arrays[k], out.shape());
+    require_broadcast(out.shape(), arrays[k]->shape(), out.shape());
     through_temporary =
-        through_temporary || conflicts(out, *arrays[k], program.is_side[program.outputs + k]);
+        through_temporary || conflicts(out, *arrays[k], program.own[program.outputs + k].count > 0);
   }
   if (!out.is_c_contiguous()) {
     require_no_aliases(out.layout(), out.dtype().itemsize());

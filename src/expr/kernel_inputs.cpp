@@ -18,7 +18,15 @@ void require_same_device(const DeviceNDArrayBase& out, const DeviceNDArrayBase& 
 
 }  // namespace
 
-KernelInputs::Copy::Copy(const DeviceNDArrayBase& of, const Stream& stream)
+void require_broadcast(const Shape& out, const Shape& in, const Shape& shown) {
+  const auto broadcasts = [](std::int64_t a, std::int64_t b) { return a == b || a == 1; };
+  if (in == out) return;
+  require<ShapeError>(std::equal(in.begin(), in.end(), out.end() - in.size(), broadcasts), [&] {
+    return fmt::format("cannot write shape {} into shape {}", to_string(in), to_string(shown));
+  });
+}
+
+Copy::Copy(const DeviceNDArrayBase& of, const Stream& stream)
     : DeviceNDArrayBase(of.dtype(), of.shape(), {.stream = stream}) {
   copy_elements(ref(), of.ref(), stream);
 }

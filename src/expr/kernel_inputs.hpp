@@ -15,6 +15,15 @@ inline bool is_aligned(const DeviceNDArrayBase& array) {
   return quarry::is_aligned(array.device_pointer(), array.layout(), array.dtype());
 }
 
+/// Throws ShapeError unless elements of shape `in` can be written into shape `out`, which has as
+/// many axes or more; `shown` is that shape as the caller knows it.
+void require_broadcast(const Shape& out, const Shape& in, const Shape& shown);
+
+/// An aligned, dense copy.
+struct Copy : DeviceNDArrayBase {
+  Copy(const DeviceNDArrayBase& of, const Stream& stream);
+};
+
 /// The inputs of a kernel that writes to `out` in `stream`, which their memory outlives: the arrays
 /// themselves, or aligned copies of misaligned ones. Throws LogicError if an array is on another
 /// device than `out`.
@@ -27,9 +36,6 @@ class KernelInputs {
   }
 
  private:
-  struct Copy : DeviceNDArrayBase {
-    Copy(const DeviceNDArrayBase& of, const Stream& stream);
-  };
   void replace(int count, const Stream& stream);
 
   const DeviceNDArrayBase* const* given_;

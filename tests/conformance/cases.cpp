@@ -39,8 +39,8 @@ struct File {
 
 /// The entries of all files; no key is in two.
 const auto& entries() {
-  static const File files[] = {File("cases.bin"), File("scalar_cases.bin"),
-                               File("shape_cases.bin")};
+  static const File files[] = {File("cases.bin"), File("scalar_cases.bin"), File("shape_cases.bin"),
+                               File("index_cases.bin")};
   static const auto all = [] {
     std::map<std::string, std::span<const std::byte>> found;
     for (const File& file : files) found.insert(file.entries.begin(), file.entries.end());

@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-/// What make_cases.py and make_scalar_cases.py wrote, and the comparison of a result with it.
+/// What make_cases.py, make_scalar_cases.py and make_index_cases.py wrote, and the comparison of a
+/// result with it.
 namespace quarry::conformance {
 
 /// Bytes that are read from the front.

@@ -59,6 +59,22 @@ void views() {
   CHECK(column.shape() == qy::Shape{3, 1} && corner == 11);
 }
 
+void indexing() {
+  using qy::all, qy::range;
+  auto a = qy::arange<float>(12).reshape({3, 4});
+  // example-begin indexing
+  auto i = qy::to_device({2, 0, 2});
+  auto rows = qy::eval(a(i) * 2.f);           // a[i] * 2
+  auto picked = qy::eval(a(i, range(1, 3)));  // a[i, 1:3]
+  a(i, 1) = -1.f;                             // a[i, 1] = -1
+  a(i) += 1.f;  // a[i] += 1: every row changes once, however often it is named
+  a(all, std::vector<int>{0, -1}) = 0.f;  // a[:, [0, -1]] = 0
+  // example-end
+  CHECK(rows.shape() == qy::Shape{3, 4} && rows(0, 1).item() == 18);
+  CHECK(picked(2, 1).item() == 10 && a(0, 1).item() == 0 && a(2, 2).item() == 11);
+  CHECK(a(1, 1).item() == 5 && qy::sum(a(all, 3)).item() == 0);
+}
+
 void assignment() {
   const auto x = qy::ones<float>({3, 4}), y = qy::ones<float>({3, 4});
   // example-begin assignment
@@ -141,6 +157,7 @@ void host() {
 int main() {
   records();
   views();
+  indexing();
   assignment();
   laziness();
   types();

@@ -197,9 +197,9 @@ struct Case<map_of<E, Out, S, In...>> {
   void add_input(const several<T>*) {
     operands.template input<T>(extents, is_flat, is_same<T, Out>);
   }
-  template <class T>
-  void add_input(const several<side<T>>*) {
-    operands.template side<T>(extents);
+  template <class T, int First, int Axes>
+  void add_input(const several<side<T, First, Axes>>*) {
+    operands.template side<T>(extents, Axes);
   }
 
   template <class... T>
@@ -211,7 +211,10 @@ struct Case<map_of<E, Out, S, In...>> {
     operands.template output<T>(extents, has_dense_outputs);
   }
 
-  CallOperands call_operands() const { return {operands.all, Types::size, operands.outputs()}; }
+  CallOperands call_operands() const {
+    return {operands.all, Types::size, operands.outputs(), sides_of<Types>::value,
+            reinterpret_cast<const backend::Scalar*>(operands.scalars())};
+  }
 
   void choose_flat() {
     what = "flat";
@@ -355,11 +358,17 @@ using three_outputs =
 
 /// Elements of two operands at positions that a third has, and a fourth beside them.
 template <class T, class I>
-using picked = pick<index_mode::wrap, T, 0, 0, in<I, 1>>;
-using two_sides = map_of<
-    call<mix<watched<8>>, picked<watched<4>, i32>,
-         pick<index_mode::from_end, watched<2>, 2, 1, in<i32, 1>>, in<watched<8>, 3>, val<u64, 2>>,
-    watched<8>, 3, side<watched<4>>, i32, side<watched<2>>, watched<8>>;
+using picked = pick<T, 0, place<index_mode::wrap, 0, in<I, 1>>>;
+using two_sides = map_of<call<mix<watched<8>>, picked<watched<4>, i32>,
+                              pick<watched<2>, 2, place<index_mode::from_end, 1, in<i32, 1>>>,
+                              in<watched<8>, 3>, val<u64, 2>>,
+                         watched<8>, 3, side<watched<4>>, i32, side<watched<2>, 1>, watched<8>>;
+
+/// At positions of two axes.
+using at_two_axes = pick<watched<8>, 0, place<index_mode::wrap, 0, in<i32, 1>>,
+                         place<index_mode::from_end, 1, in<i8, 2>>>;
+using two_own_axes = map_of<call<mix<watched<8>>, at_two_axes, iota<i64>>, watched<8>, 2,
+                            side<watched<8>, 0, 2>, i32, i8>;
 
 template <class M>
 class cuda_map : public ::testing::Test {};
@@ -367,7 +376,7 @@ using Maps = ::testing::Types<
     mixed_map<watched<4>, watched<4>, watched<4>>::type, mixed_map<watched<8>>::type,
     mixed_map<watched<2>, watched<2>>::type, mixed_map<watched<1>, watched<1>, watched<1>>::type,
     mixed_map<watched<16>, watched<16>>::type, two_outputs, three_outputs,
-    mixed_map<watched<12>, watched<3>>::type, two_sides,
+    mixed_map<watched<12>, watched<3>>::type, two_sides, two_own_axes,
     map_of<picked<watched<4>, i8>, watched<4>, 1, side<watched<4>>, i8>,
     map_of<cast<double, in<bool, 0>>, double, 0, bool>,
     map_of<cast<complex<double>, in<complex<float>, 0>>, complex<double>, 0, complex<float>>>;

@@ -40,4 +40,11 @@ void atomic_add(T* to, T value) {
   *to += value;
 }
 
+template <class T>
+T compare_and_swap(T* at, T expected, T desired) {
+  const T was = *at;
+  if (was == expected) *at = desired;
+  return was;
+}
+
 }  // namespace quarry::test

@@ -20,11 +20,13 @@
   ::quarry::test::shuffle_down(mask, value, distance, width)
 #define __match_any_sync(mask, value) ::quarry::test::match_any(mask, value)
 #define __popc(bits) std::popcount(bits)
+#define atomicCAS(at, expected, desired) ::quarry::test::compare_and_swap(at, expected, desired)
 #define atomicAdd(to, value) ::quarry::test::atomic_add(to, value)
 
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
+#include "kernels/map_scatter.cuh"
 #include "kernels/map_tiled.cuh"
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"

@@ -3,6 +3,7 @@
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
+#include "kernels/map_scatter.cuh"
 #include "kernels/map_tiled.cuh"
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
@@ -19,7 +20,13 @@ using two_outputs = map_of<several<fused<float>, op<less_op, float, in<float, 0>
 using positions = map_of<iota<i64>, i64, 0>;
 
 using looked_up =
-    map_of<pick<index_mode::from_end, double, 1, 0, in<u8, 0>>, double, 1, u8, side<double>>;
+    map_of<pick<double, 1, place<index_mode::from_end, 0, in<u8, 0>>>, double, 1, u8, side<double>>;
+
+template <class F, class T>
+using scattered =
+    map_of<into<F, in<T, 0>, place<index_mode::from_end, 0, in<i64, 1>>>, side<T>, 1, T, i64>;
+using added_at = scattered<combined<add_op>, i16>;
+using written_rows = scattered<replaced, float>;
 
 /// The root of a mean, which is applied before it is stored.
 using root = op<sqrt_op, float, op<add_op, float, result<float>, val<float, 0>>>;
@@ -69,6 +76,9 @@ using finish_params = typename reduce_finish_body<M, Rk, Rr>::param_type;
 #define QUARRY_STRIDED(M, ...)                          \
   template __global__ void map_strided<M, __VA_ARGS__>( \
       const __grid_constant__ strided_params<M, __VA_ARGS__>, int);
+#define QUARRY_SCATTER(M, ...)                          \
+  template __global__ void map_scatter<M, __VA_ARGS__>( \
+      const __grid_constant__ strided_params<M, __VA_ARGS__>, int);
 #define QUARRY_UNALIGNED(M, ...)                          \
   template __global__ void map_unaligned<M, __VA_ARGS__>( \
       const __grid_constant__ unaligned_params<M, __VA_ARGS__>, int);
@@ -108,6 +118,8 @@ QUARRY_STRIDED(fused_map<float>, 2, 4, 8, 4, 1)
 QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)
 QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
 QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
+QUARRY_SCATTER(added_at, 1, 8, 4, 1, 0)
+QUARRY_SCATTER(written_rows, 2, 4, 2, 4, 1)
 QUARRY_UNALIGNED(fused_map<float>, 1, 8, 1, 4, 1)
 QUARRY_UNALIGNED(two_outputs, 2, 4, 2, 4, 0x10003)
 QUARRY_ACROSS(fused_map<i8>, 2, 4, 16, 1, 2)

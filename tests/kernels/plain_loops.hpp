@@ -105,10 +105,11 @@ class Operands {
       arena_.allow_read(element);
     }
   }
-  /// Its own axis is drawn; those of the side operands are the first scalars.
+  /// Its own axes are drawn; those of the side operands are the first scalars.
   template <class T>
-  void side(const Extents& extents) {
-    Extents all{1 + draw_.below(5)};
+  void side(const Extents& extents, int own) {
+    Extents all;
+    for (int d = 0; d < own; ++d) all.push_back(1 + draw_.below(own > 1 ? 3 : 5));
     all.insert(all.end(), extents.begin(), extents.end());
     place(all, sizeof(T), alignof(T), false, true);
     for (i64 i = 0; i < product(all); ++i) {
@@ -116,7 +117,7 @@ class Operands {
       draw_element<T>(draw_, element);
       arena_.allow_read(element);
     }
-    split_own_axis(operands_.back());
+    for (int d = 0; d < own; ++d) split_own_axis(operands_.back());
   }
   /// The head, pointers, drawn scalars, shape and strides: a kernel's parameter block.
   void pack(i64 kept, i64 reduced, int scalars, const Extents& extents);

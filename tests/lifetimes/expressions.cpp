@@ -90,6 +90,20 @@ Later taken_and_checked(Scene& t) {
   const Array c = take(t.array(1), t.array(0)) + 1;
   return later(c, [](int i) { return i + 2; });
 }
+Later indexed(Scene& t) {
+  const Array c = t.array(1).ravel()(t.array(0)) * 2;
+  return later(c, [](int i) { return 2 * i + 2; });
+}
+Later written_at_positions(Scene& t) {
+  const Array out = t.array(0);
+  out.ravel()(t.array(0)) = t.array(5) + 1;
+  return later(out, [](int i) { return i + 6; });
+}
+Later changed_at_positions(Scene& t) {
+  const Array out = t.array(3);
+  out.ravel()(t.array(0)) += t.array(5);
+  return later(out, [](int i) { return 2 * i + 8; });
+}
 Later cast(Scene& t) {
   const auto c = t.array(1).astype<double>();
   return later(c, [](int i) { return 1 + i; });
@@ -191,31 +205,35 @@ Later tests_all(Scene& t) {
 }  // namespace
 
 std::vector<EntryPoint> expression_entries() {
-  return {{"NewArray", new_array},
-          {"OneOperand", one_operand},
-          {"Assigned", assigned},
-          {"WrittenThrough", written_through},
-          {"InPlace", in_place},
-          {"ThroughATemporary", through_a_temporary},
-          {"BroadcastRow", broadcast_row},
-          {"Views", views},
-          {"Transposed", transposed},
-          {"Flipped", flipped},
-          {"MisalignedOperand", misaligned_operand},
-          {"MisalignedDestination", misaligned_destination},
-          {"UserFunction", user_function},
-          {"ManyOperands", many_operands},
-          {"SeveralResults", several_results},
-          {"Taken", taken},
-          {.name = "TakenAndChecked", .queue = taken_and_checked, .blocks = Blocks::everywhere},
-          {"Cast", cast},
-          {"MappedOperand", mapped_operand},
-          {.name = "ManagedOperand", .queue = managed_operand, .blocks = Blocks::everywhere},
-          {"MappedDestination", mapped_destination},
-          {"Filled", filled},
-          {"FilledInSteps", filled_in_steps},
-          {"FilledMisaligned", filled_misaligned},
-          {"Full", full_array}};
+  return {
+      {"NewArray", new_array},
+      {"OneOperand", one_operand},
+      {"Assigned", assigned},
+      {"WrittenThrough", written_through},
+      {"InPlace", in_place},
+      {"ThroughATemporary", through_a_temporary},
+      {"BroadcastRow", broadcast_row},
+      {"Views", views},
+      {"Transposed", transposed},
+      {"Flipped", flipped},
+      {"MisalignedOperand", misaligned_operand},
+      {"MisalignedDestination", misaligned_destination},
+      {"UserFunction", user_function},
+      {"ManyOperands", many_operands},
+      {"SeveralResults", several_results},
+      {"Taken", taken},
+      {.name = "TakenAndChecked", .queue = taken_and_checked, .blocks = Blocks::everywhere},
+      {.name = "Indexed", .queue = indexed, .blocks = Blocks::everywhere},
+      {.name = "WrittenAtPositions", .queue = written_at_positions, .blocks = Blocks::everywhere},
+      {.name = "ChangedAtPositions", .queue = changed_at_positions, .blocks = Blocks::everywhere},
+      {"Cast", cast},
+      {"MappedOperand", mapped_operand},
+      {.name = "ManagedOperand", .queue = managed_operand, .blocks = Blocks::everywhere},
+      {"MappedDestination", mapped_destination},
+      {"Filled", filled},
+      {"FilledInSteps", filled_in_steps},
+      {"FilledMisaligned", filled_misaligned},
+      {"Full", full_array}};
 }
 
 std::vector<EntryPoint> reduction_entries() {

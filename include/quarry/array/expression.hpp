@@ -20,9 +20,8 @@ concept Expression = requires {
   typename std::remove_cvref_t<E>::quarry_expression;
 };
 
-#define QUARRY_NO_INDEX_ARRAYS                                                                  \
-  "there is no indexing by masks or arrays yet: where(mask, x, y) chooses element by element, " \
-  "take(a, positions, axis) takes elements at positions"
+#define QUARRY_NO_MASKS \
+  "there is no indexing by masks yet: where(mask, x, y) chooses element by element"
 
 #define QUARRY_READ_ONLY \
   "the elements of this array are read-only: copy() gives an array that can be written"
@@ -38,6 +37,9 @@ template <class U, class T>
 concept OtherThan = !std::is_same_v<U, T>;
 template <class X>
 concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
+/// An entry of an index that has positions.
+template <class X>
+concept Positions = OnDevice<X> || HostArray<X>;
 
 /// Makes views; arrays are friends of it.
 struct Viewer {

@@ -117,13 +117,12 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
     return seen(Base::operator()(entries));
   }
   template <class... I>
-  requires(detail::OnDevice<I> || ...) HostVisibleNDArray operator()(const I&...) const {
-    static_assert(detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);
-    return *this;
+  requires(detail::Positions<I> || ...) auto operator()(const I&... entries) const {
+    return Base::operator()(entries...);
   }
   HostVisibleNDArray operator[](const Index& entry) const { return (*this)(entry); }
-  template <detail::OnDevice I>
-  HostVisibleNDArray operator[](const I& entry) const {
+  template <detail::Positions I>
+  auto operator[](const I& entry) const {
     return (*this)(entry);
   }
   ///@}

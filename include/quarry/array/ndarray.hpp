@@ -172,16 +172,16 @@ class DeviceNDArray : public DeviceNDArrayBase,
   DeviceNDArray operator()(std::span<const Index> entries) const {
     return view(index(layout_, entries));
   }
-  /// Does not compile: there is no indexing by masks or arrays yet.
+  /// The elements at positions, as NumPy's index arrays: an expression, and a place that can be
+  /// assigned to; see ops/indexing.hpp.
   template <class... I>
-  requires(detail::OnDevice<I> || ...) DeviceNDArray operator()(const I&...) const {
-    static_assert(detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);
-    return *this;
+  requires(detail::Positions<I> || ...) auto operator()(const I&... entries) const {
+    return index_by(*this, entries...);  // found by ADL: ops/indexing.hpp
   }
   DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }  ///< a(entry)
-  /// Does not compile: there is no indexing by masks or arrays yet.
-  template <detail::OnDevice I>
-  DeviceNDArray operator[](const I& entry) const {
+  /// a(entry)
+  template <detail::Positions I>
+  auto operator[](const I& entry) const {
     return (*this)(entry);
   }
 

@@ -20,15 +20,21 @@ struct Leaf {
   const Shape& shape() const { return array.shape(); }
 };
 
-/// An array in an expression of which elements are read at computed positions of one axis.
-template <class T>
+/// An array in an expression of which elements are read at computed positions of some axes.
+template <class T, int Axes>
 struct SideLeaf {
   using kernel_type = kernel_type_t<std::remove_const_t<T>>;
   DeviceNDArray<T> array;
-  DeviceNDArray<T> window;  ///< its elements at position 0 of that axis; broadcasts as others do
-  kernels::side_axis axis;
+  DeviceNDArray<T> window;  ///< its elements at position 0 of those axes; broadcasts as others do
+  kernels::side_axis axis[std::size_t{Axes}];
   std::uint64_t made = quarry::detail::write_count();  ///< for the checked mode
   const Shape& shape() const { return window.shape(); }
+};
+
+/// Axes of an array that is written at computed positions, as scalars.
+template <int Axes>
+struct OwnAxes {
+  kernels::side_axis axis[std::size_t{Axes}];
 };
 
 /// A scalar in an expression, converted to the type in which it is used.
@@ -46,7 +52,7 @@ struct Position {
   Shape shape() const { return {}; }
 };
 
-/// A SideLeaf with the numbers of its array and of its axis among the scalars.
+/// A SideLeaf with the numbers of its array and of its first axis among the scalars.
 template <class T, int K, int S>
 struct SideInput {};
 
@@ -65,18 +71,24 @@ struct Call {
   template <class... K>
   using result = std::remove_cvref_t<decltype(F{}(std::declval<K>()...))>;
 };
-/// The element of a SideLeaf at a computed position.
+/// The element of a SideLeaf at computed positions of its axes.
 template <kernels::index_mode Mode>
 struct Pick {
-  template <class From, class I>
+  template <class From, class... I>
   struct lowered;
-  template <class T, int K, int S, class I>
-  struct lowered<SideInput<T, K, S>, I> {
-    using type = kernels::pick<Mode, T, K, S, I>;
+  template <class T, int K, int S, class... I>
+  struct lowered<SideInput<T, K, S>, I...> {
+    template <class Numbers>
+    struct at;
+    template <int... N>
+    struct at<std::integer_sequence<int, N...>> {
+      using type = kernels::pick<T, K, kernels::place<Mode, S + N, I>...>;
+    };
+    using type = typename at<std::make_integer_sequence<int, sizeof...(I)>>::type;
   };
-  template <class From, class I>
-  using device = typename lowered<From, I>::type;
-  template <class T, class I>
+  template <class From, class... I>
+  using device = typename lowered<From, I...>::type;
+  template <class T, class... I>
   using result = T;
 };
 template <class T>
@@ -100,6 +112,11 @@ struct HostOf {
   };
 #include <quarry/base/dtype.def>
 #undef QUARRY_DTYPE
+/// Only the array knows which struct it is.
+template <kernels::u64 Size, kernels::u64 Alignment>
+struct HostOf<kernels::record<Size, Alignment>> {
+  using type = void;
+};
 
 inline Shape broadcast(const Shape& a) { return a; }
 template <class... S>
@@ -123,8 +140,8 @@ template <class X>
 inline constexpr bool is_tree = false;
 template <class T>
 inline constexpr bool is_tree<Leaf<T>> = true;
-template <class T>
-inline constexpr bool is_tree<SideLeaf<T>> = true;
+template <class T, int Axes>
+inline constexpr bool is_tree<SideLeaf<T, Axes>> = true;
 template <class K>
 inline constexpr bool is_tree<Constant<K>> = true;
 template <class K>
@@ -156,11 +173,12 @@ struct Lower<I, S, Leaf<T>> {
   using arrays = List<typename Leaf<T>::kernel_type>;
   static constexpr int next_array = I + 1, next_scalar = S;
 };
-template <int I, int S, class T>
-struct Lower<I, S, SideLeaf<T>> {
-  using type = SideInput<typename SideLeaf<T>::kernel_type, I, S>;
-  using arrays = List<kernels::side<typename SideLeaf<T>::kernel_type>>;
-  static constexpr int next_array = I + 1, next_scalar = S + 1;
+template <int I, int S, class T, int Axes>
+struct Lower<I, S, SideLeaf<T, Axes>> {
+  using K = typename SideLeaf<T, Axes>::kernel_type;
+  using type = SideInput<K, I, S>;
+  using arrays = List<kernels::side<K, S, Axes>>;
+  static constexpr int next_array = I + 1, next_scalar = S + Axes;
 };
 template <int I, int S, class K>
 struct Lower<I, S, Constant<K>> {
@@ -210,14 +228,18 @@ class Arguments {
   void collect(const Leaf<T>& leaf) {
     add_array(leaf.array, leaf);
   }
-  template <class T>
-  void collect(const SideLeaf<T>& leaf) {
+  template <class T, int Axes>
+  void collect(const SideLeaf<T, Axes>& leaf) {
     add_array(leaf.window, leaf);
-    add_scalar(leaf.axis);
+    for (const kernels::side_axis& axis : leaf.axis) add_scalar(axis);
   }
   template <class K>
   void collect(const Constant<K>& constant) {
     add_scalar(constant.value);
+  }
+  template <int Axes>
+  void collect(const OwnAxes<Axes>& own) {
+    for (const kernels::side_axis& axis : own.axis) add_scalar(axis);
   }
   template <class K>
   void collect(const Position<K>&) {}
@@ -254,9 +276,10 @@ template <class T>
 Leaf<T> viewed(const Leaf<T>& leaf, const Shape& whole, const ViewRule& rule) {
   return {viewed(leaf.array, whole, rule), leaf.made};
 }
-template <class T>
-SideLeaf<T> viewed(const SideLeaf<T>& leaf, const Shape& whole, const ViewRule& rule) {
-  return {leaf.array, viewed(leaf.window, whole, rule), leaf.axis, leaf.made};
+template <class T, int Axes>
+SideLeaf<T, Axes> viewed(SideLeaf<T, Axes> leaf, const Shape& whole, const ViewRule& rule) {
+  leaf.window = viewed(leaf.window, whole, rule);
+  return leaf;
 }
 template <class K>
 Constant<K> viewed(const Constant<K>& constant, const Shape&, const ViewRule&) {
@@ -317,10 +340,10 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   Node operator()(std::span<const Index> entries) const {
     return viewed(*this, shape_, [&](const Layout& layout) { return index(layout, entries); });
   }
+  /// The elements at positions, of the expression's values.
   template <class... I>
-  requires(quarry::detail::OnDevice<I> || ...) Node operator()(const I&...) const {
-    static_assert(quarry::detail::never<I...>, QUARRY_NO_INDEX_ARRAYS);
-    return *this;
+  requires(quarry::detail::Positions<I> || ...) auto operator()(const I&... entries) const {
+    return evaluate<value_type>()(entries...);
   }
 
   /// The elements converted as NumPy's astype does; still lazy.

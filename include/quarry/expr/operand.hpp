@@ -29,6 +29,14 @@ template <Expression E>
 const E& as_tree(const E& e) {
   return e;
 }
+/// Its tree is the node that it derives from: ops/indexing.hpp.
+template <kernels::index_mode Mode, class T, class... P>
+class Indexed;
+template <kernels::index_mode Mode, class T, class... P>
+const Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...>& as_tree(
+    const Indexed<Mode, T, P...>& e) {
+  return e;
+}
 
 /// The element type of an operand; for a weak scalar `none`.
 inline constexpr TypeId none = TypeId::record;

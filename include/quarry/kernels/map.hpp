@@ -3,6 +3,7 @@
 #include <quarry/kernels/cpu_context.hpp>
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/program.hpp>
+#include <quarry/kernels/scatter.hpp>
 
 /// Maps, out[i] = E(in[i]...), on the CPU; the kernels of GPUs are in kernels/map.cuh.
 namespace quarry::kernels {
@@ -19,7 +20,7 @@ struct map_loops {
   loop* dense[2];
   int outputs, inputs;
   const u32* size;      ///< of an element of every operand
-  const bool* is_side;  ///< of every operand
+  const own_axes* own;  ///< of every operand
 };
 
 /// An element of every output: all are computed before one is stored.
@@ -58,12 +59,81 @@ struct element<several<E, Es...>, several<Out, Outs...>> {
   }
 };
 
+template <class F, class V, class... Places>
+struct users_of<into<F, V, Places...>> {
+  static void collect(auto& add) {
+    (users_of<V>::collect(add), ..., users_of<Places>::collect(add));
+  }
+};
+template <class Owner, class Turns, class Into>
+struct users_of<owned<Owner, Turns, Into>> : users_of<Into> {};
+
+template <u64 Size>
+struct bits_of_size;
+template <>
+struct bits_of_size<1> {
+  using type = u8;
+};
+template <>
+struct bits_of_size<2> {
+  using type = u16;
+};
+template <>
+struct bits_of_size<4> {
+  using type = u32;
+};
+template <>
+struct bits_of_size<8> {
+  using type = u64;
+};
+
+/// Equal values may be written by several threads.
+template <class F, class T>
+void meet(T* at, T value) {
+  if constexpr (sizeof(T) > 8 || (sizeof(T) & (sizeof(T) - 1)) != 0) {
+    static_assert(is_same<F, replaced>);
+    *at = value;
+  } else {
+    using Bits = typename bits_of_size<sizeof(T)>::type;
+    auto* const to = reinterpret_cast<Bits*>(at);
+    const auto bits = [](T element) {
+      Bits b;
+      __builtin_memcpy(&b, &element, sizeof(b));
+      return b;
+    };
+    if constexpr (is_same<F, replaced>) {
+      __atomic_store_n(to, bits(value), __ATOMIC_RELAXED);
+    } else {
+      Bits seen = __atomic_load_n(to, __ATOMIC_RELAXED), wanted;
+      do {
+        T element;
+        __builtin_memcpy(static_cast<void*>(&element), &seen, sizeof(seen));
+        wanted = bits(F::apply(element, value));
+      } while (!__atomic_compare_exchange_n(to, &seen, wanted, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED));
+    }
+  }
+}
+template <class E, class T, int First, int Axes>
+struct element<E, side<T, First, Axes>> {
+  bool is_written;
+  i64 offset;
+  T value;
+  template <class C>
+  explicit element(const C& c)
+      : is_written(E::is_written(c)), offset(E::offset(c)), value(convert<T>(E::value(c))) {}
+  void store(char* const* pointer, const i64* stride, i64 i) const {
+    auto* const at = reinterpret_cast<T*>(pointer[0] + i * stride[0] + offset);
+    if (is_written) meet<typename E::meeting>(at, value);
+  }
+};
+
 /// Whether elements have parts side by side: of real and imaginary parts GCC makes fused
 /// multiply-adds of AVX-512 all the same.
 template <class T>
 inline constexpr bool has_parts = is_complex<T> || is_record<T>;
-template <class T>
-inline constexpr bool has_parts<side<T>> = has_parts<T>;
+template <class T, int First, int Axes>
+inline constexpr bool has_parts<side<T, First, Axes>> = has_parts<T>;
 template <class... T>
 inline constexpr bool has_parts<several<T...>> = (has_parts<T> || ...);
 
@@ -117,14 +187,16 @@ struct cpu_map<map_of<E, Out, S, In...>> {
       for (int k = 0; k < Types::count; ++k) at[k] += step[k];
     }
   }
+  /// Those are never dense.
+  static constexpr bool has_sides = is_side_operand<Out> || (is_side_operand<In> || ...);
   [[gnu::noinline]] QUARRY_AVX2 static void dense(i64 n, char* const* pointer, const i64* stride,
                                                   const u64* scalars, i64 first) {
-    blocks(n, pointer, stride, scalars, first);
+    if constexpr (!has_sides) blocks(n, pointer, stride, scalars, first);
   }
 #ifdef QUARRY_AVX512
   QUARRY_AVX512 static void dense_512(i64 n, char* const* pointer, const i64* stride,
                                       const u64* scalars, i64 first) {
-    if constexpr (has_parts<Out> || (has_parts<In> || ...) || multiplies_bytes<E>)
+    if constexpr (has_sides || has_parts<Out> || (has_parts<In> || ...) || multiplies_bytes<E>)
       dense(n, pointer, stride, scalars, first);
     else
       blocks(n, pointer, stride, scalars, first);

@@ -18,13 +18,14 @@ struct in {
   }
 };
 
-/// The element type of an input that is a side operand: besides the common axes it has an axis of
-/// its own, along which the expression computes the position (see pick).
-template <class T>
+/// The element type of a side operand: besides the common axes it has `Axes` of its own, along
+/// which the expression computes the position (see place). They are the call's scalars from First
+/// on.
+template <class T, int First = 0, int Axes = 1>
 struct side {
   T element;
 };
-/// That axis, a scalar of the call. The stride is in bytes.
+/// One of them. The stride is in bytes.
 struct side_axis {
   i64 extent, stride;
 };
@@ -55,13 +56,22 @@ QUARRY_HD i64 place_on(V position, i64 extent) {
   }
 }
 
-/// The element of input K, a side operand, at position I of its own axis, which is scalar S.
-template <index_mode Mode, class T, int K, int S, class I>
+/// Position I of an axis of a side operand, which is scalar S: how many bytes from position 0.
+template <index_mode Mode, int S, class I>
+struct place {
+  template <class C>
+  QUARRY_HD i64 operator()(const C& c) const {
+    const side_axis axis = c.template scalar<side_axis, S>();
+    return place_on<Mode>(I{}(c), axis.extent) * axis.stride;
+  }
+};
+
+/// The element of input K, a side operand, at a place on each of its own axes.
+template <class T, int K, class... Places>
 struct pick {
   template <class C>
   QUARRY_HD T operator()(const C& c) const {
-    const side_axis axis = c.template scalar<side_axis, S>();
-    return c.template input_at<T, K>(place_on<Mode>(I{}(c), axis.extent) * axis.stride);
+    return c.template input_at<T, K>((Places{}(c) + ...));
   }
 };
 
@@ -127,8 +137,8 @@ struct map_of {};
 
 template <class T>
 inline constexpr bool is_side_operand = false;
-template <class T>
-inline constexpr bool is_side_operand<side<T>> = true;
+template <class T, int First, int Axes>
+inline constexpr bool is_side_operand<side<T, First, Axes>> = true;
 
 /// How many operands there are, and the sizes and alignments of their
 /// elements.

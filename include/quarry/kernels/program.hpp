@@ -30,8 +30,12 @@ template <class F, class L, class... A>
 struct users_of<op<F, L, A...>> {
   static void collect(auto& add) { (users_of<A>::collect(add), ...); }
 };
-template <index_mode Mode, class T, int K, int S, class I>
-struct users_of<pick<Mode, T, K, S, I>> : users_of<I> {};
+template <index_mode Mode, int S, class I>
+struct users_of<place<Mode, S, I>> : users_of<I> {};
+template <class T, int K, class... Places>
+struct users_of<pick<T, K, Places...>> {
+  static void collect(auto& add) { (users_of<Places>::collect(add), ...); }
+};
 template <class... E>
 struct users_of<several<E...>> {
   static void collect(auto& add) { (users_of<E>::collect(add), ...); }
@@ -55,14 +59,23 @@ enum class family : u8 {
 #undef QUARRY_FAMILY
 };
 
-/// Which operands are side operands. Apart from operands_of, so that it is not in device code.
+/// The scalars that are axes of an operand's own; none unless it is a side operand.
+struct own_axes {
+  int first = 0, count = 0;
+};
+template <class T>
+inline constexpr own_axes axes_of{};
+template <class T, int First, int Axes>
+inline constexpr own_axes axes_of<side<T, First, Axes>>{First, Axes};
+
+/// Those of every operand. Apart from operands_of, so that it is not in device code.
 template <class Types>
 struct sides_of;
 template <class Outputs, class... In>
 struct sides_of<operands_of<Outputs, In...>> : sides_of<operands_of<several<Outputs>, In...>> {};
 template <class... Out, class... In>
 struct sides_of<operands_of<several<Out...>, In...>> {
-  static constexpr bool value[] = {is_side_operand<Out>..., is_side_operand<In>...};
+  static constexpr own_axes value[] = {axes_of<Out>..., axes_of<In>...};
 };
 
 /// The parts of a `program` that depend on its type M (map_of<...>, ...). Each family specialises
@@ -80,7 +93,7 @@ struct program {
   std::string_view name;  ///< of map_of<...>, reduction_of<...>, ...
   int outputs, inputs, scalars;
   const std::uint32_t *itemsize, *alignment;  ///< of every operand
-  const bool* is_side;                        ///< of every operand: see side in node.hpp
+  const own_axes* own;                        ///< of every operand: see side in node.hpp
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
   const void* loops;                          ///< the CPU's: map_loops, reduce_loops, ...
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
@@ -89,6 +102,7 @@ struct program {
   mutable std::atomic<const void*> sharing = nullptr;
 
   int operands() const { return outputs + inputs; }
+  bool is_side(std::size_t k) const { return own[k].count > 0; }
 };
 
 namespace detail {

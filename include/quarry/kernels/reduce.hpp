@@ -70,8 +70,10 @@ template <class F, class L, class... A>
 inline constexpr bool has_position<op<F, L, A...>> = (has_position<A> || ...);
 template <class F, class... A>
 inline constexpr bool has_position<call<F, A...>> = (has_position<A> || ...);
-template <index_mode Mode, class T, int K, int S, class I>
-inline constexpr bool has_position<pick<Mode, T, K, S, I>> = has_position<I>;
+template <index_mode Mode, int S, class I>
+inline constexpr bool has_position<place<Mode, S, I>> = has_position<I>;
+template <class T, int K, class... Places>
+inline constexpr bool has_position<pick<T, K, Places...>> = (has_position<Places> || ...);
 
 template <class M>
 struct cpu_reduce;

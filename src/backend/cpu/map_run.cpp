@@ -50,7 +50,7 @@ MapRun::MapRun(const map_loops& loops, const i64* stride)
     : loops_(loops), stride_(stride), operands_(loops.outputs + loops.inputs) {
   can_stage_ = operands_ <= most_staged;
   for (int k = 0; k < operands_; ++k) {
-    if (loops.is_side[k]) return;
+    if (loops.own[k].count > 0) return;
     const bool is_small = loops.size[k] <= most_bytes;
     can_stage_ = can_stage_ && is_small;
     if (stride[k] == static_cast<i64>(loops.size[k])) continue;

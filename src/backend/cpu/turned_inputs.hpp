@@ -80,7 +80,7 @@ class TurnedInputs {
     for (std::size_t k = 0; k < axes.operands(); ++k) {
       if (!is_across(axes, k)) continue;
       const auto size = std::size_t{loops.size[k]};
-      if (k < static_cast<std::size_t>(loops.outputs) || loops.is_side[k] || count_ == most ||
+      if (k < static_cast<std::size_t>(loops.outputs) || loops.own[k].count > 0 || count_ == most ||
           size > most_bytes || !std::has_single_bit(size) ||
           axes.stride(k, axes.rank() - 2) != static_cast<i64>(size)) {
         return false;

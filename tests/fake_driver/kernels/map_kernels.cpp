@@ -27,7 +27,8 @@ CUresult run_flat(const Launch& launch) {
   std::vector<char*> addresses;
   std::vector<std::int64_t> strides;
   for (int k = 0; k < program.operands(); ++k) {
-    if (program.is_side[k]) return illegal(launch, "a side operand of a flat map");
+    if (program.is_side(static_cast<std::size_t>(k)))
+      return illegal(launch, "a side operand of a flat map");
     const std::uint64_t at = launch.pointer(k);
     const std::uint32_t size = program.itemsize[k];
     const auto unit = static_cast<std::uint64_t>(width) * size;
@@ -126,7 +127,8 @@ bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
     const int input = k - program.outputs;
     const bool is_wide = input < 0 || has(input), has_gaps = input >= 0 && has(16 + input);
     const std::int64_t apart = is_wide ? (has_gaps ? 2 : 1) * std::int64_t{size} : 0;
-    if (program.is_side[k] || operands.stride(k, last) != apart) return false;
+    if (program.is_side(static_cast<std::size_t>(k)) || operands.stride(k, last) != apart)
+      return false;
     if (!std::has_single_bit(size) || width * apart > 16) return false;
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
     const bool is_like_first = size == program.itemsize[0];
@@ -167,7 +169,7 @@ bool has_vectors_across(const Launch& launch, const Operands& operands) {
     const int input = k - program.outputs;
     const bool is_flat = input < 0 || has(4, input), is_wide = is_flat || has(3, input);
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
-    if (program.is_side[k]) return false;
+    if (program.is_side(static_cast<std::size_t>(k))) return false;
     if (is_wide && (!std::has_single_bit(size) || vector > 16)) return false;
     if (is_flat && !(is_dense(launch, operands, k) && launch.pointer(k) % vector == 0))
       return false;
@@ -201,6 +203,13 @@ std::span<const Kernel> map_kernels() {
        [](const Launch& launch) { return run_if_direction(launch, run_flat); }},
       {"map",
        "map_strided",
+       5,
+       256,
+       [](const std::vector<int>& arguments) { return arguments[0]; },
+       {sizeof(int)},
+       [](const Launch& launch) { return run_if_direction(launch, run_strided); }},
+      {"map",
+       "map_scatter",
        5,
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },

@@ -27,7 +27,8 @@ class TiledMap {
   CUresult run() {
     if (tile_rank_ < 1 || tile_rank_ > rank_) return illegal(launch_, "tiles have no such axes");
     for (int k = 0; k < launch_.program->operands(); ++k) {
-      if (launch_.program->is_side[k]) return illegal(launch_, "a side operand of a tiled map");
+      if (launch_.program->is_side(static_cast<std::size_t>(k)))
+        return illegal(launch_, "a side operand of a tiled map");
       if (!base_[at(k)]) {
         return illegal(launch_, "operand " + std::to_string(k) + " is not in live memory");
       }

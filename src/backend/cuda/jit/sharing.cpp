@@ -20,7 +20,7 @@ bool same_input(const KernelCall& call, std::size_t a, std::size_t b) {
   const std::size_t j = outputs + a, k = outputs + b;
   const Operand &x = call.operands[j], &y = call.operands[k];
   return x.data == y.data && x.strides == y.strides && program.itemsize[j] == program.itemsize[k] &&
-         !program.is_side[j] && !program.is_side[k];
+         !program.is_side(j) && !program.is_side(k);
 }
 
 bool same_scalar(const KernelCall& call, std::size_t a, std::size_t b) {

@@ -61,6 +61,12 @@ struct StridedMap {
   int wide = 0;  ///< bit k: input k is dense along the last axis and read by vectors
   operator Variant() const { return {"map_strided", {rank, index_bytes, rows, width, wide}}; }
 };
+struct ScatterMap {
+  int rank, index_bytes, rows;  ///< as of StridedMap
+  int width = 1;
+  int wide = 0;
+  operator Variant() const { return {"map_scatter", {rank, index_bytes, rows, width, wide}}; }
+};
 struct UnalignedMap {
   int rank, index_bytes, rows;  ///< rows per thread
   int width = 2;                ///< at least 2

@@ -38,8 +38,8 @@ void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int
 }
 
 bool has_sides(const KernelCall& call) {
-  const bool* const sides = call.program->is_side;
-  return std::any_of(sides, sides + call.program->operands(), [](bool is_side) { return is_side; });
+  const kernels::own_axes* const own = call.program->own;
+  return std::any_of(own, own + call.program->operands(), [](auto axes) { return axes.count > 0; });
 }
 
 void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
@@ -91,7 +91,9 @@ void launch_map(const Launcher& launcher) {
       return launch_rows<UnalignedMap>(launcher, unaligned, lead);
     }
   }
-  launch_rows<StridedMap>(launcher, aligned, lead_of(operands, shape.back()));
+  const std::int64_t lead = lead_of(operands, shape.back());
+  if (launcher.call.program->is_side(0)) return launch_rows<ScatterMap>(launcher, aligned, lead);
+  launch_rows<StridedMap>(launcher, aligned, lead);
 }
 
 }  // namespace quarry::backend::cuda

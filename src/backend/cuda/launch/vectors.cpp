@@ -43,6 +43,11 @@ int aligned_width(std::uint64_t places, std::uint32_t size, int width) {
   return width;
 }
 
+/// The same of a side operand's own axes: a vector of it is one at every place on them.
+int own_width(const CallOperands& operands, std::size_t k, std::uint32_t size, int width) {
+  return aligned_width(operands.own_strides(k), size, width);
+}
+
 constexpr std::size_t most_wide_inputs = 16, most_with_gaps = 14;
 
 /// The inputs that move along an axis, as `wide` has them.
@@ -80,6 +85,7 @@ VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int w
     const std::uint32_t unit = has_gaps ? 2 * size : size;
     width = dense_width(operands, k, axis, unit, width);
     width = aligned_width(places_of(operands, k, axis, {}), unit, width);
+    width = own_width(operands, k, unit, width);
     inputs.add(k);
     if (has_gaps) inputs.add(k, kernels::input_access::every_second);
   }
@@ -104,6 +110,7 @@ VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int
     if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{unit})) return {};
     width = std::min(width, static_cast<int>(std::max(16u / unit, 1u)));
     if (k != *first) width = aligned_width(places_of(operands, k, axis, first), unit, width);
+    width = own_width(operands, k, unit, width);
     inputs.add(k);
     if (has_gaps) inputs.add(k, kernels::input_access::every_second);
   }
@@ -118,6 +125,14 @@ VectorAccess moving(const VectorAccess& access) {
 constexpr int widest = 16;
 
 }  // namespace
+
+std::uint64_t CallOperands::own_strides(std::size_t k) const {
+  std::uint64_t strides = 0;
+  for (int s = 0; own && s < own[k].count; ++s) {
+    strides |= scalars[own[k].first + s].word[1];  // of a kernels::side_axis
+  }
+  return strides;
+}
 
 int vector_width(const CallOperands& operands) {
   std::uint32_t widest_item = 1;
@@ -137,6 +152,7 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
   for (std::size_t k = 0; k < operands.outputs; ++k) {
     width = dense_width(operands, k, axis, width);
     width = aligned_width(places_of(operands, k, axis, {}), operands.itemsizes[k], width);
+    width = own_width(operands, k, operands.itemsizes[k], width);
   }
   while (width > 1 && columns % width != 0) width /= 2;
   return input_vectors(operands, axis, width);

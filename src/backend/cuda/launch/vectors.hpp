@@ -14,12 +14,16 @@ struct CallOperands {
   std::span<const Operand> all;
   const std::uint32_t* itemsizes;
   std::size_t outputs;
+  const kernels::own_axes* own;  ///< of every operand; null where none is a side operand
+  const Scalar* scalars;         ///< of the call: those axes are among them
 
   explicit CallOperands(const KernelCall& call)
       : CallOperands(call.operands, call.program->itemsize,
-                     static_cast<std::size_t>(call.program->outputs)) {}
-  CallOperands(std::span<const Operand> operands, const std::uint32_t* sizes, std::size_t written)
-      : all(operands), itemsizes(sizes), outputs(written) {}
+                     static_cast<std::size_t>(call.program->outputs), call.program->own,
+                     call.scalars.data()) {}
+  CallOperands(std::span<const Operand> operands, const std::uint32_t* sizes, std::size_t written,
+               const kernels::own_axes* axes = nullptr, const Scalar* values = nullptr)
+      : all(operands), itemsizes(sizes), outputs(written), own(axes), scalars(values) {}
 
   std::size_t rank() const { return all[0].strides.size(); }
   std::uint64_t address(std::size_t k) const {
@@ -27,6 +31,8 @@ struct CallOperands {
   }
   std::int64_t stride(std::size_t k, std::size_t axis) const { return all[k].strides[axis]; }
   std::int64_t last_stride(std::size_t k) const { return all[k].strides.back(); }
+  /// Those of a side operand's own axes, combined by or.
+  std::uint64_t own_strides(std::size_t k) const;
 };
 
 /// The elements per thread of map_flat: the largest power of two with which all operands are

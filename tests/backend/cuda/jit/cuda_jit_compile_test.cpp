@@ -29,6 +29,7 @@ using quarry::backend::cuda::Reduce;
 using quarry::backend::cuda::ReduceFinish;
 using quarry::backend::cuda::RowParts;
 using quarry::backend::cuda::Rows;
+using quarry::backend::cuda::ScatterMap;
 using quarry::backend::cuda::StridedMap;
 using quarry::backend::cuda::TiledMap;
 using quarry::backend::cuda::UnalignedMap;
@@ -117,6 +118,29 @@ void add_maps_of(std::vector<Check>& checks) {
   (add_maps<T>(checks), ...);
 }
 
+template <class F, class T>
+using scattered =
+    map_of<into<F, in<T, 0>, place<index_mode::from_end, 0, in<i64, 1>>>, side<T, 0, 1>, 1, T, i64>;
+void add_scatters(std::vector<Check>& checks) {
+  const auto scatter = [](int rank, int rows, int width, int wide) -> Variant {
+    return ScatterMap{rank, 8, rows, width, wide};
+  };
+  checks.push_back({&program_for<scattered<replaced, float>>::value, scatter(1, 4, 1, 0)});
+  checks.push_back({&program_for<scattered<replaced, float>>::value, scatter(2, 2, 4, 1)});
+  checks.push_back({&program_for<scattered<largest, i64>>::value, scatter(1, 1, 1, 0)});
+  checks.push_back(
+      {&program_for<scattered<combined<multiply_op>, i8>>::value, scatter(1, 1, 1, 0)});
+  checks.push_back(
+      {&program_for<scattered<combined<maximum_op>, float16>>::value, scatter(2, 1, 1, 0)});
+  checks.push_back(
+      {&program_for<scattered<combined<minimum_op>, double>>::value, scatter(1, 1, 1, 0)});
+  using owner = pick<i64, 1, place<index_mode::from_end, 1, in<i32, 2>>>;
+  using last = owned<owner, val<turns, 2>,
+                     into<replaced, in<float, 0>, place<index_mode::from_end, 0, in<i32, 2>>>>;
+  using last_scattered = map_of<last, side<float>, 3, float, side<i64, 1>, i32>;
+  checks.push_back({&program_for<last_scattered>::value, scatter(2, 2, 4, 1)});
+}
+
 std::vector<Check> all_checks() {
   std::vector<Check> checks;
   add_maps_of<float, double, float16, bfloat16, i8, u16, i32, i64, complex<float>, complex<double>>(
@@ -139,12 +163,16 @@ std::vector<Check> all_checks() {
   checks.push_back({two, strided(2, 4, false)});
   checks.push_back({two, strided(3, 2, true, 2, 3)});
   checks.push_back({two, TiledMap{4, 3, 2, 1, 2}});
-  using table = pick<index_mode::wrap, float16, 1, 0, in<i32, 0>>;
+  using table = pick<float16, 1, place<index_mode::wrap, 0, in<i32, 0>>>;
   using looked_up = map_of<op<add_op, float, table, val<float, 1>>, float, 2, i32, side<float16>>;
   checks.push_back({&program_for<looked_up>::value, strided(1, 1, false, 4, 1)});
   checks.push_back({&program_for<looked_up>::value, strided(2, 2, true, 2, 3)});
   using sum_of_looked_up = reduction_of<table, sum_of, float, float, 1, i32, side<float16>>;
   checks.push_back({&program_for<sum_of_looked_up>::value, reduction(1, 1, false, true, 4, 1)});
+  using rows = map_of<pick<float, 0, place<index_mode::from_end, 0, in<i64, 1>>>, float, 1,
+                      side<float>, i64>;
+  checks.push_back({&program_for<rows>::value, strided(2, 2, true, 4, 1)});
+  add_scatters(checks);
   using quotient = op<sqrt_op, float, op<divide_op, float, result<float>, val<float, 0>>>;
   using deviation =
       reduction_of<in<float, 0>, applied_to<sum_of, float, quotient>, float, float, 1, float>;

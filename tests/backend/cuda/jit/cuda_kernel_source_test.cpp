@@ -50,7 +50,7 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
             .scalars = 0,
             .itemsize = nullptr,
             .alignment = nullptr,
-            .is_side = nullptr,
+            .own = nullptr,
             .users = [](void*, user_visitor) {},
             .loops = nullptr};
   const auto name = [&](const Variant& v) { return kernel_source(p, v).instantiation; };

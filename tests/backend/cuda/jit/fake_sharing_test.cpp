@@ -30,7 +30,7 @@ TEST(fake_sharing, other_types_and_other_names_keep_their_numbers) {
   for (const char* const name :
        {"f<in<float, 0>, in<int, 1> >", "f<in<float, 0>, begin<float, 1>, my_in<float, 2> >",
         "f<in<float, 1> >", "f<val<float, 0>, val<double, 1>, interval<float, 1> >",
-        "f<in<float, 0>, in<float, 7> >", "pick<from_end, float, 1, 1, in<int, 0> >"}) {
+        "f<in<float, 0>, in<float, 7> >", "pick<float, 1, place<from_end, 1, in<int, 0> > >"}) {
     EXPECT_EQ(with_sharing(name, sharing), name);
   }
 }
@@ -51,10 +51,10 @@ struct OwnProgram {
                 .scalars = 3,
                 .itemsize = like().itemsize,
                 .alignment = like().alignment,
-                .is_side = sides,
+                .own = sides,
                 .users = like().users,
                 .loops = like().loops};
-  bool sides[3] = {};
+  own_axes sides[3] = {};
 
   static const program& like() { return program_for<Products<number<0>>>::value; }
   const Sharing* of(float* a, float* b, Scalar s, Scalar t, std::int64_t stride = 4,
@@ -86,7 +86,7 @@ TEST(fake_sharing, inputs_are_the_same_by_address_and_strides) {
   EXPECT_EQ(OwnProgram().of(x, y, {{1}}, {{1}}), nullptr);
   EXPECT_EQ(OwnProgram().of(x, x, {{1}}, {{1}}, 8), nullptr) << "other strides";
   OwnProgram sided;
-  sided.sides[2] = true;
+  sided.sides[2] = {0, 1};
   EXPECT_EQ(sided.of(x, x, {{1}}, {{1}}), nullptr) << "a side operand";
 }
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/expr/evaluate.hpp>
+#include <quarry/kernels/scatter.hpp>
+
+/// Writing into the elements of an array at computed positions: one kernel, and one before it where
+/// several values may meet at an element and the last of them, in C order, is the one that stays.
+namespace quarry::expr {
+
+/// OwnAxes that are the scalars from S on.
+template <int S>
+struct AxesFrom {};
+template <int I, int S, int Axes>
+struct Lower<I, S, OwnAxes<Axes>> {
+  using type = AxesFrom<S>;
+  using arrays = List<>;
+  static constexpr int next_array = I, next_scalar = S + Axes;
+};
+
+/// Operands of an operation that has no elements itself.
+template <class Op, class... X>
+class Operation {
+ public:
+  explicit Operation(const X&... x) : operands_(x...) {}
+  const std::tuple<const X&...>& arguments() const { return operands_; }
+
+ private:
+  std::tuple<const X&...> operands_;
+};
+template <int I, int S, class Op, class... X>
+struct Lower<I, S, Operation<Op, X...>> : LowerArguments<I, S, Op, List<>, List<>, X...> {};
+
+/// The element at positions I meets the value V by F.
+template <class F, kernels::index_mode Mode>
+struct Into {
+  template <class From, class V, class... I>
+  struct lowered;
+  template <int S, class V, class... I>
+  struct lowered<AxesFrom<S>, V, I...> {
+    template <class Numbers>
+    struct at;
+    template <int... N>
+    struct at<std::integer_sequence<int, N...>> {
+      using type = kernels::into<F, V, kernels::place<Mode, S + N, I>...>;
+    };
+    using type = typename at<std::make_integer_sequence<int, sizeof...(I)>>::type;
+  };
+  template <class From, class V, class... I>
+  using device = typename lowered<From, V, I...>::type;
+};
+/// The same where the element of Owner at these positions is the number of the value.
+template <kernels::index_mode Mode>
+struct IntoOwned {
+  template <class From, class Owner, class Turns, class V, class... I>
+  using device =
+      kernels::owned<typename Pick<Mode>::template device<Owner, I...>, Turns,
+                     typename Into<kernels::replaced, Mode>::template device<From, V, I...>>;
+};
+
+/// What a scatter writes to, without its types.
+struct Target {
+  const DeviceNDArrayBase& array;   ///< any element of it may be written
+  const DeviceNDArrayBase& window;  ///< its elements at position 0 of its own axes
+  const Shape& shape;               ///< of what is written
+};
+/// Runs `program`, a map to a side operand. The inputs broadcast to the shape of the target; the
+/// result is as if all of them were read before anything is written, but input `own`, which is read
+/// element for element (-1: none is).
+void scatter_into(const kernels::program& program, const Target& target,
+                  const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
+                  int own = -1);
+/// Whether an array, except number `own`, shares memory with the one that is written.
+bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* const* arrays,
+                  int count, int own);
+/// Whether values of this shape are the same for all positions, which have the shape `turns`: they
+/// do not move along its axes.
+bool is_same_for_all(const Shape& values, const Shape& turns);
+kernels::turns turns_of(const Shape& target, const Shape& turns);
+
+/// The numbers of the values that stay: an element for each place on the own axes, and along the
+/// window's axes in `turns` where these are not 1.
+struct Owners {
+  DeviceNDArray<std::int64_t> array;
+  Layout window;
+  std::vector<kernels::side_axis> own;
+
+  template <int Axes>
+  SideLeaf<std::int64_t, Axes> leaf() const {
+    SideLeaf<std::int64_t, Axes> made{array, {window, array.device_pointer(), array.buffer()}, {}};
+    std::copy(own.begin(), own.end(), made.axis);
+    return made;
+  }
+};
+Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
+                  const Shape& turns);
+
+/// The program of a scatter of elements K.
+template <class K, int Axes, class X>
+struct ScatterProgram {
+  using L = Lowered<X>;
+  static kernels::program& value() {
+    return MapProgram<typename L::type, kernels::side<K, 0, Axes>, L::next_scalar,
+                      typename L::arrays>::value();
+  }
+};
+
+template <class F, class K, kernels::index_mode Mode, int Axes, class V, class... P>
+void scatter(const Target& target, const OwnAxes<Axes>& own, int own_input, const V& values,
+             const P&... positions) {
+  using Op = Operation<Into<F, Mode>, OwnAxes<Axes>, V, P...>;
+  const Arguments<Op> arguments(Op(own, values, positions...));
+  scatter_into(ScatterProgram<K, Axes, Op>::value(), target, arguments.array, arguments.scalar,
+               own_input);
+}
+
+/// The values that stay are those that are last in C order. `turns` is the shape of the positions:
+/// values along its axes may meet.
+template <class K, kernels::index_mode Mode, int Axes, class V, class... P>
+void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& turns, int own_input,
+                  const V& values, const P&... positions) {
+  const Owners owners = new_owners(target, own.axis, turns);
+  OwnAxes<Axes> owner_axes;
+  std::copy(owners.own.begin(), owners.own.end(), owner_axes.axis);
+  const auto window = owners.template leaf<Axes>().window;
+  scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns}, owner_axes, -1,
+                                                Position<kernels::i64>{}, positions...);
+  const auto leaf = owners.template leaf<Axes>();
+  const Constant<kernels::turns> numbers{turns_of(target.shape, turns)};
+  using Op = Operation<IntoOwned<Mode>, OwnAxes<Axes>, SideLeaf<std::int64_t, Axes>,
+                       Constant<kernels::turns>, V, P...>;
+  const Arguments<Op> arguments(Op(own, leaf, numbers, values, positions...));
+  scatter_into(ScatterProgram<K, Axes, Op>::value(), target, arguments.array, arguments.scalar,
+               own_input < 0 ? own_input : own_input + 1);
+}
+
+}  // namespace quarry::expr

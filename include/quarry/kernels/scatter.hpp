@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/functor.hpp>
+#include <quarry/kernels/node.hpp>
+
+/// Expressions of maps whose output is a side operand: they compute where an element is written, as
+/// well as its value. `F` says what becomes of the element that is there; several values may meet
+/// at one place, in any order.
+namespace quarry::kernels {
+
+/// The value replaces the element.
+struct replaced {};
+/// The larger one of integers stays.
+struct largest {
+  template <class T>
+  QUARRY_HD static T apply(T a, T b) {
+    return a < b ? b : a;
+  }
+};
+
+/// A row of ops.def whose result does not depend on the order of the values.
+template <class F>
+struct combined {
+  template <class T>
+  QUARRY_HD static T apply(T a, T b) {
+    return convert<T>(F::template apply<T>(a, b));
+  }
+};
+
+template <class F, class V, class... Places>
+struct into {
+  using meeting = F;
+  template <class C>
+  QUARRY_HD static auto value(const C& c) {
+    return V{}(c);
+  }
+  template <class C>
+  QUARRY_HD static i64 offset(const C& c) {
+    return (Places{}(c) + ...);
+  }
+  template <class C>
+  QUARRY_HD static bool is_written(const C&) {
+    return true;
+  }
+};
+
+/// The number of an element among those whose values meet, counted in C order: the axes behind
+/// those of the positions have `behind` elements, the positions are `count`. A scalar of the call.
+struct turns {
+  i64 behind, count;
+  QUARRY_HD i64 of(i64 index) const {
+    if (behind == 1 && index < count) return index;
+    const u64 i = static_cast<u64>(index), b = static_cast<u64>(behind),
+              n = static_cast<u64>(count);
+    if ((i | b | n) >> 32 == 0) {
+      return static_cast<i64>(static_cast<u32>(i) / static_cast<u32>(b) % static_cast<u32>(n));
+    }
+    return static_cast<i64>(i / b % n);
+  }
+};
+
+/// The same, where Owner is the element's own number (Turns).
+template <class Owner, class Turns, class Into>
+struct owned : Into {
+  template <class C>
+  QUARRY_HD static bool is_written(const C& c) {
+    return Owner{}(c) == Turns{}(c).of(c.index());
+  }
+};
+
+}  // namespace quarry::kernels

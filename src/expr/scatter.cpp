@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/overlap.hpp>
+#include <quarry/expr/scatter.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include "expr/kernel_inputs.hpp"
+#include "memory/write_log.hpp"
+#include "runtime/launch.hpp"
+
+namespace quarry::expr {
+namespace {
+
+bool overlaps(const DeviceNDArrayBase& a, const DeviceNDArrayBase& b) {
+  return a.buffer()->shares_memory(*b.buffer()) && a.buffer()->data() &&
+         overlap(a.device_pointer(), a.layout(), a.dtype().itemsize(), b.device_pointer(),
+                 b.layout(), b.dtype().itemsize()) != Overlap::disjoint;
+}
+
+/// The extent of an axis that is counted from the last one; 1 if there is none.
+std::int64_t from_end(const Shape& shape, std::size_t axis) {
+  return axis < shape.size() ? shape[shape.size() - 1 - axis] : 1;
+}
+
+/// The output along all axes of what is written, with as many more of extent 1 as the inputs have.
+Layout output_layout(const Target& target, const DeviceNDArrayBase* const* arrays, int count) {
+  Layout out = broadcast_to(target.window.layout(), target.shape);
+  for (int k = 0; k < count; ++k) {
+    while (out.rank() < arrays[k]->ndim()) {
+      out.shape.insert(0, 1);
+      out.strides.insert(0, 0);
+    }
+  }
+  for (int k = 0; k < count; ++k) require_broadcast(out.shape, arrays[k]->shape(), target.shape);
+  return out;
+}
+
+}  // namespace
+
+void scatter_into(const kernels::program& program, const Target& target,
+                  const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
+                  int own) {
+  const DeviceNDArrayBase& array = target.array;
+  const Layout out = output_layout(target, arrays, program.inputs);
+  if (element_count(out.shape) == 0) return;
+  require_no_aliases(array.layout(), array.dtype().itemsize());
+  const Stream& stream = quarry::detail::stream_for(array);
+  std::vector<const DeviceNDArrayBase*> read(arrays, arrays + program.inputs);
+  std::vector<std::unique_ptr<Copy>> copies;
+  for (int k = 0; k < program.inputs; ++k) {
+    const bool is_side = program.own[program.outputs + k].count > 0;
+    if (k == own || is_side || !overlaps(array, *arrays[k])) continue;
+    copies.push_back(std::make_unique<Copy>(*arrays[k], stream));
+    read[static_cast<std::size_t>(k)] = copies.back().get();
+  }
+  const KernelInputs inputs(array, read.data(), program.inputs, stream);
+  array.buffer()->used_on(stream);
+  memory::note_write(array.device_pointer(), array.layout(), array.dtype().itemsize());
+  const runtime::Operand output{target.window.device_pointer(), &out};
+  runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
+                      stream, true);
+}
+
+bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* const* arrays,
+                  int count, int own) {
+  for (int k = 0; k < count; ++k) {
+    if (k != own && arrays[k]->buffer()->shares_memory(*target.buffer())) return true;
+  }
+  return false;
+}
+
+bool is_same_for_all(const Shape& values, const Shape& turns) {
+  for (std::size_t d = 0; d < turns.size(); ++d) {
+    if (from_end(turns, d) != 1 && from_end(values, d) != 1) return false;
+  }
+  return true;
+}
+
+kernels::turns turns_of(const Shape& target, const Shape& turns) {
+  std::int64_t behind = 1;
+  for (std::size_t d = 0; d < target.size() && from_end(turns, d) == 1; ++d) {
+    behind *= from_end(target, d);
+  }
+  return {behind, element_count(turns)};
+}
+
+Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
+                  const Shape& turns) {
+  Shape all, window;
+  for (std::size_t d = turns.size(); d-- > 0;) {
+    const bool has_axis = from_end(turns, d) != 1;
+    window.push_back(has_axis ? from_end(target.window.shape(), d) : 1);
+  }
+  all = window;
+  for (const auto& axis : own) all.push_back(axis.extent);
+  const Strides strides = c_strides(all, sizeof(std::int64_t));
+  Owners owners{{Shape{element_count(all)}, quarry::detail::stream_for(target.array)},
+                {window, Strides(strides.begin(), strides.begin() + window.size())},
+                {}};
+  for (std::size_t n = 0; n < own.size(); ++n) {
+    owners.own.push_back({own[n].extent, strides[window.size() + n]});
+  }
+  owners.array.fill(-1);
+  return owners;
+}
+
+}  // namespace quarry::expr

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/ops/elementwise.hpp>
+#include <quarry/ops/positions.hpp>
+#include <quarry/ops/reduce.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "expr/kernel_inputs.hpp"
+
+namespace quarry::expr {
+namespace {
+
+[[noreturn]] void throw_position(const auto& position, const SideView& side, std::size_t n) {
+  throw IndexError(fmt::format("position {} is outside of axis {} of extent {}", position,
+                               side.axes[n], side.own[n].extent));
+}
+
+template <class T>
+void require_all_inside(const DeviceNDArray<const T>& positions, const SideView& side,
+                        std::size_t n) {
+  using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  const std::int64_t extent = side.own[n].extent;
+  const auto outside = (positions < -extent) | (positions >= extent);
+  if (positions.empty() || !any(outside).item()) return;
+  throw_position(Wide(positions.ravel()(argmax(outside).item()).item()), side, n);
+}
+
+/// Finds the axes of positions among the entries, and where NumPy puts the axes of the result.
+class SideAxes {
+ public:
+  SideAxes(const Layout& array, const View& view, std::size_t whole)
+      : array_(array), view_(view), whole_(whole) {}
+
+  void add(const Index& entry, bool positions) {
+    const bool is_integer = entry.kind == Index::Kind::integer;
+    if (!positions && !is_integer) {
+      is_apart_ = is_apart_ || place_ != none;
+      return keep(entry.kind == Index::Kind::ellipsis ? whole_ : 1,
+                  entry.kind == Index::Kind::newaxis);
+    }
+    is_split_ = is_split_ || is_apart_;
+    if (place_ == none) place_ = kept_.rank();
+    if (positions) {
+      side_.own.push_back({array_.shape[axis_], array_.strides[axis_]});
+      side_.axes.push_back(axis_);
+      ++viewed_;
+    }
+    ++axis_;
+  }
+  void add_rest() {
+    if (viewed_ < view_.layout.rank()) keep(view_.layout.rank() - viewed_, false);
+  }
+  SideView finish(std::size_t axes_in_place) {
+    const std::size_t at = is_split_ ? 0 : place_;
+    for (std::size_t k = 0; k < axes_in_place; ++k) {
+      kept_.shape.insert(at, 1);
+      kept_.strides.insert(at, 0);
+    }
+    side_.behind = kept_.rank() - axes_in_place - at;
+    if (side_.is_empty()) kept_.strides.assign(kept_.rank(), 0);
+    side_.window = {std::move(kept_), view_.offset};
+    return std::move(side_);
+  }
+
+ private:
+  static constexpr auto none = static_cast<std::size_t>(-1);
+
+  void keep(std::size_t axes, bool is_new) {
+    for (std::size_t k = 0; k < axes; ++k, ++viewed_) {
+      kept_.shape.push_back(view_.layout.shape[viewed_]);
+      kept_.strides.push_back(view_.layout.strides[viewed_]);
+    }
+    if (!is_new) axis_ += axes;
+  }
+
+  const Layout& array_;
+  const View& view_;
+  std::size_t whole_, axis_ = 0, viewed_ = 0, place_ = none;
+  Layout kept_;
+  SideView side_;
+  bool is_apart_ = false, is_split_ = false;
+};
+
+bool takes_axis(const Index& entry) {
+  return entry.kind == Index::Kind::integer || entry.kind == Index::Kind::range;
+}
+
+}  // namespace
+
+bool SideView::is_empty() const {
+  return std::ranges::any_of(own, [](const auto& axis) { return axis.extent == 0; });
+}
+
+SideView side_view(const DeviceNDArrayBase& array, std::int64_t axis, std::size_t axes_in_place) {
+  const Layout& layout = array.layout();
+  const std::size_t own = normalize_axis(axis, layout.rank());
+  const View whole{layout, 0};
+  SideAxes axes(layout, whole, 0);
+  for (std::size_t d = 0; d < layout.rank(); ++d) axes.add(all, d == own);
+  return axes.finish(axes_in_place);
+}
+
+SideView side_view(const DeviceNDArrayBase& array, std::span<const IndexEntry> entries) {
+  std::vector<Index> plain;
+  for (const IndexEntry& entry : entries) plain.push_back(entry.index);
+  const View view = index(array.layout(), plain);
+  const auto named = static_cast<std::size_t>(std::ranges::count_if(plain, takes_axis));
+  SideAxes axes(array.layout(), view, array.ndim() - named);
+  Shape broadcast;
+  for (const auto& [entry, positions] : entries) {
+    axes.add(entry, positions);
+    if (positions) broadcast = broadcast_shapes(broadcast, positions->shape());
+  }
+  axes.add_rest();
+  SideView side = axes.finish(broadcast.size());
+  require_elements(side, broadcast);
+  std::size_t n = 0;
+  for (const auto& [entry, positions] : entries) {
+    if (positions) require_inside(*positions, side, n++);
+  }
+  return side;
+}
+
+bool has_aligned_elements(const DeviceNDArrayBase& array) { return is_aligned(array); }
+
+void require_elements(const SideView& side, const Shape& positions) {
+  for (std::size_t n = 0; n < side.own.size(); ++n) {
+    require<IndexError>(side.own[n].extent > 0 || element_count(positions) == 0, [&] {
+      return fmt::format("positions of shape {} on axis {} of extent 0", to_string(positions),
+                         side.axes[n]);
+    });
+  }
+}
+
+void require_inside(const DeviceNDArrayBase& positions, const SideView& side, std::size_t n) {
+  switch (positions.dtype().id()) {
+#define QUARRY_POSITIONS(id, type) \
+  case TypeId::id:                 \
+    return require_all_inside<type>(DeviceNDArray<const type>(positions), side, n);
+    QUARRY_POSITIONS(bool_, bool)
+    QUARRY_POSITIONS(int8, std::int8_t)
+    QUARRY_POSITIONS(int16, std::int16_t)
+    QUARRY_POSITIONS(int32, std::int32_t)
+    QUARRY_POSITIONS(int64, std::int64_t)
+    QUARRY_POSITIONS(uint8, std::uint8_t)
+    QUARRY_POSITIONS(uint16, std::uint16_t)
+    QUARRY_POSITIONS(uint32, std::uint32_t)
+    QUARRY_POSITIONS(uint64, std::uint64_t)
+#undef QUARRY_POSITIONS
+    default:
+      return;
+  }
+}
+
+void require_same_rank(const Shape& positions, const Shape& array) {
+  require<ShapeError>(positions.size() == array.size(), [&] {
+    return fmt::format("positions of shape {} along an axis of an array of shape {}",
+                       to_string(positions), to_string(array));
+  });
+}
+
+}  // namespace quarry::expr

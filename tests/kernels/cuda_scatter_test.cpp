@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/emulated_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/cuda/launch/geometry.hpp"
+#include "kernels/drawn_operands.hpp"
+
+/// Rows that are written at computed positions as a GPU writes them: what plain loops leave, and
+/// nothing else touched.
+namespace quarry::test {
+namespace {
+
+using namespace quarry::kernels;
+
+/// `rows` rows of `columns` elements of T into a table of `extent` rows, `pitch` elements apart.
+template <class T>
+struct Rows {
+  explicit Rows(std::uint64_t seed, i64 width) : draw(seed) {
+    extent = 1 + draw.below(9), rows = 1 + draw.below(40);
+    columns = width * (1 + draw.below(draw.of({1, 20, 300})));
+    pitch = columns + width * draw.below(3);
+    table.resize(std::size_t(extent * pitch + 16)), values.resize(std::size_t(rows * columns + 16));
+    for (T& x : table) x = T(draw.below(100));
+    for (T& x : values) x = T(draw.below(100));
+    for (i64 r = 0; r < rows; ++r) positions.push_back(draw.below(2 * extent) - extent);
+    owners.assign(std::size_t(extent), -1);
+    for (i64 r = 0; r < rows; ++r) owners[std::size_t(place(r))] = r;
+    to = aligned(table), from = aligned(values);
+  }
+  static T* aligned(std::vector<T>& v) {
+    return reinterpret_cast<T*>((reinterpret_cast<u64>(v.data()) + 15) / 16 * 16);
+  }
+  i64 place(i64 r) const {
+    const i64 p = positions[std::size_t(r)];
+    return p < 0 ? p + extent : p;
+  }
+  /// The parameter block; `inputs` behind those of the output, the values and the positions.
+  std::vector<u64> words(std::vector<u64> scalars, std::vector<const void*> inputs,
+                         std::vector<i64> strides) const {
+    std::vector<u64> all = {u64(rows * columns), 1, 1};
+    for (const void* at : std::initializer_list<const void*>{to, from, positions.data()})
+      all.push_back(reinterpret_cast<u64>(at));
+    for (const void* at : inputs) all.push_back(reinterpret_cast<u64>(at));
+    for (const u64 s : scalars) all.push_back(s);
+    const i64 size = sizeof(T);
+    std::vector<i64> of_all = {0, size, columns * size, size, 8, 0};
+    of_all.insert(of_all.end(), strides.begin(), strides.end());
+    for (const i64 s : {rows, columns}) all.push_back(u64(s));
+    for (const i64 s : of_all) all.push_back(u64(s));
+    return all;
+  }
+  u64 own_stride() const { return u64(pitch) * sizeof(T); }
+  /// What is in the table after `meet` of every element in turn.
+  template <class F>
+  std::vector<T> expected(const F& meet) const {
+    std::vector<T> want = table;
+    T* const at = want.data() + (to - table.data());
+    for (i64 r = 0; r < rows; ++r) {
+      for (i64 c = 0; c < columns; ++c) {
+        T& element = at[place(r) * pitch + c];
+        element = meet(element, from[r * columns + c], r);
+      }
+    }
+    return want;
+  }
+
+  template <class M, int V, unsigned Wide>
+  void run(const std::vector<u64>& block) {
+    const auto g = backend::cuda::strided_geometry({.columns = columns,
+                                                    .rows = rows,
+                                                    .span = 0,
+                                                    .lead = 127,
+                                                    .operands = 2,
+                                                    .vector_width = V},
+                                                   0);
+    const auto kernel = [&](auto rows_a_thread) {
+      constexpr int many = decltype(rows_a_thread)::value;
+      typename map_strided_body<M, 2, i64, many, V, Wide>::param_type p;
+      ASSERT_EQ(sizeof p, block.size() * sizeof(u64));
+      std::memcpy(&p, block.data(), sizeof p);
+      const auto faults = launch({{g.grid_x, g.grid_y}, {g.block_x, g.block_y}}, draw.bits(),
+                                 [&] { map_scatter<M, 2, 8, many, V, Wide>(p, 0); });
+      EXPECT_EQ(faults, std::vector<std::string>{});
+    };
+    g.rows_a_thread > 1 ? kernel(std::integral_constant<int, 2>{})
+                        : kernel(std::integral_constant<int, 1>{});
+  }
+
+  Draw draw;
+  i64 extent, rows, columns, pitch;
+  std::vector<T> table, values;
+  std::vector<i64> positions, owners;
+  T *to, *from;
+};
+
+template <int S, int K>
+using at_rows = place<index_mode::from_end, S, in<i64, K>>;
+
+template <class F, class T, class Plain>
+void check_meeting(const Plain& plain) {
+  using M = map_of<into<F, in<T, 0>, at_rows<0, 1>>, side<T>, 1, T, i64>;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Rows<T> r(seed, 1);
+    const auto want = r.expected([&](T a, T b, i64) { return plain(a, b); });
+    r.template run<M, 1, 0>(r.words({u64(r.extent), r.own_stride()}, {}, {}));
+    ASSERT_EQ(r.table, want) << "seed " << seed;
+  }
+}
+
+TEST(cuda_scatter, values_meet_in_words_around_them) {
+  const auto add = [](auto a, auto b) { return decltype(a)(a + b); };
+  check_meeting<combined<add_op>, i8>(add);
+  check_meeting<combined<add_op>, u16>(add);
+  check_meeting<combined<add_op>, i32>(add);
+  check_meeting<combined<add_op>, u64>(add);
+  check_meeting<combined<minimum_op>, double>([](double a, double b) { return std::min(a, b); });
+  check_meeting<largest, i64>([](i64 a, i64 b) { return std::max(a, b); });
+}
+
+/// Only the owner of a row writes it.
+template <class T, int V, unsigned Wide>
+void check_owned() {
+  using Owner = pick<i64, 2, at_rows<1, 1>>;
+  using M = map_of<owned<Owner, val<turns, 2>, into<replaced, in<T, 0>, at_rows<0, 1>>>, side<T>, 3,
+                   T, i64, side<i64, 1>>;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Rows<T> r(seed, V);
+    const auto want = r.expected(
+        [&](T a, T b, i64 row) { return r.owners[std::size_t(r.place(row))] == row ? b : a; });
+    r.template run<M, V, Wide>(
+        r.words({u64(r.extent), r.own_stride(), u64(r.extent), 8, u64(r.columns), u64(r.rows)},
+                {r.owners.data()}, {0, 0}));
+    ASSERT_EQ(r.table, want) << "seed " << seed;
+  }
+}
+
+TEST(cuda_scatter, owners_write_elements_and_vectors) {
+  check_owned<float, 1, 0>();
+  check_owned<float, 4, 1>();
+  check_owned<i8, 16, 1>();
+  check_owned<double, 2, 1>();
+}
+
+}  // namespace
+}  // namespace quarry::test
