@@ -34,6 +34,9 @@ struct PinnedOptions {
   std::optional<Device> device = std::nullopt;  ///< the current device if none
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
+  /// In bytes, instead of an order. An array of xtensor has no gaps: throws LogicError for strides
+  /// that have.
+  std::optional<Strides> strides = std::nullopt;
   bool portable = false;        ///< page-locked for every GPU
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
 };
@@ -88,24 +91,6 @@ C zeroed_container(C array) {
   return array;
 }
 
-template <HostArray H>
-Layout layout_of(const H& array) {
-  return host_ref(array).layout;
-}
-inline Layout layout_of(const DeviceNDArrayBase& array) { return array.layout(); }
-
-template <class A>
-struct ElementOf {
-  using type = host_value_t<const A>;
-};
-template <class A>
-requires std::is_base_of_v<DeviceNDArrayBase, A>
-struct ElementOf<A> {
-  using type = typename A::value_type;
-};
-template <class A>
-using element_of_t = typename ElementOf<A>::type;
-
 /// The layout of `array`, or its shape in the given order. Throws LogicError without an order if
 /// the array is neither C- nor F-contiguous.
 template <class A>
@@ -139,16 +124,19 @@ auto adapt(T* data, const Layout& layout) {
 /// Uninitialised, in page-locked memory. Throws MemoryError.
 template <Element T>
 PinnedArray<T> pinned_array(const Shape& shape, const PinnedOptions& options = {}) {
-  return detail::container_of_shape<T>(shape, options);
+  const Layout layout = detail::new_layout(shape, sizeof(T), options.order, options.strides);
+  detail::require_dense(layout, sizeof(T));
+  return detail::container<T>(layout, detail::allocator_of<T>(options));
 }
 /// With the shape of a host array or of one on a device, and its order of axes unless the options
 /// have one.
 template <class A>
 auto pinned_array_like(const A& like, const PinnedOptions& options = {}) {
   using T = detail::element_of_t<A>;
-  return detail::container<T>(
-      detail::layout_like(detail::layout_of(like), sizeof(T), options.order),
-      detail::allocator_of<T>(options));
+  const Layout layout =
+      detail::layout_like(detail::layout_of(like), sizeof(T), options.order, options.strides);
+  detail::require_dense(layout, sizeof(T));
+  return detail::container<T>(layout, detail::allocator_of<T>(options));
 }
 
 ///@{

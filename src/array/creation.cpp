@@ -7,17 +7,37 @@
 
 namespace quarry::detail {
 
-Layout layout_like(const Layout& like, std::size_t itemsize, std::optional<Order> order) {
-  if (order) {
-    return {like.shape, dense_strides(like.shape, itemsize, resolve_order(*order, like, itemsize))};
-  }
-  return dense_like(like, itemsize);
+Layout layout_like(const Layout& like, std::size_t itemsize, std::optional<Order> order,
+                   const std::optional<Strides>& strides) {
+  if (strides) return new_layout(like.shape, itemsize, order, strides);
+  if (!order) return dense_like(like, itemsize);
+  return {like.shape, dense_strides(like.shape, itemsize, resolve_order(*order, like, itemsize))};
 }
 
-ArrayOptions options_like(const DeviceNDArrayBase& like, const ArrayOptions& options) {
+ArrayOptions options_like(const Layout& like, std::size_t itemsize, const ArrayOptions& options) {
   ArrayOptions result = options;
-  if (!options.stream && !options.device) result.stream = stream_for(like);
+  result.strides = layout_like(like, itemsize, options.order, options.strides).strides;
+  result.order = std::nullopt;
   return result;
+}
+
+void require_dense(const Layout& layout, std::size_t itemsize) {
+  const Layout dense = dense_like(layout, itemsize);
+  bool agrees = true;
+  for (std::size_t d = 0; d < layout.rank(); ++d) {
+    agrees = agrees && (layout.shape[d] == 1 || layout.strides[d] == dense.strides[d]);
+  }
+  require<LogicError>(agrees || element_count(layout.shape) == 0, [&] {
+    return fmt::format("an array of shape {} and strides {} has gaps, or is not in order",
+                       to_string(layout.shape), to_string(layout.strides));
+  });
+}
+
+void require_listed(const Shape& shape, std::size_t depth, std::size_t length) {
+  require<ShapeError>(static_cast<std::size_t>(shape[depth]) == length, [&] {
+    return fmt::format("lists of {} and {} elements at depth {} of an array", shape[depth], length,
+                       depth);
+  });
 }
 
 void require_whole_strides(const Layout& layout, std::size_t itemsize) {

@@ -8,7 +8,8 @@ namespace quarry::detail {
 namespace {
 
 std::size_t bytes_for(const Layout& layout, std::size_t itemsize) {
-  return static_cast<std::size_t>(byte_count(layout.shape, itemsize));
+  const ByteBounds bounds = byte_bounds(layout, itemsize);
+  return static_cast<std::size_t>(bounds.past - bounds.lowest);
 }
 
 }  // namespace

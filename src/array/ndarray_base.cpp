@@ -66,16 +66,19 @@ DeviceNDArrayBase::DeviceNDArrayBase(const DeviceNDArrayBase& of, const View& vi
       bound_(of.bound_) {}
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options)
-    : DeviceNDArrayBase(dtype, shape, detail::stream_of(options),
-                        options.order.value_or(Order::c)) {}
+    : DeviceNDArrayBase(dtype,
+                        detail::new_layout(shape, dtype.itemsize(), options.order, options.strides),
+                        detail::stream_of(options)) {}
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream,
                                      Order order)
-    : data_(nullptr), dtype_(dtype) {
-  const std::int64_t bytes = byte_count(shape, dtype.itemsize());  // checks before it allocates
-  layout_ = {shape, dense_strides(shape, dtype.itemsize(), order)};
-  buffer_ = Buffer::allocate(static_cast<std::size_t>(bytes), stream);
-  data_ = buffer_->data();
+    : DeviceNDArrayBase(dtype, {shape, dense_strides(shape, dtype.itemsize(), order)}, stream) {}
+
+DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, Layout layout, const Stream& stream)
+    : layout_(std::move(layout)), data_(nullptr), dtype_(dtype) {
+  const ByteBounds bounds = byte_bounds(layout_, dtype.itemsize());  // checks before it allocates
+  buffer_ = Buffer::allocate(static_cast<std::size_t>(bounds.past - bounds.lowest), stream);
+  data_ = buffer_->data() - bounds.lowest;
 }
 
 void DeviceNDArrayBase::throw_moved_from() { throw LogicError("the array was moved from"); }
@@ -89,6 +92,17 @@ std::int64_t DeviceNDArrayBase::len() const {
 }
 
 namespace detail {
+
+Layout new_layout(const Shape& shape, std::size_t itemsize, std::optional<Order> order,
+                  const std::optional<Strides>& strides) {
+  if (!strides) return {shape, dense_strides(shape, itemsize, order.value_or(Order::c))};
+  require<LogicError>(!order, "a new array has an order or strides, not both");
+  require<ShapeError>(strides->size() == shape.size(), [&] {
+    return fmt::format("strides {} for an array of shape {}", to_string(*strides),
+                       to_string(shape));
+  });
+  return {shape, *strides};
+}
 
 const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given) {
   if (given) {

@@ -198,10 +198,19 @@ View cut(const Layout& layout, std::int64_t axis, const Range& range) {
   return result;
 }
 
-void require_rank(const Shape& shape, std::size_t least, const char* function) {
-  require<ShapeError>(shape.size() >= least, [&] {
-    return fmt::format("{} of an array of shape {}; it must have {} axes or more", function,
-                       to_string(shape), least);
+View along(const Layout& line, std::size_t axis, std::size_t rank) {
+  View result{{Shape::filled(rank, 1), Strides::filled(rank, 0)}};
+  result.layout.shape[axis] = line.shape[0];
+  result.layout.strides[axis] = line.strides[0];
+  return result;
+}
+
+void require_rank(const Shape& shape, std::size_t least, const char* function, std::size_t most) {
+  require<ShapeError>(shape.size() >= least && shape.size() <= most, [&] {
+    const bool up = most == max_rank;
+    return fmt::format(
+        "{} of an array of shape {}; it must have {}{} axes{}", function, to_string(shape), least,
+        up || least == most ? "" : fmt::format(" to {}", most), up ? " or more" : "");
   });
 }
 

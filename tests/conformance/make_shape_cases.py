@@ -204,6 +204,76 @@ VIEWS = {
 }
 
 
+def strides_like(c):
+    a = c.array(draw_shape(0, 4, 1))
+    order = c.argument(draw(0, 3))
+
+    def strides():
+        like = np.empty_like(a, order="KCFA"[order], subok=False)
+        return np.array([s if n > 1 else 0 for n, s in zip(like.shape, like.strides)], np.int32)
+    return strides
+
+
+def eye(c):
+    n, m, k = c.argument(draw(-1 if chance(0.05) else 0, 5)), c.argument(draw(0, 5)), \
+        c.argument(draw(-7, 7))
+    return lambda: np.eye(n, m, k)
+
+
+def tri(c):
+    n, m, k = c.argument(draw(0, 5)), c.argument(draw(0, 5)), c.argument(draw(-7, 7))
+    return lambda: np.tri(n, m, k)
+
+
+def with_offset(function, low=0):
+    def call(c):
+        a = c.array(draw_shape(low, 4) if chance(0.3) else draw_shape(1, 2))
+        k = c.argument(draw(-5, 5))
+        return lambda: function(a, k)
+    return call
+
+
+def vander(c):
+    a = c.array((draw(0, 4),) if chance(0.9) else draw_shape(0, 2))
+    columns, increasing = c.argument(draw(0, 4)), c.argument(draw(0, 1))
+    return lambda: np.vander(a, columns, bool(increasing))
+
+
+def indices(c):
+    shape = c.argument(draw_shape(0, 4))
+    return lambda: np.indices(shape)
+
+
+def fromfunction(c):
+    n, m = c.argument(draw(0, 5)), c.argument(draw(0, 5))
+    return lambda: np.fromfunction(lambda i, j: 10 * i + j, (n, m))
+
+
+def meshgrid(count, **options):
+    def call(c):
+        parts = [c.array(draw_shape(0, 2) if chance(0.1) else (draw(0, 4),)) for _ in range(count)]
+        return lambda: [np.array(r) for r in np.meshgrid(*parts, **options)]
+    return call
+
+
+def mgrid(grid):
+    def call(c):
+        # NumPy's mgrid refuses a range that ends before it begins
+        a, b, d = c.argument(draw(-3, 3)), c.argument(draw(3, 7)), c.argument(draw(1, 3))
+        return lambda: np.array(grid[a:b:d, 0:3]) if grid is np.mgrid else list(grid[a:b:d, 0:3])
+    return call
+
+
+CREATION = {
+    "strides_like": strides_like, "eye": eye, "tri": tri, "diag": with_offset(np.diag),
+    "diagflat": with_offset(np.diagflat), "tril": with_offset(np.tril),
+    "triu": with_offset(np.triu), "vander": vander, "indices": indices,
+    "fromfunction": fromfunction, "meshgrid": meshgrid(2), "meshgrid3": meshgrid(3),
+    "meshgrid_ij": meshgrid(3, indexing="ij"), "meshgrid_sparse": meshgrid(2, sparse=True),
+    "mgrid": mgrid(np.mgrid), "ogrid": mgrid(np.ogrid),
+}
+
+
 def result_of(call, compute):
     try:
         results = compute()
@@ -220,7 +290,7 @@ def result_of(call, compute):
 
 def main():
     data = bytearray()
-    for name, draw_call in VIEWS.items():
+    for name, draw_call in (VIEWS | CREATION).items():
         payload = bytearray()
         for _ in range(COUNT):
             call = Call()

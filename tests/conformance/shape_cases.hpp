@@ -20,8 +20,9 @@ struct ShapeCall {
 struct ShapeResult {
   ShapeResult(const DeviceNDArray<std::int32_t>& r) : ShapeResult(DeviceNDArray<const int>(r)) {}
   ShapeResult(const DeviceNDArray<const std::int32_t>& r) : array(r) {}
-  template <Expression E>
-  ShapeResult(const E& e) : ShapeResult(eval(e)) {}
+  /// Of an expression, or of elements of another type.
+  template <expr::Operand X>
+  ShapeResult(const X& x) : array(quarry::array(x.template astype<std::int32_t>())) {}
 
   DeviceNDArray<const std::int32_t> array;
 };

@@ -65,6 +65,64 @@ const Function functions[] = {
        const auto [a, b] = broadcast_arrays(c.inputs[0] + 0, c.inputs[1]);
        return {a, b};
      }},
+    QUARRY_BOTH(diag, {diag(a, c.number(0))}),
+    QUARRY_BOTH(diagflat, {diagflat(a, c.number(0))}),
+    QUARRY_BOTH(tril, {tril(a, c.number(0))}),
+    QUARRY_BOTH(triu, {triu(a, c.number(0))}),
+    QUARRY_BOTH(vander,
+                {vander(a, c.number(0), {.increasing = c.number(1) == 1})}),
+    {"strides_like",
+     [](const C& c) -> ShapeResults {
+       const std::optional<Order> orders[] = {std::nullopt, Order::c, Order::f, Order::a};
+       const auto like = empty_like(c.a(), {.order = orders[c.number(0)]});
+       std::vector<std::int32_t> strides;
+       for (std::size_t d = 0; d < like.ndim(); ++d) {
+         strides.push_back(like.shape()[d] > 1 ? std::int32_t(like.strides()[d]) : 0);
+       }
+       return {to_device(strides)};
+     }},
+    {"eye",
+     [](const C& c) -> ShapeResults { return {eye(c.number(0), c.number(1), c.number(2))}; }},
+    {"tri",
+     [](const C& c) -> ShapeResults { return {tri(c.number(0), c.number(1), c.number(2))}; }},
+    {"indices", [](const C& c) -> ShapeResults { return {indices(c.axes(0))}; }},
+    {"fromfunction",
+     [](const C& c) -> ShapeResults {
+       return {fromfunction([](auto i, auto j) { return 10 * i + j; }, {c.number(0), c.number(1)})};
+     }},
+    {"meshgrid",
+     [](const C& c) -> ShapeResults {
+       const auto [x, y] = meshgrid(c.inputs[0], c.inputs[1]);
+       return {x, y};
+     },
+     [](const C& c) -> ShapeResults {
+       const auto [x, y] = meshgrid(c.inputs[0] + 0, c.inputs[1] + 0.);
+       return {x, y};
+     }},
+    {"meshgrid3",
+     [](const C& c) -> ShapeResults {
+       const auto [x, y, z] = meshgrid(c.inputs[0], c.inputs[1], c.inputs[2]);
+       return {x, y, z};
+     }},
+    {"meshgrid_ij",
+     [](const C& c) -> ShapeResults {
+       const auto [x, y, z] = meshgrid<Mesh::ij>(c.inputs[0], c.inputs[1], c.inputs[2]);
+       return {x, y, z};
+     }},
+    {"meshgrid_sparse",
+     [](const C& c) -> ShapeResults {
+       const auto [x, y] = meshgrid<Mesh::sparse_xy>(c.inputs[0], c.inputs[1]);
+       return {x, y};
+     }},
+    {"mgrid",
+     [](const C& c) -> ShapeResults {
+       return {mgrid(range(c.number(0), c.number(1), c.number(2)), range(0, 3))};
+     }},
+    {"ogrid",
+     [](const C& c) -> ShapeResults {
+       const auto [x, y] = ogrid(range(c.number(0), c.number(1), c.number(2)), range(3));
+       return {x, y};
+     }},
 };
 
 class Shapes : public testing::TestWithParam<Function> {};

@@ -80,6 +80,18 @@ TEST(PinnedArray, OrdersShapesAndLikes) {
   EXPECT_THROW(pinned_array<double>({std::int64_t{1} << 50}), MemoryError);
 }
 
+TEST(PinnedArray, HasTheStridesThatAreGiven) {
+  const auto a = pinned_array<int>({2, 3, 4}, {.strides = Strides{16, 32, 4}});
+  EXPECT_EQ(a.strides()[0], 4);
+  EXPECT_EQ(a.strides()[1], 8);
+  EXPECT_EQ(a.strides()[2], 1);
+  EXPECT_EQ(pinned_array_like(a, {.strides = Strides{48, 16, 4}}).strides()[0], 12);
+  EXPECT_THROW(pinned_array<int>({2, 3}, {.strides = Strides{16, 4}}), LogicError);
+  EXPECT_THROW(pinned_array<int>({2, 3}, {.strides = Strides{0, 4}}), LogicError);
+  EXPECT_THROW(pinned_array<int>({3}, {.strides = Strides{-4}}), LogicError);
+  EXPECT_THROW(pinned_array<int>({3}, {.strides = Strides{4, 4}}), ShapeError);
+}
+
 TEST(PinnedArray, RoundTripsInEveryOrder) {
   for (const Order order : {Order::c, Order::f}) {
     auto a = pinned_array<double>({5, 7}, {.order = order});

@@ -137,6 +137,13 @@ Later filled_misaligned(Scene& t) {
   out.fill(7);
   return later(out, [](int) { return 7; });
 }
+Later triangle(Scene& t) {
+  const Array c = tril(t.array(1, {rows, columns}) * 2, -1);
+  return later(c, [](int i) {
+    constexpr int k = static_cast<int>(columns);
+    return i % k < i / k ? 2 * (i + 1) : 0;
+  });
+}
 Later full_array(Scene&) {
   return later(full<int>({rows, columns}, 3), [](int) { return 3; });
 }
@@ -233,6 +240,7 @@ std::vector<EntryPoint> expression_entries() {
       {"Filled", filled},
       {"FilledInSteps", filled_in_steps},
       {"FilledMisaligned", filled_misaligned},
+      {"Triangle", triangle},
       {"Full", full_array}};
 }
 

@@ -83,6 +83,8 @@ TEST(Shape, OfAnExpressionStaysOne) {
   EXPECT_EQ(values(transpose(a * 0 + row)), (std::vector{1, 1, 2, 2, 3, 3}));
   EXPECT_EQ(values(expand_dims(row + 1, 1) * row), (std::vector{2, 4, 6, 3, 6, 9, 4, 8, 12}));
   EXPECT_EQ(values(flip(take(row, to_device({2, 0})) * 2)), (std::vector{2, 6}));
+  EXPECT_EQ(values(flip(row(to_device({2, 0, 0})))), (std::vector{1, 1, 3}));
+  EXPECT_EQ(values(split(row(to_device({2, 0})), 2)[0]), std::vector{3});
 }
 
 TEST(Shape, OfRecords) {

@@ -3,6 +3,7 @@
 #include <quarry/array/ndarray.hpp>
 
 #include <initializer_list>
+#include <memory>
 
 /// Arrays from nothing and from host memory. The element type is given (zeros<float>({3, 4})) or
 /// taken from the value. All take {.stream = s, .device = d, .order = Order::f}.
@@ -21,25 +22,74 @@ DeviceNDArray<T> empty(const Shape& shape, const ArrayOptions& options = {}) {
 ///@}
 
 namespace detail {
-/// Dense, in `order`; without one the order of `like`'s axes is kept, as NumPy's order='K'.
+/// In `order` or with these strides; without them dense with the order of `like`'s axes, as NumPy's
+/// order='K'.
 Layout layout_like(const Layout& like, std::size_t itemsize,
-                   std::optional<Order> order = std::nullopt);
+                   std::optional<Order> order = std::nullopt,
+                   const std::optional<Strides>& strides = std::nullopt);
 /// Throws LogicError if a stride (of an extent above 1) is no multiple of the element size.
 void require_whole_strides(const Layout& layout, std::size_t itemsize);
-/// Options for an array on `like`'s device, in its stream.
-ArrayOptions options_like(const DeviceNDArrayBase& like, const ArrayOptions& options);
+/// Throws LogicError unless the elements lie side by side, whatever the order of the axes.
+void require_dense(const Layout& layout, std::size_t itemsize);
+/// Throws ShapeError unless a list at this depth has `length` elements.
+void require_listed(const Shape& shape, std::size_t depth, std::size_t length);
+/// Options for an array with the layout of `like` where they have no other one.
+ArrayOptions options_like(const Layout& like, std::size_t itemsize, const ArrayOptions& options);
+
+template <HostArray H>
+Layout layout_of(const H& array) {
+  return host_ref(array).layout;
+}
+inline Layout layout_of(const DeviceNDArrayBase& array) { return array.layout(); }
+template <Expression E>
+Layout layout_of(const E& e) {
+  return {e.shape(), c_strides(e.shape(), sizeof(typename E::value_type))};
+}
+
+template <class A>
+struct ElementOf {
+  using type = typename A::value_type;
+};
+template <HostArray A>
+struct ElementOf<A> {
+  using type = host_value_t<const A>;
+};
+template <class A>
+using element_of_t = typename ElementOf<A>::type;
+/// U, or without it the element type of A.
+template <class U, class A>
+using element_or_t = std::conditional_t<std::is_void_v<U>, element_of_t<A>, U>;
+
+/// The stream of an operation on an array or an expression.
+template <OnDevice X>
+const Stream& home_of(const X& x) {
+  if constexpr (Expression<X>) {
+    return x.stream();
+  } else {
+    return stream_for(x);
+  }
+}
 }  // namespace detail
 
-/// Uninitialised, with the shape, the device and the stream of `like`, and with its order of axes
-/// unless the options have one.
-template <class T>
-DeviceNDArray<std::remove_const_t<T>> device_array_like(const DeviceNDArray<T>& like,
-                                                        const ArrayOptions& options = {}) {
-  using V = std::remove_const_t<T>;
-  DeviceNDArray<V> dense(like.shape(), detail::options_like(like, options));
-  return DeviceNDArray<V>(detail::layout_like(like.layout(), sizeof(V), options.order),
-                          dense.device_pointer(), dense.buffer());
+///@{
+/// Uninitialised, with the shape of an array, an expression or a host array, with its order of axes
+/// unless the options have an order or strides, with its element type unless there is another one
+/// (empty_like<float>(a)), and on its device and in its stream.
+template <class U = void, class A>
+auto device_array_like(const A& like, const ArrayOptions& options = {}) {
+  using T = detail::element_or_t<U, A>;
+  const Layout layout = detail::layout_of(like);
+  ArrayOptions chosen = detail::options_like(layout, sizeof(T), options);
+  if constexpr (detail::OnDevice<A>) {
+    if (!options.stream && !options.device) chosen.stream = detail::home_of(like);
+  }
+  return DeviceNDArray<T>(layout.shape, chosen);
 }
+template <class U = void, class A>
+auto empty_like(const A& like, const ArrayOptions& options = {}) {
+  return device_array_like<U>(like, options);
+}
+///@}
 
 /// Every element is `value`. Queued; does not wait.
 template <Element T>
@@ -71,13 +121,24 @@ template <Number T>
 DeviceNDArray<T> ones(const Shape& shape, const ArrayOptions& options = {}) {
   return full<T>(shape, T(1), options);
 }
-/// Zeros with the shape, the order of axes, the device and the stream of `like`.
-template <class T>
-auto zeros_like(const DeviceNDArray<T>& like) {
-  auto result = device_array_like(like);
-  result.fill(std::remove_const_t<T>{});
+///@{
+/// As empty_like, with this value in every element. Queued; does not wait.
+template <class U = void, class A, class S>
+auto full_like(const A& like, const S& value, const ArrayOptions& options = {}) {
+  auto result = device_array_like<U>(like, options);
+  const StreamGuard guard(result.stream());  // a given stream takes precedence over a guard's
+  result.fill(value);
   return result;
 }
+template <class U = void, class A>
+auto zeros_like(const A& like, const ArrayOptions& options = {}) {
+  return full_like<U>(like, detail::element_or_t<U, A>{}, options);
+}
+template <class U = void, class A>
+auto ones_like(const A& like, const ArrayOptions& options = {}) {
+  return full_like<U>(like, detail::element_or_t<U, A>(1), options);
+}
+///@}
 
 ///@{
 /// A copy of a host array with the same shape, and its order of axes unless the options have one,
@@ -87,9 +148,7 @@ auto zeros_like(const DeviceNDArray<T>& like) {
 template <Element T, HostArray H>
 DeviceNDArray<T> to_device(const H& host, const ArrayOptions& options = {}) {
   const HostRef from = host_ref(host);
-  DeviceNDArray<T> dense(from.layout.shape, options);
-  DeviceNDArray<T> result(detail::layout_like(from.layout, sizeof(T), options.order),
-                          dense.device_pointer(), dense.buffer());
+  DeviceNDArray<T> result(from.layout.shape, detail::options_like(from.layout, sizeof(T), options));
   upload(result.ref(), from, result.stream(), !options.stream,
          detail::conversion<host_value_t<const H>, T>());
   return result;
@@ -127,6 +186,97 @@ DeviceNDArray<T> to_device(const DeviceNDArray<T>& array, const Device& device) 
   DeviceNDArray<std::remove_const_t<T>> result(array.shape(), {.device = device});
   result.copy_to_device(array);
   return result;
+}
+
+namespace detail {
+
+/// Values of nested lists in C order. Throws ShapeError if lists of one depth differ in length.
+template <class T>
+class ListedValues {
+ public:
+  template <class L>
+  explicit ListedValues(const L& list) {
+    measure(list);
+    values_ = std::make_unique<T[]>(static_cast<std::size_t>(element_count(shape_)));
+    take(list, 0);
+  }
+  HostRef ref() const {
+    return {reinterpret_cast<std::byte*>(values_.get()),
+            dtype_of<T>,
+            {shape_, c_strides(shape_, sizeof(T))}};
+  }
+
+ private:
+  void measure(const T&) {}
+  template <class L>
+  void measure(std::initializer_list<L> list) {
+    shape_.push_back(static_cast<std::int64_t>(list.size()));
+    if (list.size() > 0) measure(*list.begin());
+  }
+  void take(const T& value, std::size_t) { values_[count_++] = value; }
+  template <class L>
+  void take(std::initializer_list<L> list, std::size_t depth) {
+    require_listed(shape_, depth, list.size());
+    for (const L& part : list) take(part, depth + 1);
+  }
+
+  Shape shape_;
+  std::unique_ptr<T[]> values_;
+  std::size_t count_ = 0;
+};
+template <class T, class L>
+DeviceNDArray<T> array_of(const L& list, const ArrayOptions& options) {
+  const ListedValues<T> values(list);
+  const HostRef from = values.ref();
+  const DeviceNDArray<T> result(from.layout.shape, options);
+  upload(result.ref(), from, result.stream(), !options.stream);
+  return result;
+}
+template <class T>
+using List = std::initializer_list<T>;
+
+}  // namespace detail
+
+///@{
+/// An array of the values in nested lists, as np.array: array({{1.f, 2.f}, {3.f, 4.f}}); without a
+/// list a 0-d array. array<float>({{1, 2}, {3, 4}}) gives their type. Throws ShapeError, with the
+/// lengths, for lists of different ones.
+template <Element T>
+DeviceNDArray<T> array(detail::List<T> values, const ArrayOptions& options = {}) {
+  return detail::array_of<T>(values, options);
+}
+template <Element T>
+DeviceNDArray<T> array(detail::List<detail::List<T>> values, const ArrayOptions& options = {}) {
+  return detail::array_of<T>(values, options);
+}
+template <Element T>
+DeviceNDArray<T> array(detail::List<detail::List<detail::List<T>>> values,
+                       const ArrayOptions& options = {}) {
+  return detail::array_of<T>(values, options);
+}
+template <Element T>
+DeviceNDArray<T> array(detail::List<detail::List<detail::List<detail::List<T>>>> values,
+                       const ArrayOptions& options = {}) {
+  return detail::array_of<T>(values, options);
+}
+template <Element T>
+requires(!HostArray<T>) DeviceNDArray<T> array(const T& value, const ArrayOptions& options = {}) {
+  return full<T>({}, value, options);
+}
+///@}
+/// A copy of a host array.
+template <HostArray H>
+auto array(const H& host, const ArrayOptions& options = {}) {
+  return to_device(host, options);
+}
+/// A new array with the elements of one on a device, or those of an expression.
+template <detail::OnDevice X>
+auto array(const X& x) {
+  if constexpr (Expression<X>) {
+    return x.template evaluate<typename X::value_type>();
+  } else {
+    return x.copy();
+  }
 }
 
 }  // namespace quarry

@@ -18,6 +18,8 @@ struct MappedOptions {
   std::optional<Device> device = std::nullopt;  ///< without one the stream's, or the current one
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
+  /// In bytes, instead of an order; the elements may have gaps between them.
+  std::optional<Strides> strides = std::nullopt;
   bool portable = false;  ///< page-locked for every GPU
   bool wc = false;        ///< write-combined: fast to write in order, very slow to read on the host
 };
@@ -28,7 +30,9 @@ HostVisibleMemory mapped_memory(const Layout& layout, std::size_t itemsize,
 template <class T>
 MappedNDArray<T> mapped_with_layout(const Layout& layout, const MappedOptions& options) {
   const HostVisibleMemory memory = mapped_memory(layout, sizeof(T), options);
-  return {DeviceNDArray<T>(layout, memory.buffer->data(), memory.buffer), memory.data};
+  const std::int64_t first = -byte_bounds(layout, sizeof(T)).lowest;
+  return {DeviceNDArray<T>(layout, memory.buffer->data() + first, memory.buffer),
+          memory.data + first};
 }
 }  // namespace detail
 
@@ -36,7 +40,7 @@ MappedNDArray<T> mapped_with_layout(const Layout& layout, const MappedOptions& o
 template <Element T>
 MappedNDArray<T> mapped_array(const Shape& shape, const MappedOptions& options = {}) {
   return detail::mapped_with_layout<T>(
-      {shape, dense_strides(shape, sizeof(T), options.order.value_or(Order::c))}, options);
+      detail::new_layout(shape, sizeof(T), options.order, options.strides), options);
 }
 /// With the shape of `like`, and its order of axes unless the options have one, on its device and
 /// in its stream.
@@ -45,14 +49,15 @@ MappedNDArray<std::remove_const_t<T>> mapped_array_like(const DeviceNDArray<T>& 
                                                         MappedOptions options = {}) {
   if (!options.stream && !options.device) options.stream = detail::stream_for(like);
   return detail::mapped_with_layout<std::remove_const_t<T>>(
-      detail::layout_like(like.layout(), sizeof(T), options.order), options);
+      detail::layout_like(like.layout(), sizeof(T), options.order, options.strides), options);
 }
 /// With the shape of a host array, and its order of axes unless the options have one.
 template <HostArray H>
 auto mapped_array_like(const H& like, const MappedOptions& options = {}) {
   using T = host_value_t<const H>;
   return detail::mapped_with_layout<T>(
-      detail::layout_like(host_ref(like).layout, sizeof(T), options.order), options);
+      detail::layout_like(host_ref(like).layout, sizeof(T), options.order, options.strides),
+      options);
 }
 
 namespace detail {

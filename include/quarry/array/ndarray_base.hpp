@@ -17,8 +17,10 @@ namespace quarry {
 struct ArrayOptions {
   std::optional<Stream> stream = std::nullopt;  ///< the current one of the device if none
   std::optional<Device> device = std::nullopt;  ///< the stream's, or the current one, if none
-  /// Without one: C, or for an array like another the order of that one's axes.
+  /// Without one: C, or for an array like another the order of that one's axes (NumPy's K).
   std::optional<Order> order = std::nullopt;
+  /// In bytes, instead of an order; the elements may have gaps between them.
+  std::optional<Strides> strides = std::nullopt;
 };
 
 /// An array without its element type. A handle: copying it shares the memory. A moved-from array
@@ -82,6 +84,7 @@ class DeviceNDArrayBase {
   /// Uninitialised memory.
   DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);
   DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream, Order order);
+  DeviceNDArrayBase(DType dtype, Layout layout, const Stream& stream);
   ///@}
 
   ///@{
@@ -108,6 +111,10 @@ const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given = n
 /// The stream that the options select: the given one, else the guard's, else the device's default
 /// stream. Throws LogicError if stream and device do not agree.
 Stream stream_of(const ArrayOptions& options);
+/// The layout of a new array. Throws ShapeError for strides of another rank, LogicError for an
+/// order and strides.
+Layout new_layout(const Shape& shape, std::size_t itemsize, std::optional<Order> order,
+                  const std::optional<Strides>& strides);
 /// Memory and layout of an array like `array` in C order (or the order of its axes for
 /// `keep_order`).
 struct ReshapedLayout {

@@ -35,10 +35,13 @@ View atleast_1d(const Layout& layout);
 View atleast_2d(const Layout& layout);
 View atleast_3d(const Layout& layout);
 ///@}
+/// A layout of one axis, which is axis `axis` of `rank`, the others having extent 1.
+View along(const Layout& line, std::size_t axis, std::size_t rank);
 /// A range of one axis.
 View cut(const Layout& layout, std::int64_t axis, const Range& range);
-/// Throws ShapeError, naming the function, if there are fewer axes.
-void require_rank(const Shape& shape, std::size_t least, const char* function);
+/// Throws ShapeError, naming the function, if there are fewer axes, or more than `most`.
+void require_rank(const Shape& shape, std::size_t least, const char* function,
+                  std::size_t most = max_rank);
 
 ///@{
 /// The ranges that NumPy's split and array_split make of an axis. Throw ShapeError for a number of

@@ -326,6 +326,10 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   std::size_t ndim() const { return shape_.size(); }
   std::int64_t size() const { return element_count(shape_); }
   DType dtype() const { return dtype_of<value_type>; }
+  /// In whose order it is evaluated: that of its first array, or a guard's.
+  const Stream& stream() const {
+    return quarry::detail::stream_for(*Arguments<Node>(*this).array[0]);
+  }
   const std::tuple<A...>& arguments() const { return arguments_; }
 
   /// Part of the expression, still lazy: e(i) is eval(e)(i) without computing the rest. See

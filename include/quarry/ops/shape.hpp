@@ -18,7 +18,7 @@ A viewed(const A& a, const ViewRule& rule) {
   return quarry::detail::Viewer::view(a, rule(a.layout()));
 }
 template <Expression E>
-E viewed(const E& e, const ViewRule& rule) {
+auto viewed(const E& e, const ViewRule& rule) {
   return viewed(e, e.shape(), rule);
 }
 /// The same of a view that shows elements several times: an array cannot be written through it.
@@ -28,13 +28,27 @@ DeviceNDArray<const std::remove_const_t<T>> viewed_again(const DeviceNDArray<T>&
   return quarry::detail::Viewer::view_const(a, rule(a.layout()));
 }
 template <Expression E>
-E viewed_again(const E& e, const ViewRule& rule) {
+auto viewed_again(const E& e, const ViewRule& rule) {
   return viewed(e, rule);
 }
 
+/// The common element type of operands; records must agree.
+template <class First, class... More>
+consteval auto common_element() {
+  using T = std::remove_const_t<typename First::value_type>;
+  if constexpr ((std::same_as<T, std::remove_const_t<typename More::value_type>> && ...)) {
+    return std::type_identity<T>();
+  } else {
+    return std::type_identity<
+        host_type_t<promote_arrays({type_of<First>(), type_of<More>()...})>>();
+  }
+}
+template <class... A>
+using common_element_t = typename decltype(common_element<A...>())::type;
+
 template <Operand A>
-std::vector<A> pieces(const A& a, std::int64_t axis, const std::vector<Range>& ranges) {
-  std::vector<A> result;
+auto pieces(const A& a, std::int64_t axis, const std::vector<Range>& ranges) {
+  std::vector<decltype(viewed(a, std::declval<const ViewRule&>()))> result;
   result.reserve(ranges.size());
   for (const Range& range : ranges) {
     result.push_back(viewed(a, [&](const Layout& l) { return shape_views::cut(l, axis, range); }));
@@ -52,84 +66,84 @@ std::vector<std::int64_t> positions(const R& given) {
 
 /// With the axes reversed.
 template <expr::Operand A>
-A transpose(const A& a) {
+auto transpose(const A& a) {
   return expr::viewed(a, [](const Layout& l) { return View{transpose(l)}; });
 }
 /// Axis d of the result is axis axes[d].
 template <expr::Operand A>
-A transpose(const A& a, const Axes& axes) {
+auto transpose(const A& a, const Axes& axes) {
   return expr::viewed(a, [&](const Layout& l) { return View{transpose(l, axes)}; });
 }
 /// With new axes of extent 1 at these places of the result: one, or a list.
 template <expr::Operand A>
-A expand_dims(const A& a, const ReduceAxes& axes) {
+auto expand_dims(const A& a, const ReduceAxes& axes) {
   return expr::viewed(a, [&](const Layout& l) { return shape_views::expand_dims(l, axes.list()); });
 }
 /// Without the axes of extent 1, or without these, which must have extent 1.
 template <expr::Operand A>
-A squeeze(const A& a, const ReduceAxes& axes = {}) {
+auto squeeze(const A& a, const ReduceAxes& axes = {}) {
   return expr::viewed(
       a, [&](const Layout& l) { return View{axes.all() ? squeeze(l) : squeeze(l, axes.list())}; });
 }
 /// With two axes in each other's place.
 template <expr::Operand A>
-A swapaxes(const A& a, std::int64_t first, std::int64_t second) {
+auto swapaxes(const A& a, std::int64_t first, std::int64_t second) {
   return expr::viewed(a, [=](const Layout& l) { return shape_views::swapaxes(l, first, second); });
 }
 /// With axes, one or a list, moved to other places; the others keep their order.
 template <expr::Operand A>
-A moveaxis(const A& a, const ReduceAxes& from, const ReduceAxes& to) {
+auto moveaxis(const A& a, const ReduceAxes& from, const ReduceAxes& to) {
   return expr::viewed(
       a, [&](const Layout& l) { return shape_views::moveaxis(l, from.list(), to.list()); });
 }
 /// With an axis moved before the one that is now at `start`.
 template <expr::Operand A>
-A rollaxis(const A& a, std::int64_t axis, std::int64_t start = 0) {
+auto rollaxis(const A& a, std::int64_t axis, std::int64_t start = 0) {
   return expr::viewed(a, [=](const Layout& l) { return shape_views::rollaxis(l, axis, start); });
 }
 
 /// The elements of a diagonal of two axes, `offset` places to the right of the main one; they are
 /// the last axis. An array can be written through the result.
 template <expr::Operand A>
-A diagonal(const A& a, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1) {
+auto diagonal(const A& a, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1) {
   return expr::viewed(
       a, [=](const Layout& l) { return shape_views::diagonal(l, offset, axis1, axis2); });
 }
 /// Backwards along all axes, one, or a list.
 template <expr::Operand A>
-A flip(const A& a, const ReduceAxes& axes = {}) {
+auto flip(const A& a, const ReduceAxes& axes = {}) {
   return expr::viewed(a, [&](const Layout& l) {
     return axes.all() ? shape_views::flip(l) : shape_views::flip(l, axes.list());
   });
 }
 /// flip(a, 1), of an array of at least 2 axes.
 template <expr::Operand A>
-A fliplr(const A& a) {
+auto fliplr(const A& a) {
   return flip(a, 1);
 }
 /// flip(a, 0).
 template <expr::Operand A>
-A flipud(const A& a) {
+auto flipud(const A& a) {
   return flip(a, 0);
 }
 /// Turned by so many quarters of a turn from axes[0] to axes[1].
 template <expr::Operand A>
-A rot90(const A& a, std::int64_t quarters = 1, const Axes& axes = {0, 1}) {
+auto rot90(const A& a, std::int64_t quarters = 1, const Axes& axes = {0, 1}) {
   return expr::viewed(a, [&](const Layout& l) { return shape_views::rot90(l, quarters, axes); });
 }
 
 ///@{
 /// With new axes of extent 1, so that there are at least as many.
 template <expr::Operand A>
-A atleast_1d(const A& a) {
+auto atleast_1d(const A& a) {
   return expr::viewed(a, [](const Layout& l) { return shape_views::atleast_1d(l); });
 }
 template <expr::Operand A>
-A atleast_2d(const A& a) {
+auto atleast_2d(const A& a) {
   return expr::viewed(a, [](const Layout& l) { return shape_views::atleast_2d(l); });
 }
 template <expr::Operand A>
-A atleast_3d(const A& a) {
+auto atleast_3d(const A& a) {
   return expr::viewed(a, [](const Layout& l) { return shape_views::atleast_3d(l); });
 }
 ///@}
@@ -163,22 +177,22 @@ auto sliding_window_view(const A& a, const ReduceAxes& window, const ReduceAxes&
 /// member split of an array is Numba's: parts of so many elements. Throw ShapeError if the parts
 /// are not equal.
 template <expr::Operand A, Integer N>
-std::vector<A> split(const A& a, N count, std::int64_t axis = 0) {
+auto split(const A& a, N count, std::int64_t axis = 0) {
   return expr::pieces(a, axis, shape_views::parts(a.shape(), axis, Extent(count).value, true));
 }
 template <expr::Operand A, IntegerRange R = std::initializer_list<std::int64_t>>
-std::vector<A> split(const A& a, const R& positions, std::int64_t axis = 0) {
+auto split(const A& a, const R& positions, std::int64_t axis = 0) {
   return expr::pieces(a, axis, shape_views::parts(a.shape(), axis, expr::positions(positions)));
 }
 ///@}
 ///@{
 /// As split, but the first parts are longer by one element if the parts are not equal.
 template <expr::Operand A, Integer N>
-std::vector<A> array_split(const A& a, N count, std::int64_t axis = 0) {
+auto array_split(const A& a, N count, std::int64_t axis = 0) {
   return expr::pieces(a, axis, shape_views::parts(a.shape(), axis, Extent(count).value, false));
 }
 template <expr::Operand A, IntegerRange R = std::initializer_list<std::int64_t>>
-std::vector<A> array_split(const A& a, const R& positions, std::int64_t axis = 0) {
+auto array_split(const A& a, const R& positions, std::int64_t axis = 0) {
   return split(a, positions, axis);
 }
 ///@}
@@ -186,7 +200,7 @@ std::vector<A> array_split(const A& a, const R& positions, std::int64_t axis = 0
 #define QUARRY_SPLIT(name, axes, axis)                                      \
   /** split() along this axis, of an array of so many axes. */              \
   template <expr::Operand A, class N = std::initializer_list<std::int64_t>> \
-  std::vector<A> name(const A& a, const N& parts) {                         \
+  auto name(const A& a, const N& parts) {                                   \
     shape_views::require_rank(a.shape(), axes, #name);                      \
     return split(a, parts, axis);                                           \
   }
