@@ -53,8 +53,11 @@ if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_BENCH)
   quarry_dependency(xtensor xtensor 0.27.1 https://github.com/xtensor-stack/xtensor.git)
 endif()
 
-if(QUARRY_TESTS)
+if(QUARRY_TESTS OR QUARRY_EXAMPLES)
   quarry_dependency(dlpack dlpack::dlpack v0.6 https://github.com/dmlc/dlpack.git BUILD_MOCK OFF)
+endif()
+
+if(QUARRY_TESTS)
   quarry_dependency(GTest GTest::gtest_main v1.14.0 https://github.com/google/googletest.git INSTALL_GTEST OFF BUILD_GMOCK OFF)
 endif()
 

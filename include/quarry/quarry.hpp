@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 /// All of Quarry except the headers for other libraries (xtensor.hpp, eigen.hpp, pooled.hpp,
-/// dlpack.hpp, npy.hpp, cuda_mr.hpp, array/cuda_array_interface.hpp) and rarely used ones: copies of
-/// boxes of raw memory (memory/block_copy.hpp), CUDA arrays (memory/cuda_array.hpp), the memory of
-/// CUDA graphs (memory/graph_memory.hpp), the adaptors of resources (memory/statistics.hpp,
+/// dlpack.hpp, npy.hpp, cuda_mr.hpp, array/cuda_array_interface.hpp) and rarely used ones: copies
+/// of boxes of raw memory (memory/block_copy.hpp), CUDA arrays (memory/cuda_array.hpp), the memory
+/// of CUDA graphs (memory/graph_memory.hpp), the adaptors of resources (memory/statistics.hpp,
 /// limit.hpp, tracking.hpp, allocation_log.hpp, failing.hpp, red_zone.hpp, nvtx.hpp) and managers
 /// of other libraries (memory/external_manager.hpp).
 #include <quarry/array/creation.hpp>

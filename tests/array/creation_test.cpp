@@ -306,5 +306,25 @@ TEST(Creation, AGivenStreamComesBeforeThatOfTheScope) {
   EXPECT_EQ(seen(arange<int>(3, 6, 1, {.stream = given})), host);
 }
 
+TEST(ToDevice, GoesIntoAnArrayThatThereIs) {
+  const std::vector<float> host = {1, 2, 3};
+  const auto to = zeros<double>({3});
+  const auto s = stream();
+  EXPECT_EQ(to_device(host, to).device_pointer(), to.device_pointer());
+  EXPECT_EQ(values(to), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(to_device(std::vector<float>{4, 5, 6}, to, s).device_pointer(), to.device_pointer());
+  s.synchronize();
+  EXPECT_EQ(values(to), (std::vector<double>{4, 5, 6}));
+  EXPECT_THROW(to_device(host, zeros<float>({2})), ShapeError);
+}
+
+TEST(CopyToHost, ReturnsWhatItFilled) {
+  const auto a = arange<float>(3);
+  std::vector<float> host(3);
+  EXPECT_EQ(&a.copy_to_host(host), &host);
+  EXPECT_EQ(a.copy_to_host(std::vector<float>(3)), host);
+  EXPECT_EQ(a.copy_to_host(host)[2], 2);
+}
+
 }  // namespace
 }  // namespace quarry

@@ -160,5 +160,27 @@ TEST(Reshape, FortranOrderOfRandomViews) {
   }
 }
 
+TEST(Ravel, InAStreamIsBoundToIt) {
+  const auto a = arange<int>(12).reshape({3, 4});
+  const auto given = stream(), other = stream();
+  const StreamGuard guard(other);
+  for (const Order order : {Order::c, Order::f}) {
+    const auto flat = a.ravel(given, order);
+    EXPECT_EQ(flat.stream(), given);
+    EXPECT_EQ(values(flat), values(a.ravel(order)));
+  }
+  EXPECT_EQ(a.ravel(given).buffer(), a.buffer());
+  EXPECT_EQ(a.ravel(given, Order::f).buffer()->stream(), given);
+}
+
+TEST(Split, InAStreamIsBoundToIt) {
+  const auto a = arange<int>(5);
+  const auto given = stream();
+  const auto parts = a.split(2, given);
+  ASSERT_EQ(parts.size(), 3u);
+  for (const auto& part : parts) EXPECT_EQ(part.stream(), given);
+  EXPECT_EQ(values(parts[2]), std::vector<int>{4});
+}
+
 }  // namespace
 }  // namespace quarry

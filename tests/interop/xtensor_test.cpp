@@ -34,7 +34,10 @@ TEST(Xtensor, ArraysGoAndComeBack) {
   EXPECT_EQ(d(3, 1, 2).item(), a(3, 1, 2));
   const xt::xarray<double> back = d.copy_to_host();
   EXPECT_EQ(back, a);
-  EXPECT_EQ(to_device(back).copy_to_host(stream()), a);
+  const auto s = stream();
+  const auto queued = to_device(back).copy_to_host(s);
+  s.synchronize();
+  EXPECT_EQ(queued, a);
 }
 
 TEST(Xtensor, AreWrittenThroughAViewAndBroadcast) {

@@ -174,6 +174,18 @@ template <Element T>
 DeviceNDArray<T> to_device(std::initializer_list<T> values, const ArrayOptions& options = {}) {
   return to_device(std::span<const T>(values.begin(), values.size()), options);
 }
+/// Into an array that there is, as its copy_to_device; returns it.
+template <HostArray H, class T>
+DeviceNDArray<T> to_device(const H& host, const DeviceNDArray<T>& to) {
+  to.copy_to_device(host);
+  return to;
+}
+/// The same, queued in `stream`.
+template <HostArray H, class T>
+DeviceNDArray<T> to_device(const H& host, const DeviceNDArray<T>& to, const Stream& stream) {
+  to.copy_to_device(host, stream);
+  return to;
+}
 /// A device array is returned as it is, as in Numba.
 template <class T>
 DeviceNDArray<T> to_device(const DeviceNDArray<T>& array) {

@@ -39,7 +39,8 @@ template <class X>
 concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
 /// An entry of an index that has positions.
 template <class X>
-concept Positions = OnDevice<X> || HostArray<X>;
+concept Positions = OnDevice<X> ||
+    (HostArray<X> && !std::is_convertible_v<X, std::span<const Index>>);
 
 /// Makes views; arrays are friends of it.
 struct Viewer {

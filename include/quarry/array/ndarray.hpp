@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/array/expression.hpp>
 #include <quarry/array/fields.hpp>
+#include <quarry/array/host_copies.hpp>
 #include <quarry/array/host_values.hpp>
 #include <quarry/array/methods.hpp>
 #include <quarry/array/ndarray_base.hpp>
@@ -18,7 +19,8 @@ namespace quarry {
 template <class V>
 class DeviceNDArray : public DeviceNDArrayBase,
                       public ArrayMethods<DeviceNDArray<V>>,
-                      public FieldMethods<DeviceNDArray<V>> {
+                      public FieldMethods<DeviceNDArray<V>>,
+                      public HostCopyMethods<DeviceNDArray<V>> {
   static_assert(Element<std::remove_const_t<V>>, "not a type that an array can hold");
 
  public:
@@ -218,6 +220,11 @@ class DeviceNDArray : public DeviceNDArrayBase,
     const Order read = resolve_order(order, layout_, dtype_.itemsize());
     return reshaped(detail::plan_ravel(*this, read), read);
   }
+  /// The same, bound to `stream`, in which a copy is queued.
+  DeviceNDArray ravel(const Stream& stream, Order order = Order::c) const {
+    const StreamGuard guard(stream);  // takes precedence over one that there is
+    return bind(stream).ravel(order).bind(stream);
+  }
   /// As ravel, but always an independent array.
   DeviceNDArray<value_type> flatten(Order order = Order::c) const {
     const auto flat = ravel(order);
@@ -265,6 +272,10 @@ class DeviceNDArray : public DeviceNDArrayBase,
     }
     return parts;
   }
+  /// The same, bound to `stream`.
+  std::vector<DeviceNDArray> split(std::int64_t section, const Stream& stream) const {
+    return bind(stream).split(section);
+  }
 
   /// The same memory, bound to another stream of its device. Throws LogicError for a stream of
   /// another device.
@@ -272,68 +283,6 @@ class DeviceNDArray : public DeviceNDArrayBase,
     DeviceNDArray result = *this;
     result.bound_ = std::make_shared<const Stream>(detail::stream_for(*this, &stream));
     return result;
-  }
-
-  /// A new host array (an xtensor array: include <quarry/xtensor.hpp>); waits for it.
-  auto copy_to_host() const {
-    auto host = HostArrayOf<value_type>::make(shape());
-    copy_to_host(host);
-    return host;
-  }
-  /// A new host array of this type, converted as same_kind allows; waits for it:
-  /// a.copy_to_host<Eigen::MatrixXf>(). Throws ShapeError for a shape that it cannot have.
-  template <class H>
-  H copy_to_host() const {
-    H host = HostArrayMaker<H>::make(shape());
-    copy_to_host(host);
-    return host;
-  }
-  /// Into a host array of the same shape (an xtensor container or view), or a span or vector of as
-  /// many elements, in C order; converts as same_kind allows. Without a stream it waits; with one
-  /// it does not, and `host` must live until the copy is done.
-  template <WritableHostArray H>
-  void copy_to_host(H&& host) const {
-    download(like_this(host), ref(), detail::stream_for(*this), true, to_host<H>());
-  }
-  /// Queued in `stream`.
-  template <WritableHostArray H>
-  void copy_to_host(H&& host, const Stream& stream) const {
-    download(like_this(host), ref(), detail::stream_for(*this, &stream), false, to_host<H>());
-  }
-  /// A new host array, in the order of `stream`; waits for it.
-  auto copy_to_host(const Stream& stream) const {
-    auto host = HostArrayOf<value_type>::make(shape());
-    download(host_ref(host), ref(), detail::stream_for(*this, &stream), true);
-    return host;
-  }
-  /// From host memory of the same shape; converts as same_kind allows. Without a stream it waits;
-  /// with one, host memory may be reused on return, page-locked memory when the copy is done.
-  template <HostArray H>
-  void copy_to_device(const H& host) const requires(!read_only) {
-    upload(ref(), like_this(host), detail::stream_for(*this), true,
-           detail::conversion<host_value_t<const H>, value_type>());
-  }
-  /// Queued in `stream`.
-  template <HostArray H>
-  void copy_to_device(const H& host, const Stream& stream) const requires(!read_only) {
-    upload(ref(), like_this(host), detail::stream_for(*this, &stream), false,
-           detail::conversion<host_value_t<const H>, value_type>());
-  }
-  /// From an array of the same shape on any device, converted in the same way; queued.
-  template <class U>
-  void copy_to_device(const DeviceNDArray<U>& other) const requires(!read_only) {
-    copy_from(other, detail::stream_for(*this));
-  }
-  /// Queued in `stream`.
-  template <class U>
-  void copy_to_device(const DeviceNDArray<U>& other, const Stream& stream) const
-      requires(!read_only) {
-    copy_from(other, detail::stream_for(*this, &stream));
-  }
-  /// Does not compile: the elements are read-only.
-  template <class X, class... Rest>
-  void copy_to_device(const X&, const Rest&...) const requires read_only {
-    static_assert(detail::never<X>, QUARRY_READ_ONLY);
   }
 
  protected:
@@ -365,33 +314,12 @@ class DeviceNDArray : public DeviceNDArrayBase,
   template <class H>
   void write_host(const H& host) const {
     const Shape shape = host_ref(host).layout.shape;
-    if (shape == this->shape()) return copy_to_device(host);
+    if (shape == this->shape()) return this->copy_to_device(host);
     if constexpr (!read_only) {
       DeviceNDArray<host_value_t<const H>> values(shape, detail::stream_for(*this));
       values.copy_to_device(host);
       assign(values);
     }
-  }
-  /// One-dimensional host memory (a span, a vector) is taken as an array of any shape in C order.
-  template <class H>
-  HostRef like_this(H& host) const {
-    HostRef ref = host_ref(host);
-    if (ContiguousHostRange<H> && ref.layout.shape[0] == size()) {
-      ref.layout = {shape(), c_strides(shape(), ref.dtype.itemsize())};
-    }
-    return ref;
-  }
-  template <class H>
-  static const kernels::program* to_host() {
-    return detail::conversion<value_type, host_value_t<std::remove_reference_t<H>>>();
-  }
-  template <class U>
-  void copy_from(const DeviceNDArray<U>& other, const Stream& stream) const {
-    require<ShapeError>(other.shape() == shape(), [&] {
-      return "cannot copy shape " + to_string(other.shape()) + " into shape " + to_string(shape());
-    });
-    copy_elements(ref(), other.ref(), stream,
-                  detail::conversion<std::remove_const_t<U>, value_type>());
   }
 };
 
