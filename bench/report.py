@@ -25,6 +25,7 @@ class Result:
     bytes: float = 0.0
     size: str = ""
     error: str = ""
+    limit: float = 0.0  # seconds, where the row has measured it in turn with its work
 
 
 @dataclasses.dataclass
@@ -170,7 +171,8 @@ def google_rows(document):
             yield who, item, Result(error=row.get("error_message", "failed"))
         else:
             seconds = row["real_time"] * UNITS[row["time_unit"]]
-            yield who, item, Result(seconds, row.get("bytes", 0.0), row.get("label", ""))
+            yield who, item, Result(seconds, row.get("bytes", 0.0), row.get("label", ""),
+                                    limit=row.get("limit", 0.0))
 
 
 def script_rows(document):
@@ -207,7 +209,10 @@ def figure(result):
 
 
 def limit_seconds(item, ours, limits):
-    """What the limit would take for our bytes; its own time where a multiple is asked for."""
+    """What the limit would take for our bytes; its own time where a multiple is asked for. A row
+    may have measured it itself, in turn with its work."""
+    if ours.limit:
+        return ours.limit
     limit = limits.get(item.limit)
     if limit is None or limit.error:
         return None

@@ -37,14 +37,19 @@ class Run {
   /// The time of queueing something tiny: a batch at a time, without the wait that follows.
   template <class F, class Wait>
   void issue(F work, Wait wait) {
-    constexpr int batch = 500;
+    sample([&] { return queued(work, wait); });
+  }
+  /// The same in turn with `bare`, whose time is the row's limit: what a launch takes changes while
+  /// a program runs.
+  template <class F, class Bare, class Wait>
+  void issue_beside(F work, Bare bare, Wait wait) {
+    std::vector<double> limits;
     sample([&] {
-      const double taken = timed([&] {
-        for (int i = 0; i < batch; ++i) work();
-      });
-      wait();
-      return taken / batch;
+      limits.push_back(queued(bare, wait));
+      return queued(work, wait);
     });
+    std::sort(limits.begin(), limits.end());
+    limit_ = median(limits);
   }
 
   void report(benchmark::State& state) {
@@ -56,11 +61,23 @@ class Run {
     state.counters["fastest"] = samples_.front();
     state.counters["slowest"] = samples_.back();
     state.counters["samples"] = static_cast<double>(samples_.size());
+    if (limit_ > 0) state.counters["limit"] = limit_;
     if (bytes > 0) state.counters["GB/s"] = 1e-9 * bytes / seconds;
   }
 
  private:
+  template <class F, class Wait>
+  static double queued(F work, Wait wait) {
+    constexpr int batch = 500;
+    const double taken = timed([&] {
+      for (int i = 0; i < batch; ++i) work();
+    });
+    wait();
+    return taken / batch;
+  }
+
   std::vector<double> samples_;  ///< sorted
+  double limit_ = 0;  ///< measured in turn with the row; else that of a row of limits.cpp
 };
 
 /// Registers the row `who/item`, for a static initialiser.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the drawn cases and the statistics of `scripts/bench shapes` and, where a build folder
-with the benchmarks is given, runs small cases on the CPU device.
+"""Checks the drawn cases and the statistics of `scripts/bench shapes`, which limits other rows have
+and, where a build folder with the benchmarks is given, runs small cases on the CPU device.
 Usage: bench_shapes.py PROJECT_ROOT [BUILD]"""
 
 import json
@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "bench"))
 
+import report as row_report  # noqa: E402
 import shape_report  # noqa: E402
 from shape_cases import GROUPS, ITEMSIZE, MAPS, REDUCTIONS, Case, draw_cases  # noqa: E402
 
@@ -126,6 +127,18 @@ def check_statistics():
     assert "seed 5" in text and "- torch, `case 4`: out of memory" in text
 
 
+def check_limits_of_rows():
+    """A row that has measured its limit in turn with its work is compared with that one."""
+    launch = {"name": "limit/launch", "real_time": 2.0, "time_unit": "us"}
+    adding = {"name": "quarry/launch_add", "real_time": 3.0, "time_unit": "us"}
+    item = row_report.Item("launch_add", "", "launch", multiple=1.15)
+    for given, expected in (({"limit": 2.9e-6}, 2.9e-6), ({}, 2e-6)):
+        document = {"benchmarks": [launch, adding | given]}
+        (_, _, limit), (_, _, ours) = row_report.google_rows(document)
+        found = row_report.limit_seconds(item, ours, {"launch": limit})
+        assert math.isclose(found, expected), (given, found)
+
+
 # A machine with a GPU: benchmarks that print what the real ones do.
 STAND_INS = {
     "bench_shapes": """
@@ -195,7 +208,7 @@ def check_run(build):
 
 def main():
     checks = [check_repeats, check_drawing, check_log_uniform, check_bytes, check_statistics]
-    for check in (*checks, check_results_of_a_gpu):
+    for check in (*checks, check_limits_of_rows, check_results_of_a_gpu):
         check()
         print(check.__name__, "passed")
     if len(sys.argv) > 2:
