@@ -4,7 +4,6 @@
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/shape.hpp>
 
-#include <cmath>
 #include <tuple>
 
 /// Coordinates: NumPy's indices, meshgrid, mgrid, ogrid and fromfunction, and points that are
@@ -158,7 +157,7 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) auto logspace(
     A start, B stop, std::int64_t count = 50, const LogspaceOptions& options = {}) {
   using P = expr::PointOf<T, A, B>;
   const auto result = expr::powers<P>(double(start), double(stop), count, options);
-  if (options.endpoint && count > 1) result(-1).fill(P(std::pow(options.base, double(stop))));
+  if (options.endpoint && count > 1) result(-1).fill(P(__builtin_pow(options.base, double(stop))));
   return result;
 }
 /// `count` real numbers from start to stop, each the one before times a constant; otherwise as
@@ -169,7 +168,7 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) auto geomspace(
   using P = expr::PointOf<T, A, B>;
   const double first = double(start), last = double(stop), sign = first < 0 ? -1 : 1;
   expr::require_geometric(first, last);
-  auto result = expr::powers<P>(std::log10(sign * first), std::log10(sign * last), count,
+  auto result = expr::powers<P>(__builtin_log10(sign * first), __builtin_log10(sign * last), count,
                                 {.endpoint = options.endpoint, .array = options.array});
   if (sign < 0) result(ellipsis) = -result;
   if (count > 0) result(0).fill(P(first));
