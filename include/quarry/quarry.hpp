@@ -34,6 +34,7 @@
 #include <quarry/ops/indexing.hpp>
 #include <quarry/ops/matrix.hpp>
 #include <quarry/ops/methods.hpp>
+#include <quarry/ops/put.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/ops/rows.hpp>
 #include <quarry/ops/shape.hpp>

@@ -3,6 +3,7 @@
 #include <quarry/expr/scatter.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "expr/kernel_inputs.hpp"
@@ -18,7 +19,7 @@ bool overlaps(const DeviceNDArrayBase& a, const DeviceNDArrayBase& b) {
                  b.layout(), b.dtype().itemsize()) != Overlap::disjoint;
 }
 
-/// The extent of an axis that is counted from the last one; 1 if there is none.
+/// The extent or stride of an axis that is counted from the last one; 1 if there is none.
 std::int64_t from_end(const Shape& shape, std::size_t axis) {
   return axis < shape.size() ? shape[shape.size() - 1 - axis] : 1;
 }
@@ -85,15 +86,29 @@ kernels::turns turns_of(const Shape& target, const Shape& turns) {
   return {behind, element_count(turns)};
 }
 
+Layout region_of(const Target& target, std::span<const kernels::side_axis> own,
+                 const Shape& turns) {
+  Layout region;
+  for (std::size_t d = turns.size(); d-- > 0;) {
+    const bool has_axis = from_end(turns, d) != 1 && from_end(target.window.shape(), d) != 1;
+    region.shape.push_back(has_axis ? from_end(target.window.shape(), d) : 1);
+    region.strides.push_back(has_axis ? from_end(target.window.strides(), d) : 0);
+  }
+  for (const auto& axis : own) {
+    region.shape.push_back(axis.extent);
+    region.strides.push_back(axis.stride);
+  }
+  return region;
+}
+
+std::int64_t bits_of_each(std::int64_t count) {
+  return 62 - static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(count)));
+}
+
 Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
                   const Shape& turns) {
-  Shape all, window;
-  for (std::size_t d = turns.size(); d-- > 0;) {
-    const bool has_axis = from_end(turns, d) != 1;
-    window.push_back(has_axis ? from_end(target.window.shape(), d) : 1);
-  }
-  all = window;
-  for (const auto& axis : own) all.push_back(axis.extent);
+  const Shape all = region_of(target, own, turns).shape,
+              window(all.begin(), all.end() - own.size());
   const Strides strides = c_strides(all, sizeof(std::int64_t));
   Owners owners{{Shape{element_count(all)}, quarry::detail::stream_for(target.array)},
                 {window, Strides(strides.begin(), strides.begin() + window.size())},

@@ -12,19 +12,35 @@
 namespace quarry::expr {
 namespace {
 
-[[noreturn]] void throw_position(const auto& position, const SideView& side, std::size_t n) {
-  throw IndexError(fmt::format("position {} is outside of axis {} of extent {}", position,
-                               side.axes[n], side.own[n].extent));
+/// Calls refuse with the first position that is less than `low`, or `high` or more.
+template <class T>
+void require_all_between(const DeviceNDArray<const T>& positions, std::int64_t low,
+                         std::int64_t high, const auto& refuse) {
+  using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  const auto outside = (positions < low) | (positions >= high);
+  if (positions.empty() || !any(outside).item()) return;
+  refuse(Wide(positions.ravel()(argmax(outside).item()).item()));
 }
 
-template <class T>
-void require_all_inside(const DeviceNDArray<const T>& positions, const SideView& side,
-                        std::size_t n) {
-  using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-  const std::int64_t extent = side.own[n].extent;
-  const auto outside = (positions < -extent) | (positions >= extent);
-  if (positions.empty() || !any(outside).item()) return;
-  throw_position(Wide(positions.ravel()(argmax(outside).item()).item()), side, n);
+void require_between(const DeviceNDArrayBase& positions, std::int64_t low, std::int64_t high,
+                     const auto& refuse) {
+  switch (positions.dtype().id()) {
+#define QUARRY_POSITIONS(id, type) \
+  case TypeId::id:                 \
+    return require_all_between<type>(DeviceNDArray<const type>(positions), low, high, refuse);
+    QUARRY_POSITIONS(bool_, bool)
+    QUARRY_POSITIONS(int8, std::int8_t)
+    QUARRY_POSITIONS(int16, std::int16_t)
+    QUARRY_POSITIONS(int32, std::int32_t)
+    QUARRY_POSITIONS(int64, std::int64_t)
+    QUARRY_POSITIONS(uint8, std::uint8_t)
+    QUARRY_POSITIONS(uint16, std::uint16_t)
+    QUARRY_POSITIONS(uint32, std::uint32_t)
+    QUARRY_POSITIONS(uint64, std::uint64_t)
+#undef QUARRY_POSITIONS
+    default:
+      return;
+  }
 }
 
 /// Finds the axes of positions among the entries, and where NumPy puts the axes of the result.
@@ -135,23 +151,17 @@ void require_elements(const SideView& side, const Shape& positions) {
 }
 
 void require_inside(const DeviceNDArrayBase& positions, const SideView& side, std::size_t n) {
-  switch (positions.dtype().id()) {
-#define QUARRY_POSITIONS(id, type) \
-  case TypeId::id:                 \
-    return require_all_inside<type>(DeviceNDArray<const type>(positions), side, n);
-    QUARRY_POSITIONS(bool_, bool)
-    QUARRY_POSITIONS(int8, std::int8_t)
-    QUARRY_POSITIONS(int16, std::int16_t)
-    QUARRY_POSITIONS(int32, std::int32_t)
-    QUARRY_POSITIONS(int64, std::int64_t)
-    QUARRY_POSITIONS(uint8, std::uint8_t)
-    QUARRY_POSITIONS(uint16, std::uint16_t)
-    QUARRY_POSITIONS(uint32, std::uint32_t)
-    QUARRY_POSITIONS(uint64, std::uint64_t)
-#undef QUARRY_POSITIONS
-    default:
-      return;
-  }
+  const std::int64_t extent = side.own[n].extent;
+  require_between(positions, -extent, extent, [&](auto position) {
+    throw IndexError(fmt::format("position {} is outside of axis {} of extent {}", position,
+                                 side.axes[n], extent));
+  });
+}
+
+void require_choices(const DeviceNDArrayBase& positions, std::int64_t count) {
+  require_between(positions, 0, count, [&](auto position) {
+    throw IndexError(fmt::format("choice {} of {}", position, count));
+  });
 }
 
 void require_same_rank(const Shape& positions, const Shape& array) {

@@ -93,6 +93,10 @@ struct Owners {
 };
 Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
                   const Shape& turns);
+/// The elements of the target as new_owners has numbers for them.
+Layout region_of(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
+/// In so many bits as many numbers fit 62 bits together.
+std::int64_t bits_of_each(std::int64_t count);
 
 /// The program of a scatter of elements K.
 template <class K, int Axes, class X>

@@ -106,6 +106,63 @@ struct within {
   }
 };
 
+/// Sums that do not depend on the order of the values: of those that meet at an element, the bits
+/// of the largest magnitude (`peak`, -1 where there are none) are known, and each is an integer of
+/// `bits` bits relative to it; what is less than a unit is one of as many bits again (Limb 1).
+struct peak_of {
+  template <class T>
+  QUARRY_HD i64 operator()(T x) const {
+    return bits_as<i64>(static_cast<double>(x)) & static_cast<i64>(~u64{0} >> 1);
+  }
+};
+struct fixed_scale {
+  static constexpr i64 infinity = i64{0x7ff} << 52, negatives = i64{1} << 40;
+  i64 exponent;  ///< of the unit
+  QUARRY_HD fixed_scale(i64 peak, i64 bits) : exponent((peak >> 52) - 1022 - bits) {}
+  QUARRY_HD static double power(i64 e) { return bits_as<double>((e + 1023) << 52); }
+  QUARRY_HD static double scaled(double x, i64 e) { return x * power(e / 2) * power(e - e / 2); }
+};
+template <int Limb>
+struct fixed_point {
+  template <class T>
+  QUARRY_HD i64 operator()(T value, i64 peak, i64 bits) const {
+    const double x = static_cast<double>(value);
+    if (peak >= fixed_scale::infinity) {  // infinities are counted
+      if (Limb > 0 || x - x == 0) return 0;
+      return x > 0 ? 1 : fixed_scale::negatives;
+    }
+    const double units = fixed_scale::scaled(x, -fixed_scale(peak, bits).exponent);
+    const double whole = math::rint(units);
+    if constexpr (Limb == 0) return static_cast<i64>(whole);
+    return static_cast<i64>(math::rint((units - whole) * fixed_scale::power(bits)));
+  }
+};
+/// The element and the sum of the values.
+struct fixed_sum {
+  template <class T>
+  QUARRY_HD T operator()(T element, i64 peak, i64 high, i64 low, i64 bits) const {
+    if (peak < 0) return element;
+    const double a = static_cast<double>(element);
+    if (peak >= fixed_scale::infinity) {
+      const bool has_minus = high / fixed_scale::negatives != 0,
+                 has_plus = high % fixed_scale::negatives != 0;
+      const double infinity = bits_as<double>(fixed_scale::infinity);
+      if (peak > fixed_scale::infinity || (has_minus && has_plus)) {
+        return convert<T>(infinity - infinity);
+      }
+      return convert<T>(a + (has_minus ? -infinity : infinity));
+    }
+    const i64 e = fixed_scale(peak, bits).exponent;
+    const double head = static_cast<double>(high),
+                 tail = static_cast<double>(high - static_cast<i64>(head)) +
+                        static_cast<double>(low) * fixed_scale::power(-bits);
+    const double large = fixed_scale::scaled(head, e), total = a + large;
+    if (total - total != 0) return convert<T>(total);
+    const double part = total - a, lost = (a - (total - part)) + (large - part);
+    return convert<T>(total + (lost + fixed_scale::scaled(tail, e)));
+  }
+};
+
 /// NumPy's round to decimal places: rint(x * power) / power, where `power` is a power of ten; to
 /// the left of the point (is_left) rint(x / power) * power. Integers change only there, and their
 /// power is a double.

@@ -18,6 +18,13 @@ struct largest {
   }
 };
 
+struct added {
+  template <class T>
+  QUARRY_HD static T apply(T a, T b) {
+    return a + b;
+  }
+};
+
 /// A row of ops.def whose result does not depend on the order of the values.
 template <class F>
 struct combined {

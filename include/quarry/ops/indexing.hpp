@@ -86,6 +86,8 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
     assign_operand(x, 0);
   }
 
+  /// The array that is written.
+  const DeviceNDArray<T>& array() const { return array_; }
   DType dtype() const { return dtype_of<value_type>; }
   template <class U>
   DeviceNDArray<U> evaluate() const {

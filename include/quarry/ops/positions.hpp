@@ -44,6 +44,9 @@ void require_elements(const SideView& side, const Shape& positions);
 /// Throws IndexError, with the first one, if a position is outside of axis number `n` of the side
 /// view's own. Waits for the positions, integers or bools.
 void require_inside(const DeviceNDArrayBase& positions, const SideView& side, std::size_t n);
+/// Throws IndexError, with the first one, if a position is none of so many choices. Negative ones
+/// are none.
+void require_choices(const DeviceNDArrayBase& positions, std::int64_t count);
 /// Throws ShapeError unless both have as many axes.
 void require_same_rank(const Shape& positions, const Shape& array);
 

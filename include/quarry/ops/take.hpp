@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/positions.hpp>
 
 /// Elements at positions that an array or an expression holds. Results are lazy: the expression
@@ -71,6 +72,47 @@ auto take_along_axis(const A& a, const P& positions, std::int64_t axis) {
   expr::require_same_rank(positions.shape(), a.shape());
   const auto array = expr::side_array(a);
   return expr::pick_checked<Mode>(array, expr::side_view(array, axis, 1), positions, 0);
+}
+
+namespace expr {
+template <class I, Operand X>
+const X& chosen(const I&, std::int64_t, const X& last) {
+  return last;
+}
+template <class I, class X, class Y, class... More>
+auto chosen(const I& positions, std::int64_t number, const X& x, const Y& y, const More&... more) {
+  return where(positions == number, x, chosen(positions, number + 1, y, more...));
+}
+}  // namespace expr
+
+/// Element by element that choice whose number the positions hold, as NumPy's choose: all broadcast
+/// together. Lazy, except that positions are checked with IndexMode::raise. Throws IndexError for a
+/// position that no choice has.
+template <IndexMode Mode = IndexMode::raise, expr::Operand P, expr::Operand... X>
+auto choose(const P& positions, const X&... choices) {
+  static_assert(dtype_of<expr::element_t<P>>.kind() <= Kind::unsigned_integer,
+                "positions are integers");
+  const auto numbers = eval(positions);
+  constexpr auto count = std::int64_t{sizeof...(X)};
+  if constexpr (Mode == IndexMode::raise) expr::require_choices(numbers, count);
+  const auto inside = [&] {
+    if constexpr (Mode == IndexMode::wrap) {
+      return remainder(astype<std::int64_t>(numbers), count);
+    } else {
+      return clip(numbers, 0, count - 1);
+    }
+  };
+  return expr::chosen(inside(), 0, choices...);
+}
+
+/// One-dimensional positions, each along an axis of its own, as NumPy's ix_:
+/// std::apply(a, ix_(i, j)).
+template <expr::ArrayOperand... P>
+auto ix_(const P&... positions) {
+  return [&]<std::size_t... N>(std::index_sequence<N...>) {
+    return std::tuple(expr::with_axes(positions.ravel(), sizeof...(P) - 1 - N)...);
+  }
+  (std::index_sequence_for<P...>());
 }
 
 }  // namespace quarry

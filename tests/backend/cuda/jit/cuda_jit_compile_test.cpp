@@ -134,6 +134,13 @@ void add_scatters(std::vector<Check>& checks) {
       {&program_for<scattered<combined<maximum_op>, float16>>::value, scatter(2, 1, 1, 0)});
   checks.push_back(
       {&program_for<scattered<combined<minimum_op>, double>>::value, scatter(1, 1, 1, 0)});
+  using peak = pick<i64, 1, place<index_mode::from_end, 1, in<i64, 2>>>;
+  using limb = call<fixed_point<1>, in<float16, 0>, peak, val<i64, 2>>;
+  using limbs = map_of<into<added, limb, place<index_mode::from_end, 0, in<i64, 3>>>, side<i64>, 3,
+                       float16, side<i64, 1>, i64, i64>;
+  checks.push_back({&program_for<limbs>::value, scatter(1, 1, 1, 0)});
+  using total = call<fixed_sum, in<double, 0>, in<i64, 1>, in<i64, 2>, in<i64, 3>, val<i64, 0>>;
+  checks.push_back({&program_for<map_of<total, double, 1, double, i64, i64, i64>>::value, flat(2)});
   using owner = pick<i64, 1, place<index_mode::from_end, 1, in<i32, 2>>>;
   using last = owned<owner, val<turns, 2>,
                      into<replaced, in<float, 0>, place<index_mode::from_end, 0, in<i32, 2>>>>;

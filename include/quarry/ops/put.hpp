@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/ops/indexing.hpp>
+#include <quarry/ops/take.hpp>
+
+/// Writing at positions: NumPy's put, put_along_axis and ufunc.at.
+namespace quarry {
+namespace expr {
+
+/// One axis of an array at positions, as a place.
+template <IndexMode Mode, class T, class P>
+auto place_along(const DeviceNDArray<T>& whole, const DeviceNDArray<T>& array, const SideView& side,
+                 const DeviceNDArray<P>& positions) {
+  require_elements(side, positions.shape());
+  if constexpr (Mode == IndexMode::raise) require_inside(positions, side, 0);
+  return Indexed<kernel_mode<Mode>, T, Leaf<P>>(whole, side_leaf<T, 1>(array, side),
+                                                Leaf<P>{positions});
+}
+
+/// Positions of an operand or a host array, on the device of `array`.
+template <class T, quarry::detail::Positions I>
+auto positions_for(const DeviceNDArray<T>& array, const I& positions) {
+  return entry_of(array, positions);
+}
+
+/// The tree of what meets elements of T: a number or an operand.
+template <class T, class X>
+auto met_values(const X& x) {
+  if constexpr (quarry::detail::ElementValue<X, T>) {
+    using K = kernel_type_t<T>;
+    return Constant<K>{quarry::detail::scalar_as<K>(x)};
+  } else if constexpr (Operand<X>) {
+    static_assert(can_assign<T, typename X::value_type>,
+                  "this conversion can lose the kind of the values; use astype");
+    using Tree = std::remove_cvref_t<decltype(tree_of<T>(x))>;
+    if constexpr (has_side<Tree>) {
+      return as_tree(DeviceNDArray<T>(eval(tree_of<T>(x))));
+    } else {
+      return tree_of<T>(x);
+    }
+  } else {
+    return as_tree(to_device<T>(x));
+  }
+}
+
+/// Calls f(elements, own axes, positions...) with the parts of a place.
+template <class F, kernels::index_mode Mode, class T, class... P>
+void with_parts(const Indexed<Mode, T, P...>& place, const F& f) {
+  std::apply(
+      [&](const auto& elements, const P&... positions) {
+        OwnAxes<sizeof...(P)> own;
+        std::copy(std::begin(elements.axis), std::end(elements.axis), own.axis);
+        f(elements, own, positions...);
+        if (elements.array.buffer() != place.array().buffer()) place.array().assign(elements.array);
+      },
+      place.arguments());
+}
+
+/// The values meet the elements in any order.
+template <class F, kernels::index_mode Mode, class T, class... P, class X>
+void meet_at(const Indexed<Mode, T, P...>& place, const X& x) {
+  const auto values = met_values<T>(x);
+  with_parts(place, [&](const auto& elements, const auto& own, const auto&... positions) {
+    scatter<kernels::combined<F>, kernel_type_t<T>, Mode>(
+        {elements.array, elements.window, place.shape()}, own, -1, values, positions...);
+  });
+}
+
+/// Adds values of real floating types, whose sum is exact but for what is far below the largest of
+/// those that meet: in integers, of which the order does not matter.
+template <kernels::index_mode Mode, class T, class V, class... P>
+void add_floating(const Shape& shape, const SideLeaf<T, sizeof...(P)>& elements, const V& values,
+                  const P&... positions) {
+  using kernels::i64;
+  constexpr int axes = sizeof...(P);
+  const Target target{elements.array, elements.window, shape};
+  if (element_count(broadcast_shapes(shape, values.shape())) == 0) return;
+  const auto scratch = [&](i64 value) {
+    Owners made = new_owners(target, elements.axis, shape);
+    if (value != -1) made.array.fill(value);
+    return made;
+  };
+  const Owners peaks = scratch(-1), high = scratch(0), low = scratch(0);
+  OwnAxes<axes> own;
+  std::copy(peaks.own.begin(), peaks.own.end(), own.axis);
+  const auto into = [&]<class F>(F, const Owners& to, const auto& tree) {
+    const auto window = to.template leaf<axes>().window;
+    scatter<F, i64, Mode>({to.array, window, shape}, own, -1, tree, positions...);
+  };
+  into(kernels::largest{}, peaks, Node<Call<kernels::peak_of>, V>(values));
+  const Constant<i64> bits{bits_of_each(element_count(shape))};
+  using Peak = Node<Pick<Mode>, SideLeaf<std::int64_t, axes>, P...>;
+  const Peak peak(peaks.template leaf<axes>(), positions...);
+  const auto limb = [&]<class F>(F) {
+    return Node<Call<F>, V, Peak, Constant<i64>>(values, peak, bits);
+  };
+  into(kernels::added{}, high, limb(kernels::fixed_point<0>{}));
+  into(kernels::added{}, low, limb(kernels::fixed_point<1>{}));
+  const Layout region = region_of(target, elements.axis, shape);
+  const auto sums = [&](const Owners& of) {
+    return Leaf<std::int64_t>{of.array.reshape(region.shape)};
+  };
+  const DeviceNDArray<T> out(region, elements.window.device_pointer(), elements.window.buffer());
+  using L = Leaf<std::int64_t>;
+  out.bind(elements.array.stream())
+      .assign(Node<Call<kernels::fixed_sum>, Leaf<T>, L, L, L, Constant<i64>>(
+          Leaf<T>{out}, sums(peaks), sums(high), sums(low), bits));
+}
+
+template <kernels::index_mode Mode, class T, class... P, class X>
+void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
+  static_assert(kernels::is_integer<kernel_type_t<T>> || kernels::is_floating<kernel_type_t<T>>,
+                "add_at adds integers and real floating numbers: of complex ones add the parts");
+  if constexpr (kernels::is_integer<kernel_type_t<T>>) {
+    meet_at<kernels::add_op>(place, x);
+  } else {
+    const auto values = met_values<T>(x);
+    with_parts(place, [&](const auto& elements, const auto&, const auto&... positions) {
+      add_floating<Mode, T>(place.shape(), elements, values, positions...);
+    });
+  }
+}
+
+}  // namespace expr
+
+/// a(i) += values for every position, as NumPy's add.at: repeated ones add up. `place` is a(i...).
+/// The result does not depend on the order of threads; floating sums are rounded once. Throws
+/// ShapeError unless the values broadcast to the shape of the place.
+template <kernels::index_mode Mode, class T, class... P, class X>
+void add_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
+  expr::add_values(place, values);
+}
+/// The same of the difference.
+template <kernels::index_mode Mode, class T, class... P, class X>
+void subtract_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
+  if constexpr (kernels::is_integer<kernel_type_t<T>>) {
+    expr::meet_at<kernels::subtract_op>(place, values);
+  } else {
+    expr::add_values(place, -values);
+  }
+}
+
+#define QUARRY_AT(name, row)                                              \
+  /** row() with every value, as NumPy's row.at; see add_at. */           \
+  template <kernels::index_mode Mode, class T, class... P, class X>       \
+  void name(const expr::Indexed<Mode, T, P...>& place, const X& values) { \
+    expr::meet_at<kernels::row##_op>(place, values);                      \
+  }
+QUARRY_AT(minimum_at, minimum)
+QUARRY_AT(maximum_at, maximum)
+QUARRY_AT(bitwise_and_at, bitwise_and)
+QUARRY_AT(bitwise_or_at, bitwise_or)
+QUARRY_AT(bitwise_xor_at, bitwise_xor)
+#undef QUARRY_AT
+/// multiply() with every value, as NumPy's multiply.at, of integers; see add_at.
+template <kernels::index_mode Mode, class T, class... P, class X>
+void multiply_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
+  static_assert(kernels::is_integer<kernel_type_t<T>>,
+                "products of floating numbers depend on the order: multiply_at takes integers");
+  expr::meet_at<kernels::multiply_op>(place, values);
+}
+
+/// Writes the values to the elements of `a` at the positions along `axis`, as NumPy's
+/// put_along_axis: the other axes of `a` and of the positions broadcast together. Of several values
+/// for one element the last stays. Throws as take_along_axis.
+template <IndexMode Mode = IndexMode::raise, class T, detail::Positions I, class X>
+void put_along_axis(const DeviceNDArray<T>& a, const I& positions, const X& values,
+                    std::int64_t axis) {
+  const auto at = expr::positions_for(a, positions);
+  expr::require_same_rank(at.shape(), a.shape());
+  const auto array = expr::aligned_array(a);
+  const expr::SideView side = expr::side_view(array, axis, 1);
+  const auto all_of_them = at.broadcast_to(broadcast_shapes(side.window.layout.shape, at.shape()));
+  expr::place_along<Mode>(a, array, side, all_of_them).assign(values);
+}
+
+/// Writes the values, repeated as often as needed, to the elements of `a` in C order at the
+/// positions, as NumPy's put. Throws IndexError for a position outside, unless Mode says what
+/// becomes of it.
+template <IndexMode Mode = IndexMode::raise, class T, detail::Positions I, class X>
+void put(const DeviceNDArray<T>& a, const I& positions, const X& values) {
+  const auto at = expr::positions_for(a, positions).ravel();
+  auto flat = a.ravel();
+  const auto put_flat = [&](const auto& v) {
+    const auto array = expr::aligned_array(flat);
+    expr::place_along<Mode>(flat, array, expr::side_view(array, 0, 1), at).assign(v);
+  };
+  if constexpr (detail::ElementValue<X, T>) {
+    put_flat(values);
+  } else if constexpr (!expr::Operand<X>) {
+    return put<Mode>(a, at, to_device(values, {.stream = detail::stream_for(a)}));
+  } else {
+    const auto list = eval(values).ravel();
+    if (list.empty()) return;
+    if (list.size() == at.size() || list.size() == 1)
+      put_flat(list);
+    else
+      put_flat(take<IndexMode::wrap>(list, arange<std::int64_t>(at.size())));
+  }
+  if (flat.buffer() != a.buffer()) a.assign(flat.reshape(a.shape()));
+}
+
+}  // namespace quarry

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "array/index_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <Eigen/Core>
+
+namespace quarry {
+namespace {
+
+using test::Host;
+using test::Ints;
+using test::Model;
+using test::Random;
+using test::values;
+
+int rounds() { return test::kind_is_slow() ? 30 : 300; }
+
+/// Calls f(array, want, selected, entries...) for arrays of drawn shapes.
+template <class T, class F>
+void for_drawn(unsigned seed, const F& f) {
+  Random random(seed);
+  for (int round = 0; round < rounds(); ++round) {
+    const Ints shape = [&] {
+      Ints list;
+      for (auto d = random.between(1, 3); d > 0; --d) list.push_back(random.between(1, 5));
+      return list;
+    }();
+    const auto entries = test::drawn_entries(random, shape, false);
+    const Model selected = test::selected(shape, entries);
+    const auto host = test::counted<T>(shape);
+    const auto array = to_device(host, {.order = random.coin() ? Order::f : Order::c});
+    SCOPED_TRACE("round " + std::to_string(round));
+    test::with_entries<int>(
+        entries, [&](const auto&... e) { f(random, array, host.list(), selected, e...); });
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+template <class T>
+Host<T> drawn_values(Random& random, const Ints& shape) {
+  Host<T> host(shape);
+  for (std::size_t k = 0; k < host.count(); ++k) host[k] = static_cast<T>(random.between(-9, 9));
+  return host;
+}
+
+template <class T>
+void check_integers(unsigned seed) {
+  for_drawn<T>(seed, [](Random& random, const auto& array, std::vector<T> want, const Model& model,
+                        const auto&... e) {
+    const auto host = drawn_values<T>(random, model.shape);
+    const auto v = to_device(host);
+    const auto each = [&](const auto& meet) {
+      for (std::size_t k = 0; k < host.count(); ++k) {
+        T& element = want[std::size_t(model.at[k])];
+        element = static_cast<T>(meet(element, host[k]));
+      }
+    };
+    each([](T a, T b) { return a + b; });
+    add_at(array(e...), v);
+    ASSERT_EQ(values(array), want);
+    each([](T a, T b) { return a - b; });
+    subtract_at(array(e...), v + T(0));
+    ASSERT_EQ(values(array), want);
+    each([](T a, T b) { return a * b; });
+    multiply_at(array(e...), v);
+    ASSERT_EQ(values(array), want);
+    each([](T a, T b) { return std::max(a, b); });
+    maximum_at(array(e...), v);
+    ASSERT_EQ(values(array), want);
+    each([](T a, T b) { return std::min(a, b); });
+    minimum_at(array(e...), v);
+    ASSERT_EQ(values(array), want);
+    each([](T a, T b) { return a ^ b; });
+    bitwise_xor_at(array(e...), v);
+    each([](T a, T b) { return a | b; });
+    bitwise_or_at(array(e...), v);
+    each([](T a, T b) { return a & b; });
+    bitwise_and_at(array(e...), v);
+    ASSERT_EQ(values(array), want);
+  });
+}
+
+TEST(Put, IntegersMeetInAnyOrder) {
+  check_integers<std::int8_t>(1);
+  check_integers<std::int16_t>(2);
+  check_integers<std::int64_t>(3);
+}
+
+template <class T>
+void check_sums(unsigned seed) {
+  for_drawn<T>(seed, [](Random& random, const auto& array, const std::vector<T>& before,
+                        const Model& model, const auto&... e) {
+    const auto host = drawn_values<T>(random, model.shape);
+    std::vector<double> want(before.begin(), before.end());
+    for (std::size_t k = 0; k < host.count(); ++k) {
+      want[std::size_t(model.at[k])] += static_cast<double>(host[k]);
+    }
+    add_at(array(e...), to_device(host));
+    const auto got = values(array);
+    for (std::size_t k = 0; k < want.size(); ++k) ASSERT_EQ(double(got[k]), want[k]);
+    subtract_at(array(e...), to_device(host));
+    ASSERT_EQ(values(array), before);
+  });
+}
+
+TEST(Put, SmallFloatingSumsAreExact) {
+  check_sums<float>(11);
+  check_sums<double>(12);
+  check_sums<Eigen::half>(13);
+}
+
+/// Against long double; the same bits in any order.
+template <class T>
+void check_rounding(unsigned seed, int widest) {
+  Random random(seed);
+  const std::int64_t n = 20000, bins = 7;
+  std::vector<T> list;
+  std::vector<int> at;
+  std::vector<long double> want(bins, 0), scale(bins, 0);
+  for (std::int64_t k = 0; k < n; ++k) {
+    at.push_back(int(random.between(0, bins - 1)));
+    list.push_back(
+        std::ldexp(T(random.between(-1000000, 1000000)), int(random.between(-widest, 0))));
+    want[std::size_t(at.back())] += list.back();
+    scale[std::size_t(at.back())] += std::abs(list.back());
+  }
+  const auto a = zeros<T>({bins}), b = zeros<T>({bins});
+  add_at(a(at), list);
+  std::reverse(at.begin(), at.end()), std::reverse(list.begin(), list.end());
+  add_at(b(at), list);
+  const auto got = values(a);
+  EXPECT_EQ(got, values(b));
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    const long double half = std::numeric_limits<T>::epsilon() * (std::abs(want[k]) * 0.5001L);
+    EXPECT_LE(std::abs(got[k] - want[k]), half + scale[k] * 0x1p-70L) << "bin " << k;
+  }
+}
+
+TEST(Put, FloatingSumsAreRoundedOnceInAnyOrder) {
+  check_rounding<float>(21, 8);
+  check_rounding<double>(22, 40);
+}
+
+TEST(Put, InfinitiesNaNsAndExtremeMagnitudes) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto sum = [](const std::vector<double>& list) {
+    const auto a = ones<double>({1});
+    add_at(a(std::vector<int>(list.size(), 0)), list);
+    return a.item();
+  };
+  EXPECT_EQ(sum({inf, 1, inf}), inf);
+  EXPECT_EQ(sum({-1, -inf}), -inf);
+  EXPECT_TRUE(std::isnan(sum({inf, -inf})));
+  EXPECT_TRUE(std::isnan(sum({1, std::nan(""), inf})));
+  EXPECT_EQ(sum({1e308, 1e308}), inf);
+  EXPECT_EQ(sum({1e308, 1e308, -1e308, -1e308}), 1);
+  EXPECT_EQ(sum({0, 0}), 1);
+  const auto a = zeros<double>({2});
+  add_at(a(to_device({0, 0, 1})), std::vector<double>{5e-324, 1e-323, -5e-324});
+  EXPECT_EQ(values(a), std::vector<double>({1.5e-323, -5e-324}));
+  const auto f = zeros<float>({1});
+  add_at(f(to_device({0, 0})), std::vector<float>{3e38f, -2e38f});
+  EXPECT_EQ(f.item(), 3e38f - 2e38f);
+  minimum_at(f(to_device({0, 0})), std::vector<float>{NAN, 1});
+  EXPECT_TRUE(std::isnan(f.item()));
+}
+
+TEST(Put, RowsAndNumbers) {
+  const auto m = zeros<float>({3, 2});
+  add_at(m(to_device({2, 0, 2})), arange<float>(2) + 1.f);
+  EXPECT_EQ(values(m), std::vector<float>({1, 2, 0, 0, 2, 4}));
+  add_at(m(to_device({1, 1}), 0), 0.5f);
+  EXPECT_EQ(values(m), std::vector<float>({1, 2, 1, 0, 2, 4}));
+  add_at(m(to_device({0, 0}), 0), m(to_device({2, 2}), 1));
+  EXPECT_EQ(values(m), std::vector<float>({9, 2, 1, 0, 2, 4}));
+  add_at(m(zeros<int>({0})), 7);
+  EXPECT_EQ(values(m), std::vector<float>({9, 2, 1, 0, 2, 4}));
+  EXPECT_THROW(add_at(m(to_device({0, 0})), zeros<float>({3})), ShapeError);
+}
+
+TEST(Put, InCOrderWithValuesRepeated) {
+  Random random(31);
+  for (int round = 0; round < rounds(); ++round) {
+    const Ints shape{random.between(1, 5), random.between(1, 5)};
+    const auto host = test::counted<float>(shape);
+    const auto a = to_device(host, {.order = random.coin() ? Order::f : Order::c});
+    std::vector<float> want = host.list();
+    const std::int64_t n = shape[0] * shape[1];
+    Host<std::int64_t> at({random.between(0, 4), random.between(1, 3)});
+    Host<float> v({random.between(1, 9)});
+    for (std::size_t k = 0; k < v.count(); ++k) v[k] = float(100 + k);
+    for (std::size_t k = 0; k < at.count(); ++k) {
+      at[k] = random.between(-n, n - 1);
+      want[std::size_t(at[k] < 0 ? at[k] + n : at[k])] = v[k % v.count()];
+    }
+    put(a, to_device(at), to_device(v));
+    ASSERT_EQ(values(a), want) << "round " << round;
+  }
+  const auto a = zeros<int>({4});
+  put<IndexMode::wrap>(a, to_device({5, -3}), to_device({1, 2}));
+  put<IndexMode::clip>(a, to_device({9, -9}), 7);
+  EXPECT_EQ(values(a), std::vector<int>({7, 2, 0, 7}));
+  EXPECT_THROW(put(a, to_device({4}), 1), IndexError);
+  put(a, to_device({0}), zeros<int>({0}));
+  EXPECT_EQ(values(a), std::vector<int>({7, 2, 0, 7}));
+}
+
+TEST(Put, AlongAnAxis) {
+  Random random(32);
+  for (int round = 0; round < rounds(); ++round) {
+    const Ints shape{random.between(1, 4), random.between(1, 4), random.between(1, 4)};
+    const auto axis = std::size_t(random.between(0, 2));
+    Ints of = shape;
+    for (std::size_t d = 0; d < 3; ++d) {
+      if (d == axis) of[d] = random.between(0, 5);
+      if (d != axis && random.coin()) of[d] = 1;
+    }
+    Ints full = shape;
+    full[axis] = of[axis];
+    const auto host = test::counted<float>(shape);
+    const auto a = to_device(host, {.order = random.coin() ? Order::f : Order::c});
+    Host<int> at(of);
+    Host<float> v(full);
+    for (std::size_t k = 0; k < at.count(); ++k) {
+      at[k] = int(random.between(-shape[axis], shape[axis] - 1));
+    }
+    for (std::size_t k = 0; k < v.count(); ++k) v[k] = float(1000 + k);
+    std::vector<float> want = host.list();
+    Ints i(3, 0);
+    for (std::size_t k = 0; k < v.count(); ++k) {
+      Ints to = i;
+      const int p = at[test::broadcast_position(i, 0, 3, of)];
+      to[axis] = p < 0 ? p + shape[axis] : p;
+      want[test::broadcast_position(to, 0, 3, shape)] = v[k];
+      for (std::size_t d = 3; d-- > 0 && ++i[d] == full[d];) i[d] = 0;
+    }
+    put_along_axis(a, to_device(at), to_device(v), std::int64_t(axis));
+    ASSERT_EQ(values(a), want) << "round " << round;
+  }
+  const auto a = arange<float>(6).reshape({2, 3});
+  put_along_axis(a, argmax(a, 1, {.keepdims = true}), -1, 1);
+  EXPECT_EQ(values(a), std::vector<float>({0, 1, -1, 3, 4, -1}));
+  EXPECT_THROW(put_along_axis(a, to_device({0}), 1, 1), ShapeError);
+}
+
+TEST(Put, Choose) {
+  const auto i = to_device({2, 0, 1, 0});
+  const auto a = arange<float>(4), b = eval(a + 10.f);
+  EXPECT_EQ(values(choose(i, a, b, a * 0.5)), std::vector<float>({0, 1, 12, 3}));
+  EXPECT_EQ(values(choose<IndexMode::clip>(i - 1, a, b)), std::vector<float>({10, 1, 2, 3}));
+  EXPECT_EQ(values(choose<IndexMode::wrap>(i - 1, a, b)), std::vector<float>({10, 11, 2, 13}));
+  EXPECT_EQ(values(choose(to_device({1}).reshape({1, 1}), a, a(1))), std::vector<float>(4, 1));
+  EXPECT_THROW(choose(i, a, b), IndexError);
+  EXPECT_THROW(choose(i - 1, a, b, a), IndexError);
+}
+
+TEST(Put, OpenGrids) {
+  const auto a = arange<int>(12).reshape({3, 4});
+  const auto i = to_device({2, 0}), j = to_device({3, 1, 0});
+  EXPECT_EQ(values(std::apply(a, ix_(i, j))), std::vector<int>({11, 9, 8, 3, 1, 0}));
+  std::apply(a, ix_(i, j)) = 0;
+  EXPECT_EQ(values(sum(a)), std::vector<std::int64_t>({2 + 4 + 5 + 6 + 7 + 10}));
+}
+
+}  // namespace
+}  // namespace quarry
