@@ -87,7 +87,7 @@ struct Owners {
   template <int Axes>
   SideLeaf<std::int64_t, Axes> leaf() const {
     SideLeaf<std::int64_t, Axes> made{array, {window, array.device_pointer(), array.buffer()}, {}};
-    std::copy(own.begin(), own.end(), made.axis);
+    for (std::size_t n = 0; n < Axes; ++n) made.axis[n] = own[n];
     return made;
   }
 };
@@ -124,7 +124,7 @@ void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& t
                   const V& values, const P&... positions) {
   const Owners owners = new_owners(target, own.axis, turns);
   OwnAxes<Axes> owner_axes;
-  std::copy(owners.own.begin(), owners.own.end(), owner_axes.axis);
+  for (std::size_t n = 0; n < Axes; ++n) owner_axes.axis[n] = owners.own[n];
   const auto window = owners.template leaf<Axes>().window;
   scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns}, owner_axes, -1,
                                                 Position<kernels::i64>{}, positions...);

@@ -135,7 +135,7 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
           using K = kernel_type_t<T>;
           const Target target{elements.array, elements.window, this->shape()};
           OwnAxes<axes> own_axes;
-          std::copy(std::begin(elements.axis), std::end(elements.axis), own_axes.axis);
+          for (std::size_t n = 0; n < axes; ++n) own_axes.axis[n] = elements.axis[n];
           const Shape turns = detail::broadcast(positions.shape()...);
           const bool is_last =
               own >= 0 || HasPosition<V>::value || !is_same_for_all(values.shape(), turns);

@@ -49,7 +49,7 @@ void with_parts(const Indexed<Mode, T, P...>& place, const F& f) {
   std::apply(
       [&](const auto& elements, const P&... positions) {
         OwnAxes<sizeof...(P)> own;
-        std::copy(std::begin(elements.axis), std::end(elements.axis), own.axis);
+        for (std::size_t n = 0; n < sizeof...(P); ++n) own.axis[n] = elements.axis[n];
         f(elements, own, positions...);
         if (elements.array.buffer() != place.array().buffer()) place.array().assign(elements.array);
       },
@@ -82,7 +82,7 @@ void add_floating(const Shape& shape, const SideLeaf<T, sizeof...(P)>& elements,
   };
   const Owners peaks = scratch(-1), high = scratch(0), low = scratch(0);
   OwnAxes<axes> own;
-  std::copy(peaks.own.begin(), peaks.own.end(), own.axis);
+  for (std::size_t n = 0; n < axes; ++n) own.axis[n] = peaks.own[n];
   const auto into = [&]<class F>(F, const Owners& to, const auto& tree) {
     const auto window = to.template leaf<axes>().window;
     scatter<F, i64, Mode>({to.array, window, shape}, own, -1, tree, positions...);
