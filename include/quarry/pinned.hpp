@@ -36,7 +36,7 @@ struct PinnedOptions {
   std::optional<Order> order = std::nullopt;
   /// In bytes, instead of an order. An array of xtensor has no gaps: throws LogicError for strides
   /// that have.
-  std::optional<Strides> strides = std::nullopt;
+  Strides strides = {};
   bool portable = false;        ///< page-locked for every GPU
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
 };

@@ -32,9 +32,12 @@
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/grids.hpp>
 #include <quarry/ops/indexing.hpp>
+#include <quarry/ops/join.hpp>
 #include <quarry/ops/matrix.hpp>
 #include <quarry/ops/methods.hpp>
+#include <quarry/ops/pad.hpp>
 #include <quarry/ops/put.hpp>
+#include <quarry/ops/rearrange.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/ops/rows.hpp>
 #include <quarry/ops/shape.hpp>

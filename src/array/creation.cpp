@@ -8,8 +8,8 @@
 namespace quarry::detail {
 
 Layout layout_like(const Layout& like, std::size_t itemsize, std::optional<Order> order,
-                   const std::optional<Strides>& strides) {
-  if (strides) return new_layout(like.shape, itemsize, order, strides);
+                   const Strides& strides) {
+  if (!strides.empty()) return new_layout(like.shape, itemsize, order, strides);
   if (!order) return dense_like(like, itemsize);
   return {like.shape, dense_strides(like.shape, itemsize, resolve_order(*order, like, itemsize))};
 }

@@ -94,14 +94,13 @@ std::int64_t DeviceNDArrayBase::len() const {
 namespace detail {
 
 Layout new_layout(const Shape& shape, std::size_t itemsize, std::optional<Order> order,
-                  const std::optional<Strides>& strides) {
-  if (!strides) return {shape, dense_strides(shape, itemsize, order.value_or(Order::c))};
+                  const Strides& strides) {
+  if (strides.empty()) return {shape, dense_strides(shape, itemsize, order.value_or(Order::c))};
   require<LogicError>(!order, "a new array has an order or strides, not both");
-  require<ShapeError>(strides->size() == shape.size(), [&] {
-    return fmt::format("strides {} for an array of shape {}", to_string(*strides),
-                       to_string(shape));
+  require<ShapeError>(strides.size() == shape.size(), [&] {
+    return fmt::format("strides {} for an array of shape {}", to_string(strides), to_string(shape));
   });
-  return {shape, *strides};
+  return {shape, strides};
 }
 
 const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given) {

@@ -198,6 +198,10 @@ View cut(const Layout& layout, std::int64_t axis, const Range& range) {
   return result;
 }
 
+View columns(const Layout& layout) {
+  return layout.rank() < 2 ? View{transpose(atleast_2d(layout).layout)} : View{layout};
+}
+
 View along(const Layout& line, std::size_t axis, std::size_t rank) {
   View result{{Shape::filled(rank, 1), Strides::filled(rank, 0)}};
   result.layout.shape[axis] = line.shape[0];

@@ -144,6 +144,30 @@ Later triangle(Scene& t) {
     return i % k < i / k ? 2 * (i + 1) : 0;
   });
 }
+Later joined(Scene& t) {
+  const Array c = concatenate(std::tuple(t.array(1, {columns}), t.array(0, {columns}) * 2));
+  return later(c, [](int i) {
+    constexpr int k = static_cast<int>(columns);
+    return i < k ? 1 + i : 2 * (i - k);
+  });
+}
+Later tiled(Scene& t) {
+  const Array c = tile(t.array(1, {columns}) + 1, {2});
+  return later(c, [](int i) { return 2 + i % static_cast<int>(columns); });
+}
+Later rolled(Scene& t) {
+  const Array c = roll(t.array(0, {elements}), 1);
+  return later(
+      c, [](int i) { return (i + static_cast<int>(elements) - 1) % static_cast<int>(elements); });
+}
+Later padded(Scene& t) {
+  const Array c = pad<PadMode::wrap>(t.array(0, {columns}), {columns, 0});
+  return later(c, [](int i) { return i % static_cast<int>(columns); });
+}
+Later repeated_by_counts(Scene& t) {
+  const Array c = repeat(t.array(0, {2}), {3, 4});
+  return later(c, [](int i) { return i < 3 ? 0 : 1; });
+}
 Later full_array(Scene&) {
   return later(full<int>({rows, columns}, 3), [](int) { return 3; });
 }
@@ -241,6 +265,11 @@ std::vector<EntryPoint> expression_entries() {
       {"FilledInSteps", filled_in_steps},
       {"FilledMisaligned", filled_misaligned},
       {"Triangle", triangle},
+      {"Joined", joined},
+      {"Tiled", tiled},
+      {"Rolled", rolled},
+      {"Padded", padded},
+      {"RepeatedByCounts", repeated_by_counts},
       {"Full", full_array}};
 }
 

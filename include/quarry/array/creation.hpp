@@ -25,8 +25,7 @@ namespace detail {
 /// In `order` or with these strides; without them dense with the order of `like`'s axes, as NumPy's
 /// order='K'.
 Layout layout_like(const Layout& like, std::size_t itemsize,
-                   std::optional<Order> order = std::nullopt,
-                   const std::optional<Strides>& strides = std::nullopt);
+                   std::optional<Order> order = std::nullopt, const Strides& strides = {});
 /// Throws LogicError if a stride (of an extent above 1) is no multiple of the element size.
 void require_whole_strides(const Layout& layout, std::size_t itemsize);
 /// Throws LogicError unless the elements lie side by side, whatever the order of the axes.

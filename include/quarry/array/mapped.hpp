@@ -19,7 +19,7 @@ struct MappedOptions {
   /// Without one: C, or for an array like another the order of that one's axes.
   std::optional<Order> order = std::nullopt;
   /// In bytes, instead of an order; the elements may have gaps between them.
-  std::optional<Strides> strides = std::nullopt;
+  Strides strides = {};
   bool portable = false;  ///< page-locked for every GPU
   bool wc = false;        ///< write-combined: fast to write in order, very slow to read on the host
 };

@@ -20,7 +20,7 @@ struct ArrayOptions {
   /// Without one: C, or for an array like another the order of that one's axes (NumPy's K).
   std::optional<Order> order = std::nullopt;
   /// In bytes, instead of an order; the elements may have gaps between them.
-  std::optional<Strides> strides = std::nullopt;
+  Strides strides = {};
 };
 
 /// An array without its element type. A handle: copying it shares the memory. A moved-from array
@@ -114,7 +114,7 @@ Stream stream_of(const ArrayOptions& options);
 /// The layout of a new array. Throws ShapeError for strides of another rank, LogicError for an
 /// order and strides.
 Layout new_layout(const Shape& shape, std::size_t itemsize, std::optional<Order> order,
-                  const std::optional<Strides>& strides);
+                  const Strides& strides);
 /// Memory and layout of an array like `array` in C order (or the order of its axes for
 /// `keep_order`).
 struct ReshapedLayout {

@@ -35,6 +35,8 @@ View atleast_1d(const Layout& layout);
 View atleast_2d(const Layout& layout);
 View atleast_3d(const Layout& layout);
 ///@}
+/// A layout of no or one axis as a column.
+View columns(const Layout& layout);
 /// A layout of one axis, which is axis `axis` of `rank`, the others having extent 1.
 View along(const Layout& line, std::size_t axis, std::size_t rank);
 /// A range of one axis.

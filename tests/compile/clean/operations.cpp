@@ -22,10 +22,23 @@ auto reductions(const quarry::DeviceNDArray<T>& a) {
   return quarry::sum(a, 0) + quarry::prod(a, {0}) + quarry::max(a) + quarry::argmin(a * T(2));
 }
 
+template <class T>
+auto shapes(const quarry::DeviceNDArray<T>& a) {
+  using quarry::PadMode;
+  const auto joined = quarry::hstack({a, quarry::roll(a, 1, 0)});
+  const auto longer = quarry::insert(quarry::delete_(quarry::repeat(joined, {1, 2}, 0), 1), 0, a);
+  const auto padded = quarry::pad<PadMode::mean>(quarry::pad(quarry::tile(longer, 2), 1), 1);
+  const auto ramp = quarry::pad<PadMode::linear_ramp>(quarry::trim_zeros(padded), {1, 2});
+  const auto odd = quarry::pad<PadMode::symmetric>(ramp, 1);
+  const auto [x, y] = quarry::meshgrid(odd, quarry::resize(a, {3}));
+  return quarry::block({{x, y}, {quarry::eye<T>(3), quarry::eval(quarry::tril(y))}});
+}
+
 template quarry::DeviceNDArray<float> elementwise(const quarry::DeviceNDArray<float>&);
 template quarry::DeviceNDArray<std::complex<double>> elementwise(
     const quarry::DeviceNDArray<std::complex<double>>&);
 template quarry::DeviceNDArray<std::int64_t> elementwise(
     const quarry::DeviceNDArray<std::int64_t>&);
+template auto shapes(const quarry::DeviceNDArray<float>&);
 template auto reductions(const quarry::DeviceNDArray<double>&);
 template auto reductions(const quarry::DeviceNDArray<std::uint8_t>&);

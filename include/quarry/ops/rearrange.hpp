@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/ops/elementwise.hpp>
+#include <quarry/ops/join.hpp>
+#include <quarry/ops/reduce.hpp>
+#include <quarry/ops/take.hpp>
+
+/// NumPy's functions that repeat elements, move them, insert them and leave them out. Results are
+/// new arrays unless said; every element is written once.
+namespace quarry {
+
+namespace expr {
+
+/// A new array of the elements of an operand.
+template <class A>
+using ArrayOf = DeviceNDArray<std::remove_const_t<typename A::value_type>>;
+
+/// A layout repeated so many times along its last axes: where it is repeated an axis with stride 0
+/// is added, so that the shape is one of the result's reshapes.
+View tiled(const Layout& layout, const Shape& counts);
+Shape tiled_shape(const Shape& shape, const Shape& counts);
+/// Every element so many times, along a new axis behind `axis`.
+View repeated(const Layout& layout, std::int64_t count, std::size_t axis);
+Shape repeated_shape(const Shape& shape, std::int64_t count, std::size_t axis);
+/// Where elements come from if element i is repeated counts[i] times; one count is for all. Throws
+/// ShapeError, with the values, for other lengths and negative counts.
+std::vector<std::int64_t> repeated_positions(std::vector<std::int64_t> counts, std::int64_t extent);
+
+/// A box of the result and the box of the source that goes there.
+struct MovedBox {
+  std::vector<Index> to, from;
+};
+/// Throws ShapeError for other numbers of shifts than of axes.
+std::vector<MovedBox> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
+                                   const ReduceAxes& axes);
+/// Positions on an axis, negative ones counted from the end, or those of a range. Throws
+/// IndexError, with the value, for one below -extent or at `limit` and above.
+std::vector<std::int64_t> places(std::vector<std::int64_t> positions, std::int64_t extent,
+                                 std::int64_t limit);
+std::vector<std::int64_t> places(const Range& range, std::int64_t extent);
+/// What is left of an axis without these positions.
+std::vector<Range> runs_without(std::vector<std::int64_t> places, std::int64_t extent);
+/// For an axis with values behind its own elements: from where each element of the result comes if
+/// the values stand before these places, in their order.
+std::vector<std::int64_t> inserted_positions(const std::vector<std::int64_t>& places,
+                                             std::int64_t extent);
+
+/// A caller's positions: an integer, several, or a range.
+template <class I>
+std::vector<std::int64_t> places_of(const I& positions, std::int64_t extent, std::int64_t limit) {
+  if constexpr (Integer<I>) {
+    return places({Extent(positions).value}, extent, limit);
+  } else if constexpr (std::same_as<I, Range>) {
+    return places(positions, extent);
+  } else {
+    return places(expr::positions(positions), extent, limit);
+  }
+}
+
+/// The largest word that divides elements of T, with which their bytes are moved.
+template <class T>
+using word_of = std::conditional_t<
+    alignof(T) % 8 == 0, std::uint64_t,
+    std::conditional_t<alignof(T) % 4 == 0, std::uint32_t,
+                       std::conditional_t<alignof(T) % 2 == 0, std::uint16_t, std::uint8_t>>>;
+/// Records as words, along a new last axis.
+template <class T>
+auto as_words(const DeviceNDArray<T>& array) {
+  using Word = word_of<T>;
+  Layout layout = array.layout();
+  layout.shape.push_back(std::int64_t(sizeof(T) / sizeof(Word)));
+  layout.strides.push_back(sizeof(Word));
+  using W = std::conditional_t<std::is_const_v<T>, const Word, Word>;
+  return DeviceNDArray<W>(std::move(layout), array.device_pointer(), array.buffer())
+      .bind(array.stream());
+}
+
+/// The elements at valid positions of an axis.
+template <class T>
+auto gathered(const DeviceNDArray<T>& array, const std::vector<std::int64_t>& positions,
+              std::size_t axis) {
+  using V = std::remove_const_t<T>;
+  const Stream& stream = quarry::detail::stream_for(array);
+  const auto where = to_device(positions, {.stream = stream});
+  Shape shape = array.shape();
+  shape[axis] = std::int64_t(positions.size());
+  const DeviceNDArray<V> result(shape, stream);
+  if (result.empty()) return result;
+  if constexpr (Number<V>) {
+    result.assign(take<IndexMode::clip>(array, where, std::int64_t(axis)));
+  } else {
+    as_words(result).assign(take<IndexMode::clip>(as_words(array), where, std::int64_t(axis)));
+  }
+  return result;
+}
+
+/// New memory for elements like those of `a`.
+template <class A>
+ArrayOf<A> new_like(const A& a, const Shape& shape) {
+  return ArrayOf<A>(shape, quarry::detail::home_of(a));
+}
+/// Runs of an axis, one after the other.
+template <class A>
+auto joined_runs(const A& a, const std::vector<Range>& runs, std::int64_t axis) {
+  const auto parts = pieces(a, axis, runs);
+  if (!parts.empty()) return concatenate(parts, axis);
+  return concatenate(pieces(a, axis, {range(0, 0)}), axis);
+}
+
+/// A number as an array without axes, or an operand as it is.
+template <class T, class V>
+decltype(auto) inserted_values(const V& values, const Stream& stream) {
+  if constexpr (Operand<V>) {
+    return (values);
+  } else {
+    return full<T>({}, values, {.stream = stream});
+  }
+}
+/// New axes in front, so that there are `rank`; with `moves` the first axis then becomes `axis`.
+View with_rank(const Layout& layout, std::size_t rank, bool moves, std::size_t axis);
+
+}  // namespace expr
+
+/// `a` repeated so many times along its last axes, as NumPy's tile. An expression is evaluated
+/// first. Throws ShapeError for a negative number.
+template <expr::Operand A>
+expr::ArrayOf<A> tile(const A& a, const Shape& counts) {
+  const auto array = eval(a);
+  const auto seen = expr::viewed(array, [&](const Layout& l) { return expr::tiled(l, counts); });
+  const auto result = expr::new_like(a, expr::tiled_shape(a.shape(), counts));
+  result.reshape(seen.shape()).assign(seen);
+  return result;
+}
+template <expr::Operand A, Integer N>
+expr::ArrayOf<A> tile(const A& a, N count) {
+  return tile(a, Shape{count});
+}
+
+///@{
+/// Every element so many times, along an axis, or without one in a row. Counts are one number, or
+/// one for each element along the axis: integers of the host, or an array, which is waited for.
+/// Throws ShapeError, with the values.
+template <expr::Operand A, Integer N>
+expr::ArrayOf<A> repeat(const A& a, N count, std::optional<std::int64_t> axis = std::nullopt) {
+  const auto array = eval(a);
+  if (a.ndim() == 0) return repeat(array.ravel(), count, axis.value_or(0));
+  const std::size_t d = axis ? normalize_axis(*axis, a.ndim()) : a.ndim() - 1;
+  const std::int64_t n = Extent(count).value;
+  const auto seen = expr::viewed(array, [&](const Layout& l) { return expr::repeated(l, n, d); });
+  Shape shape = expr::repeated_shape(a.shape(), n, d);
+  if (!axis) shape = {element_count(shape)};
+  const auto result = expr::new_like(a, shape);
+  result.reshape(seen.shape()).assign(seen);
+  return result;
+}
+template <expr::Operand A, IntegerRange R = std::initializer_list<std::int64_t>>
+expr::ArrayOf<A> repeat(const A& a, const R& counts,
+                        std::optional<std::int64_t> axis = std::nullopt) {
+  const auto array = axis && a.ndim() > 0 ? eval(a) : eval(a).ravel();
+  const std::size_t d = normalize_axis(axis.value_or(0), array.ndim());
+  return expr::gathered(array, expr::repeated_positions(expr::positions(counts), array.shape()[d]),
+                        d);
+}
+template <expr::Operand A, expr::Operand R>
+expr::ArrayOf<A> repeat(const A& a, const R& counts,
+                        std::optional<std::int64_t> axis = std::nullopt) {
+  shape_views::require_rank(counts.shape(), 0, "the counts of repeat", 1);
+  std::vector<std::int64_t> host(std::size_t(counts.size()));
+  eval(counts).template astype<std::int64_t>().ravel().copy_to_host(host);
+  return repeat(a, host, axis);
+}
+///@}
+
+/// The elements moved by so many places along one or several axes; those that leave at one end come
+/// in at the other. Without an axis they move in C order. Throws ShapeError for other numbers of
+/// shifts than of axes.
+template <expr::Operand A>
+expr::ArrayOf<A> roll(const A& a, const ReduceAxes& shifts, const ReduceAxes& axes) {
+  const auto result = device_array_like(a);
+  for (const expr::MovedBox& box : expr::rolled_boxes(a.shape(), shifts, axes)) {
+    result(std::span<const Index>(box.to)).assign(a(std::span<const Index>(box.from)));
+  }
+  return result;
+}
+template <expr::Operand A>
+expr::ArrayOf<A> roll(const A& a, std::int64_t shift) {
+  return roll(eval(a).ravel(), shift, 0).reshape(a.shape());
+}
+
+/// The elements in C order, again and again until the shape is full; zeros if there are none.
+template <expr::Operand A>
+expr::ArrayOf<A> resize(const A& a, const Shape& shape) {
+  const auto flat = eval(a).ravel();
+  const std::int64_t count = element_count(shape), whole = flat.empty() ? 0 : count / flat.size();
+  const auto result = expr::new_like(a, shape);
+  if (flat.empty()) {
+    result.fill(std::remove_const_t<typename A::value_type>{});
+    return result;
+  }
+  const auto row = result.ravel();
+  const std::int64_t at = whole * flat.size();
+  row(range(0, at)).reshape({whole, flat.size()}).assign(flat);
+  row(range(at, _)).assign(flat(range(0, count - at)));
+  return result;
+}
+
+/// Without the positions of an axis: an integer, several, or a range; without an axis of the
+/// elements in C order. Throws IndexError, with the value, for a position outside.
+template <expr::Operand A, class I = std::initializer_list<std::int64_t>>
+expr::ArrayOf<A> delete_(const A& a, const I& positions,
+                         std::optional<std::int64_t> axis = std::nullopt) {
+  if (!axis) return delete_(eval(a).ravel(), positions, 0);
+  const std::size_t d = normalize_axis(*axis, a.ndim());
+  const std::int64_t extent = a.shape()[d];
+  const auto runs = expr::runs_without(expr::places_of(positions, extent, extent), extent);
+  constexpr std::size_t few = 8;  // kernels; more runs are gathered by one
+  if (runs.size() <= few) return expr::joined_runs(a, runs, *axis);
+  std::vector<std::int64_t> kept;
+  for (const Range& run : runs) {
+    for (std::int64_t i = run.start.value; i < run.stop.value; ++i) kept.push_back(i);
+  }
+  return expr::gathered(eval(a), kept, d);
+}
+
+/// With `values` (an array, an expression or a number, converted as an assignment does) before
+/// positions of an axis, or without an axis of the elements in C order: an integer, several, or a
+/// range. Several positions take one value each, which broadcast. Throws IndexError, with the
+/// value, for a position outside.
+template <expr::Operand A, class I = std::initializer_list<std::int64_t>, expr::Value V>
+expr::ArrayOf<A> insert(const A& a, const I& positions, const V& values,
+                        std::optional<std::int64_t> axis = std::nullopt) {
+  using T = std::remove_const_t<typename A::value_type>;
+  if (!axis) return insert(eval(a).ravel(), positions, values, 0);
+  const std::size_t d = normalize_axis(*axis, a.ndim());
+  const std::int64_t extent = a.shape()[d];
+  const auto places = expr::places_of(positions, extent, extent + 1);
+  const auto& given = expr::inserted_values<T>(values, detail::home_of(a));
+  const bool is_one = places.size() == 1;
+  const auto seen = expr::viewed(given, [&](const Layout& l) {
+    return expr::with_rank(l, a.ndim(), is_one && Integer<I>, d);
+  });
+  Shape shape = a.shape();
+  shape[d] = is_one ? seen.shape()[seen.ndim() - a.ndim() + d] : std::int64_t(places.size());
+  Shape whole = a.shape();
+  whole[d] = checked_add(whole[d], shape[d]);
+  const auto result = expr::new_like(a, whole);
+  const auto part = [&](const auto& of, const Range& range) {
+    return expr::viewed(
+        of, [&](const Layout& l) { return shape_views::cut(l, std::int64_t(d), range); });
+  };
+  if (is_one) {
+    const std::int64_t at = places[0];
+    part(result, range(0, at)).assign(part(a, range(0, at)));
+    part(result, range(at, at + shape[d])).assign(seen);
+    part(result, range(at + shape[d], _)).assign(part(a, range(at, _)));
+    return result;
+  }
+  part(result, range(0, extent)).assign(a);
+  part(result, range(extent, _)).assign(seen);
+  return expr::gathered(result, expr::inserted_positions(places, extent), d);
+}
+
+/// Which ends trim_zeros trims.
+enum class Trim { both, front, back };
+
+/// A view without the zeros at the ends of all axes, one, or a list: the smallest box around all
+/// other elements; without elements if there are none. Waits for where they are.
+template <expr::Operand A>
+auto trim_zeros(const A& a, Trim ends = Trim::both, const ReduceAxes& axes = {}) {
+  std::vector<Index> entries(a.ndim(), Index(all));
+  bool has_values = !(a.size() == 0);
+  for (std::size_t d = 0; d < a.ndim() && has_values; ++d) {
+    Axes others;
+    for (std::size_t other = 0; other < a.ndim(); ++other) {
+      if (other != d) others.push_back(std::int64_t(other));
+    }
+    const auto filled = eval(any(a != std::remove_const_t<typename A::value_type>{}, others));
+    has_values = any(filled).item();
+    if (!has_values) break;
+    const std::int64_t first = argmax(filled).item();
+    const std::int64_t past = a.shape()[d] - argmax(flip(filled)).item();
+    entries[d] = range(ends == Trim::back ? 0 : first, ends == Trim::front ? a.shape()[d] : past);
+  }
+  const Axes trimmed = axes.all() ? Axes() : normalize_axes(axes.list(), a.ndim());
+  for (std::size_t d = 0; d < a.ndim(); ++d) {
+    const bool trims =
+        axes.all() || std::find(trimmed.begin(), trimmed.end(), std::int64_t(d)) != trimmed.end();
+    if (!trims) entries[d] = all;
+    if (trims && !has_values) entries[d] = range(0, 0);
+  }
+  return a(std::span<const Index>(entries));
+}
+
+}  // namespace quarry

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/ops/rearrange.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace quarry::expr {
+namespace {
+
+/// With ones in front, so that there are `rank`.
+Shape padded(const Shape& shape, std::size_t rank) {
+  Shape result = shape;
+  while (result.size() < rank) result.insert(0, 1);
+  return result;
+}
+
+void push(Layout& layout, std::int64_t extent, std::int64_t stride) {
+  layout.shape.push_back(extent);
+  layout.strides.push_back(stride);
+}
+
+void require_count(std::int64_t count) {
+  require<ShapeError>(count >= 0, [&] { return fmt::format("repeated {} times", count); });
+}
+
+}  // namespace
+
+View tiled(const Layout& layout, const Shape& counts) {
+  const std::size_t rank = std::max(layout.rank(), counts.size());
+  const Shape times = padded(counts, rank);
+  View result;
+  for (std::size_t d = 0; d < rank; ++d) {
+    require_count(times[d]);
+    const bool is_new = d < rank - layout.rank();
+    const std::size_t own = d - (rank - layout.rank());
+    if (times[d] != 1) push(result.layout, times[d], 0);
+    if (!is_new && layout.shape[own] != 1) {
+      push(result.layout, layout.shape[own], layout.strides[own]);
+    }
+  }
+  return result;
+}
+
+Shape tiled_shape(const Shape& shape, const Shape& counts) {
+  const std::size_t rank = std::max(shape.size(), counts.size());
+  const Shape times = padded(counts, rank);
+  Shape result = padded(shape, rank);
+  for (std::size_t d = 0; d < rank; ++d) result[d] = checked_mul(result[d], times[d]);
+  return result;
+}
+
+View repeated(const Layout& layout, std::int64_t count, std::size_t axis) {
+  require_count(count);
+  View result{layout};
+  if (count == 1) return result;
+  if (layout.shape[axis] == 1) {  // no axis more, where there may be as many as can be
+    result.layout.shape[axis] = count;
+    result.layout.strides[axis] = 0;
+    return result;
+  }
+  result.layout.shape.insert(axis + 1, count);
+  result.layout.strides.insert(axis + 1, 0);
+  return result;
+}
+
+Shape repeated_shape(const Shape& shape, std::int64_t count, std::size_t axis) {
+  require_count(count);
+  Shape result = shape;
+  result[axis] = checked_mul(result[axis], count);
+  return result;
+}
+
+std::vector<std::int64_t> repeated_positions(std::vector<std::int64_t> counts,
+                                             std::int64_t extent) {
+  if (counts.size() == 1) counts.assign(static_cast<std::size_t>(extent), counts[0]);
+  require<ShapeError>(static_cast<std::int64_t>(counts.size()) == extent, [&] {
+    return fmt::format("{} counts for an axis of extent {}", counts.size(), extent);
+  });
+  std::vector<std::int64_t> result;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    require_count(counts[i]);
+    result.insert(result.end(), static_cast<std::size_t>(counts[i]), static_cast<std::int64_t>(i));
+  }
+  return result;
+}
+
+std::vector<MovedBox> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
+                                   const ReduceAxes& axes) {
+  const Axes &by = shifts.list(), &along = axes.list();
+  const std::size_t count = std::max(by.size(), along.size());
+  require<ShapeError>(
+      (by.size() == count || by.size() == 1) && (along.size() == count || along.size() == 1),
+      [&] { return fmt::format("{} shifts along {} axes", by.size(), along.size()); });
+  Shape offsets = Shape::filled(shape.size(), 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t axis = normalize_axis(along[along.size() == 1 ? 0 : i], shape.size());
+    const std::int64_t extent = std::max<std::int64_t>(shape[axis], 1);
+    const std::int64_t shift = by[by.size() == 1 ? 0 : i] % extent;
+    offsets[axis] = (offsets[axis] + shift + extent) % extent;
+  }
+  std::vector<MovedBox> boxes{{{ellipsis}, {ellipsis}}};
+  boxes[0] = {std::vector<Index>(shape.size(), all), std::vector<Index>(shape.size(), all)};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t offset = offsets[d];
+    if (offset == 0) continue;
+    for (std::size_t i = 0, before = boxes.size(); i < before; ++i) {
+      MovedBox wrapped = boxes[i];
+      boxes[i].to[d] = range(offset, _);
+      boxes[i].from[d] = range(0, shape[d] - offset);
+      wrapped.to[d] = range(0, offset);
+      wrapped.from[d] = range(shape[d] - offset, _);
+      boxes.push_back(std::move(wrapped));
+    }
+  }
+  return boxes;
+}
+
+std::vector<std::int64_t> places(std::vector<std::int64_t> positions, std::int64_t extent,
+                                 std::int64_t limit) {
+  for (std::int64_t& position : positions) {
+    require<IndexError>(position >= -extent && position < limit, [&] {
+      return fmt::format("position {} on an axis of extent {}", position, extent);
+    });
+    if (position < 0) position += extent;
+  }
+  return positions;
+}
+
+std::vector<std::int64_t> places(const Range& range, std::int64_t extent) {
+  const Layout line{{extent}, {1}};
+  const Index entry = range;
+  const View part = index(line, {&entry, 1});
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 0; i < part.layout.shape[0]; ++i) {
+    result.push_back(part.offset + i * part.layout.strides[0]);
+  }
+  return result;
+}
+
+std::vector<Range> runs_without(std::vector<std::int64_t> places, std::int64_t extent) {
+  std::sort(places.begin(), places.end());
+  places.push_back(extent);
+  std::vector<Range> runs;
+  std::int64_t at = 0;
+  for (const std::int64_t place : places) {
+    if (place > at) runs.push_back(range(at, place));
+    at = std::max(at, place + 1);
+  }
+  return runs;
+}
+
+std::vector<std::int64_t> inserted_positions(const std::vector<std::int64_t>& places,
+                                             std::int64_t extent) {
+  std::vector<std::size_t> order(places.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  std::vector<std::int64_t> result;
+  std::int64_t at = 0;
+  for (const std::size_t i : order) {
+    for (; at < places[i]; ++at) result.push_back(at);
+    result.push_back(extent + static_cast<std::int64_t>(i));
+  }
+  for (; at < extent; ++at) result.push_back(at);
+  return result;
+}
+
+View with_rank(const Layout& layout, std::size_t rank, bool moves, std::size_t axis) {
+  View result{layout};
+  while (result.layout.rank() < rank) {
+    result.layout.shape.insert(0, 1);
+    result.layout.strides.insert(0, 0);
+  }
+  const std::int64_t first = 0, to = static_cast<std::int64_t>(axis);
+  return moves ? shape_views::moveaxis(result.layout, {&first, 1}, {&to, 1}) : result;
+}
+
+}  // namespace quarry::expr

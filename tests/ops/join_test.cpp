@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "array/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+/// What the drawn calls of tests/conformance do not show: types, records, streams, errors.
+namespace quarry {
+namespace {
+
+using test::values;
+
+struct Pixel {
+  std::uint8_t red, green, blue;
+  friend bool operator==(const Pixel&, const Pixel&) = default;
+};
+
+template <class F>
+std::string message(F call) {
+  try {
+    call();
+  } catch (const LogicError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Join, OfArraysInBracesARangeAndATuple) {
+  const auto a = array({{1, 2}}), b = array({{3, 4}});
+  const std::vector expected{1, 2, 3, 4};
+  EXPECT_EQ(values(concatenate({a, b})), expected);
+  EXPECT_EQ(values(concatenate(std::vector{a, b})), expected);
+  EXPECT_EQ(values(concatenate(std::tuple(a, b))), expected);
+  EXPECT_EQ(values(concatenate({a, b}, 1)), expected);
+  EXPECT_EQ(values(stack({a, b}, -1)), (std::vector{1, 3, 2, 4}));
+  EXPECT_EQ(values(hstack({a, b})), expected);
+  EXPECT_EQ(values(vstack({a, b})), expected);
+  EXPECT_EQ(dstack({a, b}).shape(), (Shape{1, 2, 2}));
+  EXPECT_EQ(column_stack({a, b}).shape(), (Shape{1, 4}));
+  EXPECT_EQ(values(concatenate(split(a, 2, 1), 1)), (std::vector{1, 2}));
+  EXPECT_EQ(values(block({a, b})), expected);
+  EXPECT_EQ(values(block({{a, b}, {b, a}})), (std::vector{1, 2, 3, 4, 3, 4, 1, 2}));
+}
+
+TEST(Join, HasTheCommonType) {
+  const auto bytes = array<std::int8_t>({1, 2});
+  const auto floats = array({.5f, 1.5f});
+  const auto longs = array<std::int64_t>({7});
+  static_assert(
+      std::is_same_v<decltype(concatenate(std::tie(bytes, floats))), DeviceNDArray<float>>);
+  static_assert(std::is_same_v<decltype(hstack(std::tie(floats, longs))), DeviceNDArray<double>>);
+  static_assert(
+      std::is_same_v<decltype(block(std::tuple(std::tie(bytes, bytes), std::tie(longs, longs)))),
+                     DeviceNDArray<std::int64_t>>);
+  EXPECT_EQ(values(concatenate(std::tuple(bytes, floats * 2, longs))),
+            (std::vector<double>{1, 2, 1, 3, 7}));
+  EXPECT_EQ(values(append(bytes, floats)), (std::vector{1.f, 2.f, .5f, 1.5f}));
+  const DeviceNDArray<const float> read_only = floats;
+  static_assert(std::is_same_v<decltype(stack({read_only, read_only})), DeviceNDArray<float>>);
+  EXPECT_EQ(sum(stack({read_only, read_only})).item(), 4.f);
+}
+
+TEST(Join, OfRecords) {
+  const auto a = full<Pixel>({2, 1}, Pixel{1, 2, 3}), b = full<Pixel>({2, 2}, Pixel{4, 5, 6});
+  const auto joined = concatenate({a, b}, 1);
+  EXPECT_EQ(joined(1, 0).item(), (Pixel{1, 2, 3}));
+  EXPECT_EQ(joined(1, 2).item(), (Pixel{4, 5, 6}));
+  EXPECT_EQ(block({{a, b}, {a, b}})(3, 2).item(), (Pixel{4, 5, 6}));
+}
+
+TEST(Join, KeepsFortranOrderIfAllPartsHaveIt) {
+  const auto f = zeros<int>({3, 4}, {.order = Order::f}), c = zeros<int>({3, 4});
+  EXPECT_TRUE(concatenate({f, f}).is_f_contiguous());
+  EXPECT_TRUE(concatenate({f, c}).is_c_contiguous());
+  EXPECT_TRUE(concatenate({f, f}, std::nullopt).is_c_contiguous());
+}
+
+TEST(Join, IsInTheStreamOfTheFirstPart) {
+  const Stream stream;
+  const auto a = zeros<int>({2}).bind(stream), b = zeros<int>({2});
+  EXPECT_EQ(concatenate({a, b}).stream(), stream);
+  EXPECT_EQ(stack(std::tuple(a + 1, b)).stream(), stream);
+  EXPECT_EQ(block({a, b}).stream(), stream);
+}
+
+TEST(Join, OfWhatDoesNotFitNamesTheShapes) {
+  const auto a = zeros<int>({2, 3}), b = zeros<int>({2, 4});
+  EXPECT_EQ(message([&] {
+              concatenate({a, b});
+            }),
+            "shapes (2, 3) and (2, 4) do not join along axis 0");
+  EXPECT_EQ(message([&] { concatenate({a, b}, 2); }), "axis 2 is out of range for 2 dimensions");
+  EXPECT_EQ(message([&] { concatenate(std::vector<DeviceNDArray<int>>()); }),
+            "a join of no arrays");
+  EXPECT_THROW(stack({a, b}), ShapeError);
+  EXPECT_THROW(block({{a, b}, {a, a}}), ShapeError);
+  EXPECT_THROW(concatenate({array(1), array(2)}), ShapeError);
+  EXPECT_EQ(values(concatenate({array(1), array(2)}, std::nullopt)), (std::vector{1, 2}));
+}
+
+TEST(Join, OfPartsWithoutElementsAndOfTheHighestRank) {
+  const auto none = zeros<int>({0, 3}), some = ones<int>({2, 3});
+  EXPECT_EQ(values(concatenate({none, some, none})), std::vector(6, 1));
+  EXPECT_EQ(concatenate({none, none}, 1).shape(), (Shape{0, 6}));
+  Shape deep;
+  deep.assign(max_rank, 1);
+  const auto a = full<int>(deep, 4);
+  EXPECT_EQ(values(concatenate({a, a}, -1)), (std::vector{4, 4}));
+  EXPECT_THROW(stack({a, a}), ShapeError);
+}
+
+TEST(Rearranged, Records) {
+  const auto a = array({Pixel{1, 2, 3}, Pixel{4, 5, 6}, Pixel{7, 8, 9}});
+  const auto at = [](const auto& array, int i) { return array(i).item(); };
+  EXPECT_EQ(at(tile(a, 2), 4), at(a, 1));
+  EXPECT_EQ(at(repeat(a, 2), 3), at(a, 1));
+  EXPECT_EQ(at(repeat(a, {0, 1, 2}), 2), at(a, 2));
+  EXPECT_EQ(at(roll(a, 1), 0), at(a, 2));
+  EXPECT_EQ(at(delete_(a, 0), 0), at(a, 1));
+  EXPECT_EQ(at(insert(a, 1, a(range(2, 3))), 1), at(a, 2));
+  EXPECT_EQ(at(insert(a, {0, 3}, a(range(0, 2))), 4), at(a, 1));
+  EXPECT_EQ(at(resize(a, {5}), 4), at(a, 1));
+  EXPECT_EQ(at(pad(a, 1, {.constant_values = Pixel{9, 9, 9}}), 0), (Pixel{9, 9, 9}));
+  EXPECT_EQ(at(pad<PadMode::reflect>(a, 2), 0), at(a, 2));
+  const auto column = a.reshape({3, 1})(range(_, _, -1));
+  std::vector<std::int64_t> every_third;
+  for (std::int64_t i = 0; i < 30; i += 3) every_third.push_back(i);
+  EXPECT_EQ(at(delete_(tile(column, {10, 1}), every_third, 0).ravel(), 1), at(a, 0));
+}
+
+TEST(Rearranged, WordsOfRecordsAreAsLargeAsTheirAlignment) {
+  struct Pair {
+    double x;
+    int n;
+  };
+  const auto a = array({Pair{1.5, 2}, Pair{2.5, 3}});
+  const auto b = repeat(a, {2, 1});
+  EXPECT_EQ(b(1).item().x, 1.5);
+  EXPECT_EQ(b(2).item().n, 3);
+  static_assert(std::is_same_v<expr::word_of<Pair>, std::uint64_t>);
+}
+
+TEST(Rearranged, MoreRunsThanKernelsAreGathered) {
+  const auto a = arange(100);
+  std::vector<int> even;
+  for (int i = 0; i < 100; i += 2) even.push_back(i);
+  const auto odd = values(delete_(a, even));
+  ASSERT_EQ(odd.size(), 50u);
+  for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(odd[i], int(2 * i + 1));
+  EXPECT_EQ(values(delete_(a * 2, even))[1], 6);
+}
+
+TEST(Rearranged, CountsOfAnArrayAreWaitedFor) {
+  const auto a = array({5, 6, 7});
+  EXPECT_EQ(values(repeat(a, array({1, 0, 2}))), (std::vector{5, 7, 7}));
+  EXPECT_EQ(values(repeat(a, array({1, 1, 1}) + 1)), (std::vector{5, 5, 6, 6, 7, 7}));
+}
+
+TEST(Rearranged, NumbersAreInsertedAsTheElementsType) {
+  const auto a = array<float>({1, 2});
+  const auto b = insert(a, 1, 7);
+  static_assert(std::is_same_v<decltype(b), const DeviceNDArray<float>>);
+  EXPECT_EQ(values(b), (std::vector{1.f, 7.f, 2.f}));
+  EXPECT_EQ(values(insert(a, {0, 2}, 9)), (std::vector{9.f, 1.f, 2.f, 9.f}));
+  EXPECT_EQ(values(insert(a, range(0, 2), 9)), (std::vector{9.f, 1.f, 9.f, 2.f}));
+}
+
+TEST(Rearranged, OutsideAndNegativeNumbersAreRefusedWithTheValue) {
+  const auto a = arange(3);
+  EXPECT_EQ(message([&] { delete_(a, 3); }), "position 3 on an axis of extent 3");
+  EXPECT_EQ(message([&] { insert(a, -4, 0); }), "position -4 on an axis of extent 3");
+  EXPECT_THROW(insert(a, {0, 4}, 0), IndexError);
+  EXPECT_EQ(message([&] { repeat(a, {1, 2}); }), "2 counts for an axis of extent 3");
+  EXPECT_EQ(message([&] { repeat(a, -1); }), "repeated -1 times");
+  EXPECT_EQ(message([&] { roll(a, {1, 2, 3}, {0, 0}); }), "3 shifts along 2 axes");
+  EXPECT_EQ(message([&] { pad(a, -1); }), "pad: widths -1 and -1 of axis 0");
+  EXPECT_EQ(message([&] { pad(a, {{1, 1}, {2, 2}}); }), "pad: 2 pairs for an array of 1 axes");
+  EXPECT_EQ(message([&] { pad<PadMode::edge>(a(range(0, 0)), 1); }),
+            "pad: axis 0 has no elements to pad with");
+  EXPECT_THROW((pad<PadMode::mean>(a, 1, {.stat_length = 0})), ShapeError);
+  EXPECT_THROW(resize(a, {-1}), ShapeError);
+}
+
+TEST(Rearranged, ResultsDoNotShareMemoryAndKeepTheStream) {
+  const Stream stream;
+  const auto a = arange(4).bind(stream);
+  const auto results = std::vector{
+      tile(a, 1), repeat(a, 1), roll(a, 0), resize(a, {4}), delete_(a, std::vector<int>()),
+      pad(a, 0)};
+  for (const auto& r : results) {
+    EXPECT_EQ(values(r), values(a));
+    EXPECT_NE(r.buffer(), a.buffer());
+    EXPECT_EQ(r.stream(), stream);
+  }
+  EXPECT_EQ(trim_zeros(a).buffer(), a.buffer());
+}
+
+TEST(Rearranged, TilesOfTheHighestRank) {
+  Shape deep;
+  deep.assign(max_rank, 1);
+  deep[3] = deep[30] = 2;
+  const auto a = arange(4).reshape(deep);
+  Shape counts;
+  counts.assign(max_rank, 1);
+  counts[3] = counts[31] = counts[0] = 2;
+  EXPECT_EQ(values(tile(a, counts)), (std::vector{0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3,
+                                                  0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(repeat(a, 2, 31).shape()[31], 2);
+}
+
+TEST(Pad, OfFloats) {
+  const auto a = array({1.f, 2.f, 4.f});
+  EXPECT_EQ(values(pad<PadMode::mean>(a, {1, 0})), (std::vector{7.f / 3, 1.f, 2.f, 4.f}));
+  EXPECT_EQ(values(pad<PadMode::median>(a(range(1, 3)), 1)), (std::vector{3.f, 2.f, 4.f, 3.f}));
+  EXPECT_EQ(values(pad<PadMode::linear_ramp>(a, {2, 1}, {.end_values = {0.f, 8.f}})),
+            (std::vector{0.f, .5f, 1.f, 2.f, 4.f, 8.f}));
+  EXPECT_EQ(values(pad<PadMode::reflect>(array({true, false}), 1)),
+            (std::vector{false, true, false, true}));
+  EXPECT_EQ(pad<PadMode::empty>(a, 2).shape(), Shape{7});
+  EXPECT_TRUE(pad(zeros<int>({2, 3}, {.order = Order::f}), 1).is_f_contiguous());
+}
+
+}  // namespace
+}  // namespace quarry
