@@ -39,6 +39,7 @@ struct alignas(Size) aligned_words {
 template <int V, unsigned Wide, int K, class... In>
 struct loaded {
   __device__ void load(const char* const* /*at*/) {}
+  __device__ void load_part(const char* const* /*at*/, int /*count*/) {}
 };
 template <int V, unsigned Wide, int K, class T, class... Rest>
 struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
@@ -54,6 +55,15 @@ struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
     }
     loaded<V, Wide, K + 1, Rest...>::load(at);
   }
+  /// The first `count` lanes only, one by one.
+  __device__ void load_part(const char* const* at, int count) {
+#pragma unroll
+    for (int i = 0; i < read; ++i) {
+      if (i < count * gap)
+        *(reinterpret_cast<vec<T, 1>*>(&r) + i) = reinterpret_cast<const vec<T, 1>*>(at[K])[i];
+    }
+    loaded<V, Wide, K + 1, Rest...>::load_part(at, count);
+  }
   __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane * gap]); }
 };
 /// Nothing of a side operand is loaded before the position is known.
@@ -66,6 +76,10 @@ struct loaded<V, Wide, K, side<T, First, Axes>, Rest...> : loaded<V, Wide, K + 1
   __device__ void load(const char* const* at) {
     from = at[K];
     loaded<V, Wide, K + 1, Rest...>::load(at);
+  }
+  __device__ void load_part(const char* const* at, int count) {
+    from = at[K];
+    loaded<V, Wide, K + 1, Rest...>::load_part(at, count);
   }
   /// Lanes with one offset are loaded together, since the compiler knows that they are a vector.
   __device__ T get_at(int lane, i64 offset) const {
@@ -135,6 +149,33 @@ struct computed {
   template <class Word>
   __device__ const Word* part(int lane) const {
     return reinterpret_cast<const Word*>(&v.v[lane]);
+  }
+};
+/// Lanes that are not kept are not stored.
+template <int V, class P, class E, class Out>
+struct computed<V, guarded<P, E>, Out> {
+  static constexpr int width = V;
+  vec<Out, V> v;
+  u32 kept = 0;
+  template <class C>
+  __device__ void set(int lane, const C& c) {
+    if (!P{}(c)) return;
+    kept |= 1u << lane;
+    v.v[lane] = convert<Out>(E{}(c));
+  }
+  __device__ void store(char* const* at) const {
+    if (V > 1 && kept == (1u << V) - 1) {
+      *reinterpret_cast<vec<Out, V>*>(at[0]) = v;
+    } else {
+      store_part(0, V, at);
+    }
+  }
+  __device__ void store_part(int begin, int end, char* const* at) const {
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      if (lane < begin || lane >= end || (kept >> lane & 1) == 0) continue;
+      reinterpret_cast<Out*>(at[0])[lane] = v.v[lane];
+    }
   }
 };
 template <int V>

@@ -35,11 +35,13 @@
 #include <quarry/ops/join.hpp>
 #include <quarry/ops/matrix.hpp>
 #include <quarry/ops/methods.hpp>
+#include <quarry/ops/nonzero.hpp>
 #include <quarry/ops/pad.hpp>
 #include <quarry/ops/put.hpp>
 #include <quarry/ops/rearrange.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/ops/rows.hpp>
+#include <quarry/ops/select.hpp>
 #include <quarry/ops/shape.hpp>
 #include <quarry/ops/take.hpp>
 #include <quarry/runtime/compile.hpp>

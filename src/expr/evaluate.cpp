@@ -76,24 +76,26 @@ Placement placement_like(const DeviceNDArrayBase& out) {
 void evaluate_through_temporary(const kernels::program& program, const DeviceNDArrayBase& out,
                                 const DeviceNDArrayBase* const* arrays,
                                 const kernels::u64 (*scalars)[2], const Stream& stream,
-                                bool positions) {
+                                bool positions, bool partial) {
   const Placement place = placement_like(out);
   const auto buffer = Buffer::allocate(place.bytes, stream);
   std::byte* const data = buffer->data() + place.offset;
+  const DeviceRef copied{data, out.dtype(), place.layout, buffer.get()};
+  if (partial) copy_elements(copied, out.ref(), stream);
   const runtime::Operand temporary{data, &place.layout};
   runtime::launch_map(program, operands_of({&temporary, 1}, arrays, program.inputs), scalars,
                       stream, positions);
-  copy_elements(out.ref(), {data, out.dtype(), place.layout, buffer.get()}, stream);
+  copy_elements(out.ref(), copied, stream);
 }
 
 }  // namespace
 
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
-                   bool positions) {
+                   bool positions, bool partial) {
   if (has_fewer_axes(out, arrays, program.inputs)) [[unlikely]] {
     const Widened wide(out, arrays, program.inputs);
-    return evaluate_into(program, wide, arrays, scalars, positions);
+    return evaluate_into(program, wide, arrays, scalars, positions, partial);
   }
   const Stream& stream = quarry::detail::stream_for(out);
   bool through_temporary = !is_aligned(out);
@@ -109,7 +111,8 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   out.buffer()->used_on(stream);
   memory::note_write(out.device_pointer(), out.layout(), out.dtype().itemsize());
   if (through_temporary) {
-    return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions);
+    return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions,
+                                      partial);
   }
   const runtime::Operand output{out.device_pointer(), &out.layout()};
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,

@@ -43,6 +43,20 @@ class KernelInputs {
   std::vector<std::unique_ptr<Copy>> copies_;
 };
 
+/// Memory of the stream's pool for one call, freed in stream order after it.
+class BufferWorkspace final : public backend::Workspace {
+ public:
+  explicit BufferWorkspace(const Stream& stream) : stream_(stream) {}
+  void* take(std::size_t bytes) override {
+    buffer_ = Buffer::allocate(bytes, stream_);
+    return buffer_->data();
+  }
+
+ private:
+  const Stream& stream_;
+  std::shared_ptr<Buffer> buffer_;
+};
+
 /// The outputs of a kernel, then its inputs.
 SmallArray<runtime::Operand> operands_of(std::span<const runtime::Operand> outputs,
                                          const DeviceNDArrayBase* const* inputs, int count);

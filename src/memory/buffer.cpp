@@ -147,6 +147,14 @@ void Buffer::hand_over() noexcept {
   kept_->others_.swap(others_);
 }
 
+bool Buffer::shrink(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!resource_ || owner_ || kept_ || !others_.empty()) return false;
+  if (!resource_->shrink(home_, data_, bytes_, bytes)) return false;
+  bytes_ = bytes;
+  return true;
+}
+
 std::byte* Buffer::host_data() const {
   return is_host_accessible(space_) || home_.state().device->info().is_cpu ? data_ : nullptr;
 }

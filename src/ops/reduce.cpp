@@ -30,24 +30,6 @@ ReducedShape::ReducedShape(const Shape& shape, const ReduceAxes& axes, const Red
   }
 }
 
-namespace {
-
-/// Memory of the stream's pool, freed in stream order after the call.
-class BufferWorkspace : public backend::Workspace {
- public:
-  explicit BufferWorkspace(const Stream& stream) : stream_(stream) {}
-  void* take(std::size_t bytes) override {
-    buffer_ = Buffer::allocate(bytes, stream_);
-    return buffer_->data();
-  }
-
- private:
-  const Stream& stream_;
-  std::shared_ptr<Buffer> buffer_;
-};
-
-}  // namespace
-
 void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
                  const ReducedShape& shape, const DeviceNDArrayBase* const* arrays,
                  const kernels::u64 (*scalars)[2], bool positions) {

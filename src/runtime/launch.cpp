@@ -118,6 +118,29 @@ void launch_map(const kernels::program& program, std::span<const Operand> operan
   launch(call, operands, scalars, backend::no_workspace(), stream);
 }
 
+void launch_selection(const kernels::program& program, const Shape& shape,
+                      std::span<const Operand> operands, const Scalar* scalars,
+                      backend::Workspace& workspace, const Stream& stream) {
+  KernelCall call(program);
+  call.shape = shape;
+  call.kept = element_count(shape);
+  SmallArray<Strides*> strides(operands.size());
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Layout* const layout = operands[k].layout;
+    call.operands[k].strides =
+        layout ? broadcast_strides(*layout, shape) : Strides::filled(shape.size(), 0);
+    strides[k] = &call.operands[k].strides;
+  }
+  collapse(call.shape, strides);
+  if (call.shape.empty()) {
+    call.shape.push_back(1);
+    for (Strides* const s : strides) s->push_back(0);
+  }
+  call.kept_rank = call.rank();
+  call.span = span_of(call);
+  launch(call, operands, scalars, workspace, stream);
+}
+
 namespace {
 
 /// One group of axes (kept or reduced) with the strides of all operands.

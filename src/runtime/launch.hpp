@@ -33,4 +33,11 @@ void launch_reduction(const kernels::program& program, const Shape& shape,
                       const Scalar* scalars, bool positions, backend::Workspace& workspace,
                       const Stream& stream);
 
+/// Runs a selection over the elements of `shape`, in C order. Output 0 is an i64 that becomes their
+/// number; output 1 gets their values, one behind another from `data` on, or the elements
+/// themselves where it has a layout; with `data` nullptr nothing is stored. Wants an element.
+void launch_selection(const kernels::program& program, const Shape& shape,
+                      std::span<const Operand> operands, const Scalar* scalars,
+                      backend::Workspace& workspace, const Stream& stream);
+
 }  // namespace quarry::runtime

@@ -3,9 +3,9 @@
 
 auto f(const quarry::DeviceNDArray<float>& a) {
 #ifdef QUARRY_VALID
-  return quarry::where(a > 5.f, a, 0.f);
+  return a(a > 5.f);
 #else
-  return a(a > 5.f);  // one error: there is no indexing by masks yet: where(mask, x, y) chooses
-                      // element by element
+  return a(a > 5.f, 0);  // one error: a mask is the only entry of an index: nonzero(mask) has its
+                         // positions along each axis
 #endif
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "kernels/fibre.hpp"
 
@@ -37,14 +39,16 @@ class Block {
   void run(const std::function<void()>& thread);
   void barrier();
   std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
+  std::uint32_t shuffle_up(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
   std::uint32_t match_any(std::uint32_t mask, std::uint64_t value);
   const Position& position() const { return position_; }
+  unsigned lane() const { return running_ % warp_size; }
+  const Exchange& exchange(std::uint32_t mask, std::uint64_t value, unsigned distance, int width);
 
  private:
   unsigned count() const { return position_.block_size.x * position_.block_size.y; }
   void enter(unsigned thread);
   void wait() { fibres_[running_]->leave(); }
-  const Exchange& exchange(std::uint32_t mask, std::uint64_t value, unsigned distance, int width);
 
   Position position_;
   std::mt19937_64 random_;
@@ -55,7 +59,7 @@ class Block {
   unsigned running_ = 0;
 };
 
-Block* current = nullptr;
+thread_local Block* current = nullptr;
 
 void Block::enter(unsigned thread) {
   running_ = thread;
@@ -127,6 +131,13 @@ std::uint32_t Block::shuffle_down(std::uint32_t mask, std::uint32_t value, unsig
   return static_cast<std::uint32_t>(all.value[is_inside ? lane + distance : lane]);
 }
 
+std::uint32_t Block::shuffle_up(std::uint32_t mask, std::uint32_t value, unsigned distance,
+                                int width) {
+  const Exchange& all = exchange(mask, value, distance, width);
+  const bool is_inside = lane() % static_cast<unsigned>(width) >= distance;
+  return static_cast<std::uint32_t>(all.value[is_inside ? lane() - distance : lane()]);
+}
+
 std::uint32_t Block::match_any(std::uint32_t mask, std::uint64_t value) {
   const Exchange& all = exchange(mask, value, 0, 0);
   std::uint32_t equal = 0;
@@ -141,6 +152,22 @@ void barrier() { current->barrier(); }
 std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width) {
   return current->shuffle_down(mask, value, distance, width);
 }
+std::uint32_t shuffle_up(std::uint32_t mask, std::uint32_t value, unsigned distance, int width) {
+  return current->shuffle_up(mask, value, distance, width);
+}
+std::uint32_t shuffle(std::uint32_t mask, std::uint32_t value, unsigned lane) {
+  return static_cast<std::uint32_t>(current->exchange(mask, value, lane, -1).value[lane]);
+}
+std::uint32_t shuffle_xor(std::uint32_t mask, std::uint32_t value, unsigned lanes) {
+  const Exchange& all = current->exchange(mask, value, lanes, -2);
+  return static_cast<std::uint32_t>(all.value[current->lane() ^ lanes]);
+}
+std::uint32_t ballot(std::uint32_t mask, bool value) {
+  const Exchange& all = current->exchange(mask, value ? 1 : 0, 0, -3);
+  std::uint32_t bits = 0;
+  for (unsigned l = 0; l < all.lanes; ++l) bits |= static_cast<std::uint32_t>(all.value[l]) << l;
+  return bits;
+}
 std::uint32_t match_any(std::uint32_t mask, std::uint64_t value) {
   return current->match_any(mask, value);
 }
@@ -148,17 +175,36 @@ std::uint32_t match_any(std::uint32_t mask, std::uint64_t value) {
 std::vector<std::string> launch(const Grid& grid, std::uint64_t seed,
                                 const std::function<void()>& thread) {
   std::set<std::string> faults;
-  static std::vector<std::unique_ptr<Fibre>> fibres;  // a stack costs more to make than to keep
   std::mt19937_64 random(seed);
   std::vector<unsigned> blocks(grid.grid.x * grid.grid.y);
   for (unsigned b = 0; b < blocks.size(); ++b) blocks[b] = b;
   std::ranges::shuffle(blocks, random);
-  for (const unsigned b : blocks) {
-    Block block({{}, {b % grid.grid.x, b / grid.grid.x, 0}, grid.grid, grid.block}, random(),
-                fibres, faults);
-    current = &block;
-    block.run(thread);
-    current = nullptr;
+  std::mutex mutex;  // of the three above
+  const auto run = [&] {
+    // a stack costs more to make than to keep
+    static thread_local std::vector<std::unique_ptr<Fibre>> fibres;
+    for (;;) {
+      std::unique_lock lock(mutex);
+      if (blocks.empty()) return;
+      const unsigned b = blocks.back();
+      blocks.pop_back();
+      const std::uint64_t block_seed = random();
+      lock.unlock();
+      std::set<std::string> found;
+      Block block({{}, {b % grid.grid.x, b / grid.grid.x, 0}, grid.grid, grid.block}, block_seed,
+                  fibres, found);
+      current = &block;
+      block.run(thread);
+      current = nullptr;
+      lock.lock();
+      faults.merge(found);
+    }
+  };
+  if (grid.at_once == 1) {
+    run();
+  } else {
+    std::vector<std::jthread> threads;
+    for (unsigned k = 0; k < grid.at_once; ++k) threads.emplace_back(run);
   }
   return {faults.begin(), faults.end()};
 }

@@ -7,7 +7,8 @@
 
 /// CUDA's blocks on the host: every CUDA thread is a fibre of the calling thread. A block's threads
 /// run in an order that a seed draws, each up to its next barrier or shuffle, so that a barrier
-/// that is missing shows. Blocks run one after another, in a drawn order too.
+/// that is missing shows. Blocks run in a drawn order too, one after another, or several at once,
+/// each by a thread of the host with shared memory of its own.
 namespace quarry::test {
 
 struct Dim3 {
@@ -16,6 +17,7 @@ struct Dim3 {
 
 struct Grid {
   Dim3 grid, block;
+  unsigned at_once = 1;  ///< blocks
 };
 
 /// Runs `thread` once for every thread of the grid, with threadIdx and the others set. Returns what
@@ -32,12 +34,17 @@ const Position& position();
 
 void barrier();
 std::uint32_t shuffle_down(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
+std::uint32_t shuffle_up(std::uint32_t mask, std::uint32_t value, unsigned distance, int width);
+/// The value of a lane of the whole warp.
+std::uint32_t shuffle(std::uint32_t mask, std::uint32_t value, unsigned lane);
+std::uint32_t shuffle_xor(std::uint32_t mask, std::uint32_t value, unsigned lanes);
+/// A bit for each thread of the warp.
+std::uint32_t ballot(std::uint32_t mask, bool value);
 /// The threads of the warp that have the same value.
 std::uint32_t match_any(std::uint32_t mask, std::uint64_t value);
-/// Threads take turns, so nothing is between the two accesses.
 template <class T>
-void atomic_add(T* to, T value) {
-  *to += value;
+T atomic_add(T* to, T value) {
+  return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
 }
 
 template <class T>

@@ -10,7 +10,7 @@
 #define __global__
 #define __grid_constant__
 #define __launch_bounds__(threads)
-#define __shared__ static
+#define __shared__ static thread_local
 #define threadIdx (::quarry::test::position().thread)
 #define blockIdx (::quarry::test::position().block)
 #define gridDim (::quarry::test::position().grid_size)
@@ -18,6 +18,11 @@
 #define __syncthreads() ::quarry::test::barrier()
 #define __shfl_down_sync(mask, value, distance, width) \
   ::quarry::test::shuffle_down(mask, value, distance, width)
+#define __shfl_up_sync(mask, value, distance, width) \
+  ::quarry::test::shuffle_up(mask, value, distance, width)
+#define __shfl_sync(mask, value, lane, width) ::quarry::test::shuffle(mask, value, lane)
+#define __shfl_xor_sync(mask, value, lanes) ::quarry::test::shuffle_xor(mask, value, lanes)
+#define __ballot_sync(mask, value) ::quarry::test::ballot(mask, value)
 #define __match_any_sync(mask, value) ::quarry::test::match_any(mask, value)
 #define __popc(bits) std::popcount(bits)
 #define atomicCAS(at, expected, desired) ::quarry::test::compare_and_swap(at, expected, desired)
@@ -31,3 +36,4 @@
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/rows.cuh"
+#include "kernels/select.cuh"

@@ -8,6 +8,7 @@
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/rows.cuh"
+#include "kernels/select.cuh"
 
 namespace quarry::kernels {
 
@@ -49,6 +50,14 @@ using standardised = rows_of<in<double, 0>, standardise_of<double, 0>, double, 1
 using digits = bincount_of<op<remainder_op, i32, in<i32, 0>, val<i32, 0>>, 2, i32>;
 using bytes = bincount_of<in<u8, 0>, 1, u8>;
 
+using kept = select_of<op<greater_op, float, in<float, 0>, val<float, 0>>, in<float, 1>, float,
+                       false, 1, float, float>;
+using kept_bytes = select_of<in<bool, 0>, in<u8, 1>, u8, false, 0, bool, u8>;
+using kept_positions = select_of<in<bool, 0>, iota<i64>, i64, false, 0, bool>;
+using in_order = select_of<in<bool, 0>, pick<float, 1, place<index_mode::clip, 0, iota<i64>>>,
+                           float, true, 1, bool, side<float>>;
+using where_true = map_of<guarded<in<bool, 0>, in<float, 1>>, float, 0, bool, float>;
+
 template <class M, int V>
 using flat_params = typename map_flat_body<M, V>::param_type;
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
@@ -70,6 +79,12 @@ using bincount_params = typename bincount_body<M, V, Wide>::param_type;
 template <class M, int Rk, int Rr>
 using finish_params = typename reduce_finish_body<M, Rk, Rr>::param_type;
 
+template <class M, int R, int IndexBytes, int V, unsigned Wide>
+using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>::param_type;
+
+#define QUARRY_SELECT(M, ...)                      \
+  template __global__ void select<M, __VA_ARGS__>( \
+      const __grid_constant__ select_params<M, __VA_ARGS__>, u64*);
 #define QUARRY_FLAT(M, ...)                          \
   template __global__ void map_flat<M, __VA_ARGS__>( \
       const __grid_constant__ flat_params<M, __VA_ARGS__>, int);
@@ -113,6 +128,12 @@ QUARRY_FLAT(fused_map<float16>, 8)
 QUARRY_FLAT(fused_map<complex<double>>, 1)
 QUARRY_FLAT(two_outputs, 2)
 QUARRY_FLAT(positions, 2)
+QUARRY_FLAT(where_true, 4)
+QUARRY_SELECT(kept, 1, 4, 4, 3)
+QUARRY_SELECT(kept, 3, 8, 1, 0)
+QUARRY_SELECT(kept_bytes, 2, 4, 16, 2)
+QUARRY_SELECT(kept_positions, 1, 8, 8, 1)
+QUARRY_SELECT(in_order, 1, 4, 16, 1)
 QUARRY_STRIDED(fused_map<float>, 1, 4, 1, 1, 0)
 QUARRY_STRIDED(fused_map<float>, 2, 4, 8, 4, 1)
 QUARRY_STRIDED(fused_map<double>, 3, 8, 4, 1, 0)

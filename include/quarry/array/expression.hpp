@@ -21,7 +21,7 @@ concept Expression = requires {
 };
 
 #define QUARRY_NO_MASKS \
-  "there is no indexing by masks yet: where(mask, x, y) chooses element by element"
+  "a mask is the only entry of an index: nonzero(mask) has its positions along each axis"
 
 #define QUARRY_READ_ONLY \
   "the elements of this array are read-only: copy() gives an array that can be written"
@@ -41,6 +41,11 @@ concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
 template <class X>
 concept Positions = OnDevice<X> ||
     (HostArray<X> && !std::is_convertible_v<X, std::span<const Index>>);
+template <class T>
+inline constexpr bool is_bool = std::is_same_v<std::remove_const_t<T>, bool>;
+/// An array or expression of bools.
+template <class X>
+concept Mask = OnDevice<X> && is_bool<typename X::value_type>;
 
 /// Makes views; arrays are friends of it.
 struct Viewer {

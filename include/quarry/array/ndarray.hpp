@@ -180,6 +180,12 @@ class DeviceNDArray : public DeviceNDArrayBase,
   requires(detail::Positions<I> || ...) auto operator()(const I&... entries) const {
     return index_by(*this, entries...);  // found by ADL: ops/indexing.hpp
   }
+  /// The elements for which the mask, an array or expression of bools, is true, or with fewer axes
+  /// the rows: an expression, and a place that can be assigned to. See ops/select.hpp.
+  template <detail::Mask M>
+  auto operator()(const M& mask) const {
+    return select(*this, mask);  // found by ADL
+  }
   DeviceNDArray operator[](const Index& entry) const { return (*this)(entry); }  ///< a(entry)
   /// a(entry)
   template <detail::Positions I>

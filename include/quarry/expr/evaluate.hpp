@@ -19,10 +19,10 @@ struct HasPosition<Node<Op, A...>> : std::disjunction<HasPosition<A>...> {};
 /// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. If `out`
 /// overlaps an array other than element for element, the result is as with a temporary. Queued in
 /// the stream of `out`; throws ShapeError, AliasError for an `out` whose elements share memory,
-/// LogicError for arrays on another device.
+/// LogicError for arrays on another device. `partial`: the program may leave elements as they are.
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
-                   bool positions);
+                   bool positions, bool partial = false);
 
 /// The same into several new arrays of one shape, in one kernel.
 void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,

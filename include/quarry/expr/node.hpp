@@ -295,10 +295,34 @@ Node<Op, A...> viewed(const Node<Op, A...>& node, const Shape& whole, const View
 template <class T, class X>
 DeviceNDArray<T> evaluate_as(const X& tree);
 
+/// Methods that evaluate the expression E; see DeviceNDArray.
+template <class E>
+class EvaluatingMethods : public ArrayMethods<E> {
+ public:
+  ///@{
+  /// Of the elements in a new array.
+  auto reshape(const Shape& to, Order order = Order::c) const { return array().reshape(to, order); }
+  auto ravel(Order order = Order::c) const { return array().ravel(order); }
+  auto flatten(Order order = Order::c) const { return ravel(order); }
+  auto transpose() const { return array().transpose(); }
+  auto transpose(const Axes& axes) const { return array().transpose(axes); }
+  auto T() const { return transpose(); }
+  auto squeeze() const { return array().squeeze(); }
+  auto squeeze(const Axes& axes) const { return array().squeeze(axes); }
+  auto copy_to_host() const { return array().copy_to_host(); }
+  auto item() const { return array().item(); }
+  ///@}
+
+ private:
+  auto array() const {
+    return static_cast<const E&>(*this).template evaluate<typename E::value_type>();
+  }
+};
+
 /// An operation on its arguments; nothing has run. Throws ShapeError where they do not broadcast
 /// together.
 template <class Op, class... A>
-class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
+class Node : LazyExpression, public EvaluatingMethods<Node<Op, A...>> {
  public:
   using quarry_expression = void;
   using kernel_type = typename Op::template result<typename A::kernel_type...>;
@@ -344,6 +368,11 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   Node operator()(std::span<const Index> entries) const {
     return viewed(*this, shape_, [&](const Layout& layout) { return index(layout, entries); });
   }
+  /// The elements for which the mask is true, still lazy; see ops/select.hpp.
+  template <quarry::detail::Mask M>
+  auto operator()(const M& mask) const {
+    return select(*this, mask);  // found by ADL
+  }
   /// The elements at positions, of the expression's values.
   template <class... I>
   requires(quarry::detail::Positions<I> || ...) auto operator()(const I&... entries) const {
@@ -355,25 +384,11 @@ class Node : LazyExpression, public ArrayMethods<Node<Op, A...>> {
   auto astype() const {
     return Node<Convert<kernel_type_t<U>>, Node>(*this);
   }
-  // These evaluate the expression; see DeviceNDArray.
-  auto reshape(const Shape& to, Order order = Order::c) const {
-    return evaluate<value_type>().reshape(to, order);
-  }
-  auto ravel(Order order = Order::c) const { return evaluate<value_type>().ravel(order); }
-  auto flatten(Order order = Order::c) const { return ravel(order); }
-  auto transpose() const { return evaluate<value_type>().transpose(); }
-  auto transpose(const Axes& axes) const { return evaluate<value_type>().transpose(axes); }
-  auto T() const { return transpose(); }
-  auto squeeze() const { return evaluate<value_type>().squeeze(); }
-  auto squeeze(const Axes& axes) const { return evaluate<value_type>().squeeze(axes); }
 
   template <class T>
   DeviceNDArray<T> evaluate() const {
     return evaluate_as<T>(*this);
   }
-  /// Evaluates and copies the result to the host; see DeviceNDArray.
-  auto copy_to_host() const { return evaluate<value_type>().copy_to_host(); }
-  auto item() const { return evaluate<value_type>().item(); }
 
  private:
   Shape shape_;

@@ -25,9 +25,14 @@ template <class T>
 Leaf<T> as_tree(const DeviceNDArray<T>& array) {
   return {array};
 }
+/// An expression that cannot be part of another one is evaluated.
 template <Expression E>
-const E& as_tree(const E& e) {
-  return e;
+decltype(auto) as_tree(const E& e) {
+  if constexpr (is_tree<E>) {
+    return (e);
+  } else {
+    return Leaf<typename E::value_type>{e.template evaluate<typename E::value_type>()};
+  }
 }
 /// Its tree is the node that it derives from: ops/indexing.hpp.
 template <kernels::index_mode Mode, class T, class... P>

@@ -12,7 +12,7 @@ namespace quarry::kernels {
 /// is the C-order position of the first element. An input may be an output, element for element;
 /// else they do not overlap. The loops of `dense` are for whole blocks of elements, with vectors of
 /// 32 and of 64 bytes where the processor has them: operands are dense, or have stride 0 and are
-/// read again for every block.
+/// read again for every block. A program may have none.
 struct map_loops {
   static constexpr i64 block = 64;
   using loop = void(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
@@ -56,6 +56,19 @@ struct element<several<E, Es...>, several<Out, Outs...>> {
   void store(char* const* pointer, const i64* stride, i64 i) const {
     first.store(pointer, stride, i);
     rest.store(pointer + 1, stride + 1, i);
+  }
+};
+
+template <class P, class E, class Out>
+struct element<guarded<P, E>, Out> {
+  Out value;
+  bool kept;
+  template <class C>
+  explicit element(const C& c) : kept(P{}(c)) {
+    if (kept) value = convert<Out>(E{}(c));
+  }
+  void store(char* const* pointer, const i64* stride, i64 i) const {
+    if (kept) *reinterpret_cast<Out*>(pointer[0] + i * stride[0]) = value;
   }
 };
 
@@ -206,6 +219,19 @@ struct cpu_map<map_of<E, Out, S, In...>> {
 #endif
   static constexpr map_loops loops{run,           {dense, dense_512}, Types::outputs,
                                    Types::inputs, Types::size,        sides_of<Types>::value};
+};
+/// Elements that are not written leave no block whole, so there are no loops of blocks.
+template <class P, class E, class Out, int S, class... In>
+struct cpu_map<map_of<guarded<P, E>, Out, S, In...>> {
+  using Types = operands_of<Out, In...>;
+  static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
+    for (i64 i = 0; i < n; ++i) {
+      element<guarded<P, E>, Out>(run_context{pointer + 1, stride + 1, scalars, i, first})
+          .store(pointer, stride, i);
+    }
+  }
+  static constexpr map_loops loops{run,           {},          Types::outputs,
+                                   Types::inputs, Types::size, sides_of<Types>::value};
 };
 QUARRY_LOOPS_END
 

@@ -130,6 +130,10 @@ struct call {
 template <class... T>
 struct several {};
 
+/// Of a map: an element is E where P is true, else it is not written.
+template <class P, class E>
+struct guarded {};
+
 /// All that a map kernel depends on at compile time: out[i] = convert<Out>(E(in[i]...)). For
 /// several outputs E is several<E1, E2, ...> and Out is several<Out1, Out2, ...>.
 template <class E, class Out, int Scalars, class... In>
@@ -154,6 +158,12 @@ struct operands_of<several<Out...>, In...> {
     const u32 sizes[] = {sizeof(Out)..., sizeof(In)...};
     return sizes[k];
   }
+  /// Of the operands from `first` on.
+  QUARRY_HD static constexpr u32 largest(int first) {
+    u32 most = 0;
+    for (int k = first; k < count; ++k) most = size_of(k) > most ? size_of(k) : most;
+    return most;
+  }
 };
 
 /// The same for a reduction: out[k] = R::finish(acc), where R::take has added the value of E at
@@ -165,6 +175,13 @@ struct reduction_of {};
 /// bins, which is the last of the call's scalars, an i64. The outputs are i64, one behind another.
 template <class E, int Scalars, class... In>
 struct bincount_of {};
+
+/// The elements for which P(in[i]...) is true, in C order. How many they are goes to output 0, an
+/// i64. Values E go to output 1: one behind another, or where `InPlace` to the elements themselves;
+/// there E has not the element's position, but how many were kept before it. Without memory for
+/// output 1 the elements are only counted.
+template <class P, class E, class Out, bool InPlace, int Scalars, class... In>
+struct select_of {};
 
 /// Rows of which every element depends on the whole row: out[i] is computed by Program
 /// (row_programs.hpp) from E(in[i]...) and from what it has reduced the row to.

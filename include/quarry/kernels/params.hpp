@@ -95,6 +95,18 @@ QUARRY_HD constexpr u32 tile_space(u32 size, u32 inputs) {
 /// Of the 48 KiB of shared memory of every GPU, without what lists of places take.
 inline constexpr u32 most_tile_bytes = 45056;
 
+inline constexpr int select_threads = 256;
+/// How many elements a thread of a selection takes, of which the largest operand has `size` bytes:
+/// 64 bytes of it, or fewer.
+QUARRY_HD constexpr int select_items(u32 size) {
+  return size > 32 ? 1 : size > 16 ? 2 : size > 8 ? 4 : size > 4 ? 8 : size > 2 ? 16 : 32;
+}
+/// The same in vectors, whose `width` divides it.
+QUARRY_HD constexpr int select_vectors(u32 size, int width) {
+  const int items = select_items(size);
+  return width > 1 || items < 8 ? items / width : 8;
+}
+
 /// How many bins a block of bincount_private counts in its shared memory: the 48 KiB of every GPU.
 inline constexpr i64 most_private_bins = 12288;
 

@@ -40,6 +40,8 @@ template <class... E>
 struct users_of<several<E...>> {
   static void collect(auto& add) { (users_of<E>::collect(add), ...); }
 };
+template <class P, class E>
+struct users_of<guarded<P, E>> : users_of<several<P, E>> {};
 template <class F, class... A>
 struct users_of<call<F, A...>> {
   static void collect(auto& add) {

@@ -56,6 +56,10 @@ class Buffer {
            (begin(*this) < begin(other) + other.bytes_ && begin(other) < begin(*this) + bytes_);
   }
 
+  /// Keeps the first `bytes` only. False, and nothing has changed, where its resource cannot give
+  /// back a part, or another stream than the home has used it.
+  bool shrink(std::size_t bytes);
+
   /// To be called before work on the buffer is queued in `stream`. If that work is captured
   /// (GraphMemory), the memory is kept for the graph.
   void used_on(const Stream& stream) {

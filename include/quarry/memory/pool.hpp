@@ -55,6 +55,11 @@ class Pool {
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) noexcept;
   ///@}
+  /// Memory of `bytes` keeps its first `to`; the rest may be handed out again, in the order of
+  /// `stream`, which alone may have used it. False, and nothing has changed, where it is not
+  /// `stream` that the memory was taken for.
+  bool shrink(const Stream& stream, void* memory, std::size_t bytes, std::size_t to,
+              std::size_t alignment);
   MemorySpace space() const;  ///< of the upstream
   Device device() const;      ///< of the upstream
   std::string name() const;   ///< for messages

@@ -43,8 +43,8 @@ template <class R>
 concept MemoryResource = std::copy_constructible<R> && detail::ResourceOperations<R>;
 
 /// Any memory resource, by value: copies are handles to the same one, and so is a moved-from one.
-/// Optional members (name(), trim(), and deallocate with the streams that used the memory) are
-/// detected at construction.
+/// Optional members (name(), trim(), shrink(), and deallocate with the streams that used the
+/// memory) are detected at construction.
 class Resource {
  public:
   /// For memory of arrays: a multiple of 256 bytes on every device.
@@ -64,6 +64,10 @@ class Resource {
     virtual Device device() const = 0;
     virtual std::string name() const = 0;
     virtual void trim() = 0;
+    virtual bool shrink(const Stream&, void* /*memory*/, std::size_t /*bytes*/, std::size_t /*to*/,
+                        std::size_t /*alignment*/) {
+      return false;
+    }
     ///@}
   };
 
@@ -119,6 +123,12 @@ class Resource {
   std::string name() const { return shared_->name(); }    ///< for messages
   /// Returns cached memory that is not in use to its upstream; may wait.
   void trim() const { shared_->trim(); }
+  /// Memory of `bytes` that only `stream` has used becomes one of `to` bytes, for deallocate() too.
+  /// False, and nothing has changed, for a resource that cannot.
+  bool shrink(const Stream& stream, void* memory, std::size_t bytes, std::size_t to,
+              std::size_t alignment = default_alignment) const {
+    return shared_->shrink(stream, memory, bytes, to, alignment);
+  }
 
   /// Whether both are handles of one resource.
   friend bool operator==(const Resource&, const Resource&) = default;
@@ -164,6 +174,14 @@ struct Resource::Model final : Resource::Interface {
   }
   void trim() override {
     if constexpr (requires { resource.trim(); }) resource.trim();
+  }
+  bool shrink(const Stream& stream, void* memory, std::size_t bytes, std::size_t to,
+              std::size_t alignment) override {
+    if constexpr (requires { resource.shrink(stream, memory, bytes, to, alignment); }) {
+      return resource.shrink(stream, memory, bytes, to, alignment);
+    } else {
+      return false;
+    }
   }
   R resource;
 };

@@ -172,6 +172,10 @@ void Pool::deallocate(const Stream& stream, std::span<const Stream> others, void
                       std::size_t bytes, std::size_t alignment) noexcept {
   state_->deallocate(stream, others, memory, bytes, alignment);
 }
+bool Pool::shrink(const Stream& stream, void* memory, std::size_t bytes, std::size_t to,
+                  std::size_t alignment) {
+  return state_->shrink(stream, memory, bytes, to, alignment);
+}
 MemorySpace Pool::space() const { return state_->upstream.space(); }
 Device Pool::device() const { return Device(state_->device); }
 std::string Pool::name() const { return fmt::format("pool({})", state_->upstream.name()); }

@@ -80,6 +80,26 @@ bool Pool::State::free_own(detail::StreamState& stream, std::span<const Stream> 
   return true;
 }
 
+/// Of the arena of the stream itself; a block of another one is left as it is.
+bool Pool::State::shrink(const Stream& stream, void* memory, std::size_t bytes, std::size_t to,
+                         std::size_t alignment) {
+  const Request before = memory::request_of(bytes, alignment);
+  const Request after = memory::request_of(to, alignment);
+  auto* const arena = static_cast<Heap*>(stream.state().find(this));
+  if (!arena || to == 0 || after.bytes > before.bytes) return false;
+  const std::lock_guard lock(arena->mutex);
+  Block* const block = arena->table.find(memory);
+  if (!block) return false;
+  require_live(block, memory, before, where());
+  arena->shrink(block, after);
+  if constexpr (memory::can_poison) {
+    if (is_visible && memory::is_idle(stream.state())) {
+      memory::poison(block->address + to, before.bytes - to);
+    }
+  }
+  return true;
+}
+
 /// A block that the stream has taken from another arena returns there, after the stream's work.
 void Pool::State::free_elsewhere(const Stream& stream, std::span<const Stream> others, void* memory,
                                  const Request& request) {

@@ -23,6 +23,8 @@ struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::Sta
   void* allocate(const Stream& stream, std::size_t bytes, std::size_t alignment);
   void deallocate(const Stream& stream, std::span<const Stream> others, void* memory,
                   std::size_t bytes, std::size_t alignment) noexcept;
+  bool shrink(const Stream& stream, void* memory, std::size_t bytes, std::size_t to,
+              std::size_t alignment);
   void trim();
   PoolStatistics statistics();
   void set_limit(std::size_t bytes);

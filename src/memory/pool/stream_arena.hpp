@@ -149,6 +149,16 @@ struct StreamArena {
     account_free(block->bytes);
     make_free(block);
   }
+  /// A live block is from now on as one that was requested as `to`, which is not larger. Throws
+  /// std::bad_alloc, before anything has changed.
+  void shrink(Block* block, const Request& to) {
+    if (const std::size_t rest = block->bytes - to.bytes; rest > 0) {
+      free.shrink(block, to.bytes);
+      account_free(rest);
+    }
+    block->size_class = to.size_class;
+    block->surplus = to.surplus;
+  }
   /// A block whose free has begun is free when the marks are reached. Throws std::bad_alloc, and
   /// leaves `after` alone then.
   void put_back_later(Block* block, std::vector<Mark>&& after);

@@ -67,6 +67,10 @@ class Tlsf {
   /// Merges the block with its free neighbours; returns the free block that it is part of now.
   Block* release(Block* block) noexcept;
 
+  /// A live block keeps its first `bytes`, fewer than it has; the others are free. Throws
+  /// std::bad_alloc, before anything has changed.
+  void shrink(Block* block, std::size_t bytes) { release(split(block, bytes, records_.take())); }
+
   bool has(std::size_t bytes, std::size_t alignment = unit, bool thorough = false) const {
     return find(bytes + alignment - unit, thorough) != nullptr;
   }

@@ -128,6 +128,12 @@ struct RowParts {
             {kept_rank, index_bytes, along_reduced ? 1 : 0, width, wide}};
   }
 };
+struct Select {
+  int rank, index_bytes;
+  int width = 1;
+  int wide = 0;
+  operator Variant() const { return {"select", {rank, index_bytes, width, wide}}; }
+};
 struct Bincount {
   bool is_private;  ///< every block has counters of its own
   int width = 1;

@@ -229,6 +229,16 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
   return g;
 }
 
+SelectGeometry select_geometry(const SelectShape& shape, int multiprocessors) {
+  constexpr std::int64_t blocks_at_once = 8;  // of a multiprocessor; those that wait have no tile
+  const std::int64_t tile = std::int64_t{kernels::select_threads} * shape.vector_width *
+                            kernels::select_vectors(shape.itemsize, shape.vector_width);
+  const std::int64_t tiles = divide_up(shape.elements, tile);
+  const auto blocks = std::min(tiles, std::max<std::int64_t>(multiprocessors, 1) * blocks_at_once);
+  return {static_cast<unsigned>(blocks), tiles > 1 ? tiles + 1 : 0,
+          needs_wide_index(shape.span, shape.elements)};
+}
+
 BincountGeometry bincount_geometry(const BincountShape& shape, int multiprocessors) {
   constexpr std::int64_t most_elements = std::int64_t{1} << 31;  // of a block: counters of 32 bits
   const std::int64_t step = std::int64_t{bincount_threads} * shape.vector_width;

@@ -73,6 +73,18 @@ struct FinishGeometry {
 };
 FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits);
 
+struct SelectShape {
+  std::int64_t elements, span;
+  std::uint32_t itemsize;  ///< of the largest operand
+  int vector_width = 1;
+};
+struct SelectGeometry {
+  unsigned blocks;
+  std::int64_t words;  ///< that blocks tell each other by; 0 where there is one tile
+  bool wide_index;
+};
+SelectGeometry select_geometry(const SelectShape& shape, int multiprocessors);
+
 struct BincountShape {
   std::int64_t elements, bins;
   int vector_width = 1;

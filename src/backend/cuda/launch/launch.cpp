@@ -54,6 +54,11 @@ void Launcher::run_kernel(const Variant& variant, const Blocks& blocks, const vo
                                      blocks.block_y, 1, 0, stream, values, nullptr));
 }
 
+void Launcher::clear(void* memory, std::size_t bytes) const {
+  check(driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(memory), 0, bytes,
+                               static_cast<CUstream>(target_.stream)));
+}
+
 void CudaDevice::launch(const KernelCall& call, Workspace& workspace, Stream stream) {
   static constexpr void (*families[])(const Launcher&) = {
 #define QUARRY_FAMILY(name) launch_##name,

@@ -53,6 +53,9 @@ class Launcher {
     run_kernel(variant, blocks, parameters, true);
   }
 
+  /// Sets memory to 0, in the order of the stream.
+  void clear(void* memory, std::size_t bytes) const;
+
   /// 1 for every second map on the device, which runs its blocks in reverse order: kernels/map.cuh.
   int backwards() const {
     return static_cast<int>(target_.maps.fetch_add(1, std::memory_order_relaxed) % 2);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <quarry/kernels/access.hpp>
+#include <quarry/kernels/params.hpp>
 
 #include "base/power_of_two.hpp"
 
@@ -255,6 +256,16 @@ VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent) {
   VectorAccess access = moving(shifted_vectors(operands, operands.rank() - 1, useful));
   access.places = VectorPlaces::ragged;
   return access;
+}
+
+std::uint32_t largest_selected(const CallOperands& operands) {
+  return *std::max_element(operands.itemsizes + 1, operands.itemsizes + operands.all.size());
+}
+
+VectorAccess select_vectors(const CallOperands& operands, const Shape& shape) {
+  int width = std::min(widest, kernels::select_items(largest_selected(operands)));
+  while (shape.size() > 1 && width > 1 && shape.back() % width != 0) width /= 2;
+  return moving(input_vectors(operands, shape.size() - 1, width));
 }
 
 VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent,

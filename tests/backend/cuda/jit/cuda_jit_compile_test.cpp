@@ -11,6 +11,7 @@
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
 #include <quarry/kernels/rows.hpp>
+#include <quarry/kernels/select.hpp>
 
 #include "backend/cuda/jit/jit.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
@@ -102,6 +103,19 @@ void add_rows(std::vector<Check>& checks) {
   checks.push_back({of, Rows{1, 4, false, 1, 0, 0}});
   checks.push_back({of, RowParts{true, 1, 4, true}});
   checks.push_back({of, RowParts{false, 1, 4, true}});
+}
+
+template <class T>
+void add_selections(std::vector<Check>& checks) {
+  using kept = select_of<in<bool, 0>, in<T, 1>, T, false, 0, bool, T>;
+  using placed = select_of<in<bool, 0>, pick<T, 1, place<index_mode::wrap, 0, iota<i64>>>, T, true,
+                           1, bool, side<T>>;
+  constexpr int widest = 16 / static_cast<int>(sizeof(T));
+  checks.push_back({&program_for<kept>::value, Select{1, 4, widest, widest > 1 ? 3 : 0}});
+  checks.push_back({&program_for<kept>::value, Select{2, 8}});
+  checks.push_back({&program_for<placed>::value, Select{1, 4, 4, 1}});
+  using where_true = map_of<guarded<in<bool, 0>, in<T, 1>>, T, 0, bool, T>;
+  checks.push_back({&program_for<where_true>::value, FlatMap{widest}});
 }
 
 template <class T>
@@ -202,6 +216,9 @@ std::vector<Check> all_checks() {
   add_rows<complex<float>, standardise_of<complex<float>, 0>>(checks);
   checks.push_back(
       {&reduce_program<float, sum_of, float, float>::value, reduction(8, 8, true, true)});
+  add_selections<u8>(checks);
+  add_selections<float>(checks);
+  add_selections<complex<double>>(checks);
   add_counts<bool>(checks);
   add_counts<i32>(checks);
   add_counts<u64>(checks);

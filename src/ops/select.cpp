@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/overlap.hpp>
+#include <quarry/memory/driver_resources.hpp>
+#include <quarry/memory/pool.hpp>
+#include <quarry/ops/select.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "expr/kernel_inputs.hpp"
+#include "memory/write_log.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/stream_state.hpp"
+
+namespace quarry::expr {
+
+void require_mask(const Shape& mask, const Shape& array) {
+  require<IndexError>(mask.size() <= array.size(), [&] {
+    return fmt::format("a mask of shape {} has more axes than the array, of shape {}",
+                       to_string(mask), to_string(array));
+  });
+  for (std::size_t d = 0; d < mask.size(); ++d) {
+    require<IndexError>(mask[d] == array[d], [&] {
+      return fmt::format(
+          "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
+          "corresponding boolean axis is {}",
+          d, array[d], mask[d]);
+    });
+  }
+}
+
+bool is_counted_first(std::size_t bytes, std::size_t free) {
+  constexpr std::size_t always_there = std::size_t{256} << 20;
+  return bytes > always_there && bytes > free / 8;
+}
+
+namespace {
+
+constexpr std::size_t line = 256;            // bytes of the memory in which kernels count
+constexpr std::size_t kept_whole = 1 << 16;  // fewer bytes are not worth a copy
+
+/// Page-locked memory that kernels write into: the host needs no copy, only to wait.
+const Resource& counters_of(const Stream& stream) {
+  static auto& mutex = *new std::mutex;
+  static auto& pools = *new std::map<backend::Device*, Resource>;
+  const std::lock_guard lock(mutex);
+  backend::Device* const device = stream.state().device;
+  const auto known = pools.find(device);
+  if (known != pools.end()) return known->second;
+  return pools.emplace(device, Pool(mapped_resource(stream.device()))).first->second;
+}
+
+/// A selection that is queued, and what waits for the number of elements.
+class Running {
+ public:
+  /// Over `shape`. Without memory for `values` it only counts; the inputs behind the first `arrays`
+  /// are not read.
+  Running(const SelectCall& call, const Shape& shape, const runtime::Operand& values, int arrays,
+          const Stream& stream)
+      : stream_(stream), counter_(Buffer::allocate(line, stream, counters_of(stream))) {
+    const KernelInputs inputs(*call.arrays[0], call.arrays, call.program.inputs, stream);
+    const runtime::Operand count{counter_->data(), nullptr};
+    const runtime::Operand outputs[] = {count, values};
+    auto operands = operands_of(outputs, inputs.arrays(), call.program.inputs);
+    for (std::size_t k = 2 + static_cast<std::size_t>(arrays); k < operands.size(); ++k) {
+      operands[k] = count;
+    }
+    BufferWorkspace workspace(stream);
+    runtime::launch_selection(call.program, shape, operands, call.scalars, workspace, stream);
+  }
+  std::int64_t count() const {
+    stream_.synchronize();
+    return *reinterpret_cast<const std::int64_t*>(counter_->host_data());
+  }
+
+ private:
+  const Stream& stream_;
+  std::shared_ptr<Buffer> counter_;
+};
+
+/// The first `bytes` of the buffer, in no more memory than they need: where the pool takes the rest
+/// back it is the buffer itself, else a copy, unless that would save little.
+std::shared_ptr<Buffer> fitted(std::shared_ptr<Buffer> buffer, std::size_t bytes,
+                               const Stream& stream) {
+  if (buffer->bytes() <= std::max(bytes, kept_whole)) return buffer;
+  if (bytes > 0 && (buffer->shrink(bytes) || bytes > buffer->bytes() / 2)) return buffer;
+  auto copy = Buffer::allocate(bytes, stream);
+  if (bytes > 0) {
+    stream.state().device->copy(
+        {backend::Direction::device_to_device, copy->data(), buffer->data(), bytes},
+        stream.state().native, false);
+  }
+  return copy;
+}
+
+bool lacks_memory(std::size_t bytes, const Stream& stream) {
+  if (!is_counted_first(bytes, 0)) return false;
+  const std::size_t held = pool_statistics(stream.device()).held_bytes;
+  return is_counted_first(bytes, stream.state().device->memory_info().free + held);
+}
+
+}  // namespace
+
+std::int64_t count_selected(const SelectCall& call) {
+  if (element_count(call.mask) == 0) return 0;
+  const Stream& stream = quarry::detail::stream_for(*call.arrays[0]);
+  return Running(call, call.mask, {}, call.mask_arrays, stream).count();
+}
+
+Selection select_elements(const SelectCall& call, const SelectedAxes& axes) {
+  const Stream& stream = quarry::detail::stream_for(*call.arrays[0]);
+  const std::size_t itemsize = call.program.itemsize[1];
+  Selection result{{}, nullptr};
+  Shape& shape = result.layout.shape;
+  std::int64_t others = 1;  // elements of a row
+  for (std::size_t d = 0; d <= axes.shape.size(); ++d) {
+    if (d == axes.axis) shape.push_back(0);
+    if (d == axes.shape.size() || (d >= axes.axis && d < axes.axis + axes.count)) continue;
+    shape.push_back(axes.shape[d]);
+    others *= axes.shape[d];
+  }
+  std::int64_t& rows = shape[axes.axis];
+  const std::int64_t all = element_count(axes.shape);
+  std::size_t bytes = static_cast<std::size_t>(byte_count(axes.shape, itemsize));
+  const bool counts_first = all == 0 || lacks_memory(bytes, stream);
+  if (counts_first) {
+    rows = count_selected(call);
+    bytes = static_cast<std::size_t>(byte_count(shape, itemsize));
+  }
+  result.buffer = Buffer::allocate(bytes, stream);
+  if (bytes > 0) {
+    const runtime::Operand values{result.buffer->data(), nullptr};
+    rows = Running(call, axes.shape, values, call.program.inputs, stream).count() / others;
+  }
+  result.layout.strides = c_strides(shape, itemsize);
+  const auto kept = static_cast<std::size_t>(byte_count(shape, itemsize));
+  result.buffer = fitted(std::move(result.buffer), kept, stream);
+  return result;
+}
+
+bool is_broadcast(const Shape& values, std::size_t axes) {
+  const std::size_t rank = values.size();
+  const auto is_one = [](std::int64_t extent) { return extent == 1; };
+  return rank <= axes || std::all_of(values.begin(), values.end() - axes, is_one);
+}
+
+RankedShape::RankedShape(const Shape& values, const Shape& array, std::size_t axes) {
+  for (const std::int64_t extent : values) {
+    if (given.empty() && extent == 1) continue;
+    given.push_back(extent);
+  }
+  require<ShapeError>(given.size() == axes + 1, [&] {
+    return fmt::format("values of shape {} for rows of {} axes that a mask selects",
+                       to_string(values), axes);
+  });
+  whole.push_back(given[0]);
+  for (std::size_t d = array.size() - axes; d < array.size(); ++d) whole.push_back(array[d]);
+}
+
+bool are_apart(const DeviceNDArrayBase& a, const DeviceNDArrayBase& b) {
+  return !a.buffer()->shares_memory(*b.buffer()) ||
+         (a.device_pointer() == b.device_pointer() && a.layout() == b.layout() &&
+          a.dtype() == b.dtype());
+}
+
+void assign_ranked(const kernels::program& program, const DeviceNDArrayBase& out,
+                   const DeviceNDArrayBase& mask, const RankedValues& values) {
+  const Stream& stream = quarry::detail::stream_for(out);
+  const DeviceNDArrayBase* const arrays[] = {&mask, &values.window};
+  kernels::u64 scalar[1][2];
+  std::memcpy(scalar, &values.axis, sizeof scalar);
+  const SelectCall call{program, arrays, scalar, mask.shape(), 1};
+  std::int64_t rest = element_count(out.shape());  // of what a row has
+  for (const std::int64_t extent : mask.shape()) rest = extent > 0 ? rest / extent : 0;
+  const std::int64_t kept = count_selected(call) * std::max<std::int64_t>(rest, 1);
+  const bool fits =
+      values.repeat ? kept == 0 || values.axis.extent > 0 : rest == 0 || kept == values.axis.extent;
+  require<ShapeError>(fits, [&] {
+    return fmt::format("cannot assign {} values to the {} elements where the mask is true",
+                       values.axis.extent, kept);
+  });
+  if (kept == 0 || element_count(out.shape()) == 0) return;
+  const KernelInputs inputs(out, arrays, 2, stream);  // which checks the devices
+  if (!out.is_c_contiguous()) require_no_aliases(out.layout(), out.dtype().itemsize());
+  out.buffer()->used_on(stream);
+  memory::note_write(out.device_pointer(), out.layout(), out.dtype().itemsize());
+  const Running running(call, out.shape(), {out.device_pointer(), &out.layout()}, 2, stream);
+}
+
+namespace {
+
+template <kernels::index_mode Mode>
+const kernels::program* program_of(std::size_t size, std::size_t alignment) {
+  if (size == 16 && alignment == 8) return &ranked_program<kernels::complex<double>, Mode>();
+  if (size != alignment) return nullptr;
+  if (size == 1) return &ranked_program<kernels::u8, Mode>();
+  if (size == 2) return &ranked_program<kernels::u16, Mode>();
+  if (size == 4) return &ranked_program<kernels::u32, Mode>();
+  return size == 8 ? &ranked_program<kernels::u64, Mode>() : nullptr;
+}
+
+}  // namespace
+
+const kernels::program* ranked_program(std::size_t size, std::size_t alignment, bool repeat) {
+  using enum kernels::index_mode;
+  return repeat ? program_of<wrap>(size, alignment) : program_of<clip>(size, alignment);
+}
+
+}  // namespace quarry::expr

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "array/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstdint>
+#include <string>
+
+#include <Eigen/Core>
+
+namespace quarry {
+namespace {
+
+using test::Host;
+using test::Ints;
+using test::Random;
+using test::Seen;
+using test::values;
+
+struct Point {
+  float x;
+  std::int32_t id;
+  double weight;
+  bool operator==(const Point&) const = default;
+};
+struct Odd {
+  char bytes[3];
+  bool operator==(const Odd&) const = default;
+};
+
+template <class T>
+T element(std::int64_t i) {
+  if constexpr (std::is_same_v<T, Point>) {
+    return {float(i), std::int32_t(-i), double(i) / 2};
+  } else if constexpr (std::is_same_v<T, Odd>) {
+    return {{char(i), char(i / 100), char(i % 7)}};
+  } else {
+    return static_cast<T>(static_cast<float>(i % 120));
+  }
+}
+
+/// An array of these elements in any layout.
+template <class T>
+Seen<T> draw(Random& random, const Ints& shape) {
+  const bool is_sliced = random.coin();
+  Ints base = shape;
+  if (is_sliced) {
+    for (auto& extent : base) extent = extent * 2 + random.between(0, 2);
+  }
+  Host<T> host(base);
+  for (std::size_t i = 0; i < host.count(); ++i) host[i] = element<T>(static_cast<std::int64_t>(i));
+  Seen<T> seen{to_device(host), test::whole(base)};
+  if (!is_sliced) return seen;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    seen = random.cut(seen, d, random.exactly(shape[d], base[d]));
+  }
+  return seen;
+}
+template <class T>
+std::vector<T> elements(const Seen<T>& seen) {
+  std::vector<T> list;
+  for (const std::int64_t at : seen.model.at) list.push_back(element<T>(at));
+  return list;
+}
+
+/// A mask with no, few, half of, or all elements true.
+struct Mask {
+  Mask(Random& random, const Ints& shape) : shape(shape) {
+    const std::int64_t share = std::array{0, 2, 50, 100}[std::size_t(random.between(0, 3))];
+    Host<bool> host(shape);
+    for (std::size_t i = 0; i < host.count(); ++i) {
+      host[i] = random.between(0, 99) < share;
+      list.push_back(host[i]);
+    }
+    array = to_device(host);
+    if (random.coin()) array = array.transpose().copy().transpose();  // in another order
+  }
+  std::int64_t count() const { return std::count(list.begin(), list.end(), char(true)); }
+  Ints shape;
+  std::vector<char> list;
+  DeviceNDArray<bool> array;
+};
+
+/// A shape and how many of its first axes a mask has.
+struct Axes2 {
+  Ints shape;
+  std::size_t masked;
+  explicit Axes2(Random& random) {
+    switch (random.between(0, 4)) {
+      case 0:
+        shape = {random.between(0, 3) * 4096 + random.between(-1, 1)};
+        if (shape[0] < 0) shape[0] = 0;
+        break;
+      case 1:
+        shape = {random.between(1, 20'000)};
+        break;
+      default:
+        shape = random.shape(static_cast<std::size_t>(random.between(0, 4)), 12);
+    }
+    masked = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(shape.size())));
+  }
+  Ints mask() const { return Ints(shape.begin(), shape.begin() + std::ptrdiff_t(masked)); }
+  Ints row() const { return Ints(shape.begin() + std::ptrdiff_t(masked), shape.end()); }
+  std::size_t row_size() const { return Host<char>(row()).count(); }
+  Shape result(std::int64_t count) const {
+    Shape shape{count};
+    for (const std::int64_t extent : row()) shape.push_back(extent);
+    return shape;
+  }
+};
+
+int rounds() { return test::kind_is_slow() ? 25 : 80; }
+
+template <class T>
+class Selection : public ::testing::Test {};
+using Types = ::testing::Types<bool, std::uint8_t, std::int16_t, Eigen::half, float, std::int64_t,
+                               std::complex<double>, Point, Odd>;
+TYPED_TEST_SUITE(Selection, Types);
+
+TYPED_TEST(Selection, has_the_elements_and_rows_where_the_mask_is_true) {
+  using T = TypeParam;
+  Random random(1);
+  for (int round = 0; round < rounds(); ++round) {
+    const Axes2 axes(random);
+    const Seen<T> seen = draw<T>(random, axes.shape);
+    const Mask mask(random, axes.mask());
+    const std::vector<T> all = elements(seen);
+    std::vector<T> want;
+    for (std::size_t i = 0; i < mask.list.size(); ++i) {
+      const auto row = all.begin() + std::ptrdiff_t(i * axes.row_size());
+      if (mask.list[i]) want.insert(want.end(), row, row + std::ptrdiff_t(axes.row_size()));
+    }
+    const auto lazy = seen.array(mask.array);
+    const DeviceNDArray<T> got = lazy;
+    ASSERT_EQ(got.shape(), axes.result(mask.count())) << "round " << round;
+    ASSERT_EQ(lazy.shape(), got.shape()) << "round " << round;
+    ASSERT_EQ(lazy.ndim(), got.ndim());
+    ASSERT_TRUE(got.is_c_contiguous());
+    ASSERT_EQ(values(got), want) << "round " << round << " of shape " << seen.array.shape();
+  }
+}
+
+TYPED_TEST(Selection, takes_one_value_or_a_row_for_all) {
+  using T = TypeParam;
+  Random random(2);
+  for (int round = 0; round < rounds(); ++round) {
+    const Axes2 axes(random);
+    const Seen<T> seen = draw<T>(random, axes.shape);
+    const Mask mask(random, axes.mask());
+    std::vector<T> want = elements(seen);
+    const bool with_row = random.coin();
+    const Seen<T> row = draw<T>(random, axes.row());
+    const std::vector<T> of_row = elements(row);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      if (mask.list[i / axes.row_size()]) {
+        want[i] = with_row ? of_row[i % axes.row_size()] : element<T>(77);
+      }
+    }
+    if (with_row) {
+      seen.array(mask.array) = row.array;
+    } else {
+      seen.array(mask.array) = element<T>(77);
+    }
+    ASSERT_EQ(values(seen.array), want) << "round " << round << " of shape " << seen.array.shape();
+  }
+}
+
+TYPED_TEST(Selection, takes_a_value_for_each_in_order) {
+  using T = TypeParam;
+  Random random(3);
+  for (int round = 0; round < rounds(); ++round) {
+    const Axes2 axes(random);
+    const Seen<T> seen = draw<T>(random, axes.shape);
+    const Mask mask(random, axes.mask());
+    const Shape shape = axes.result(mask.count());
+    const Seen<T> given = draw<T>(random, Ints(shape.begin(), shape.end()));
+    std::vector<T> want = elements(seen);
+    const std::vector<T> in_order = elements(given);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      if (mask.list[i / axes.row_size()]) want[i] = in_order[next++];
+    }
+    seen.array(mask.array) = given.array;
+    ASSERT_EQ(values(seen.array), want) << "round " << round << " of shape " << seen.array.shape();
+    ASSERT_EQ(values(seen.array(mask.array)), in_order);
+  }
+}
+
+TEST(Selections, are_expressions_of_expressions) {
+  const DeviceNDArray<float> a = arange<float>(5000), b = a * 2.f + 1.f;
+  EXPECT_EQ(values(eval((a * b)(a > 4997.f))), (std::vector<float>{4998.f * 9997, 4999.f * 9999}));
+  EXPECT_EQ(values(a(a < 3.f) * 2.f), (std::vector<float>{0, 2, 4}));
+  EXPECT_EQ(sum(a(a < 10.f)).item(), 45.f);
+  EXPECT_EQ(a(a < 10.f).mean().item(), 4.5f);
+  EXPECT_EQ(values(a[a < 2.f](range(1, _))), (std::vector<float>{1}));
+  EXPECT_EQ(values(a(a < 2.f).astype<int>()), (std::vector<int>{0, 1}));
+}
+
+TEST(Selections, are_updated_in_place) {
+  auto a = arange<int>(10);
+  a(a % 2 == 0) += 100;
+  EXPECT_EQ(values(a), (std::vector<int>{100, 1, 102, 3, 104, 5, 106, 7, 108, 9}));
+  a(a > 50) -= arange<int>(5);
+  EXPECT_EQ(values(a), (std::vector<int>{100, 1, 101, 3, 102, 5, 103, 7, 104, 9}));
+  a(a < 50) *= a(a < 50);
+  EXPECT_EQ(values(a), (std::vector<int>{100, 1, 101, 9, 102, 25, 103, 49, 104, 81}));
+  auto m = zeros<float>({3, 2});
+  m(arange<int>(3) > 0) += to_device({1.f, 2.f});
+  EXPECT_EQ(values(m), (std::vector<float>{0, 0, 1, 2, 1, 2}));
+}
+
+TEST(Selections, that_overlap_are_as_with_a_temporary) {
+  auto a = arange<int>(20'000);
+  const auto want = [](int i) { return i > 0 && (i - 1) % 3 == 0 ? 19'999 - i : i; };
+  std::vector<int> list;
+  for (int i = 0; i < 20'000; ++i) list.push_back(want(i));
+  a(a % 3 == 1) = a(range(_, _, -1))(a % 3 == 1);
+  EXPECT_EQ(values(a), list);
+
+  auto b = arange<int>(20'000);
+  copyto(b, b(range(_, _, -1)), b % 3 == 1);
+  EXPECT_EQ(values(b), list);
+
+  auto c = to_device({true, false, true, true});
+  c(c) = to_device({false, true, false});
+  EXPECT_EQ(test::read(c).list(), (std::vector<bool>{false, false, true, false}));
+  auto d = arange<int>(12).reshape({4, 3});
+  d(d(all, 0) > 0) = d(0);
+  EXPECT_EQ(values(d), (std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}));
+}
+
+TEST(Selections, of_other_shapes_are_refused_with_both) {
+  auto a = zeros<int>({4, 3});
+  const auto message = [](const auto& f) -> std::string {
+    try {
+      f();
+    } catch (const IndexError& e) {
+      return e.what();
+    } catch (const ShapeError& e) {
+      return std::string("ShapeError: ") + e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message([&] { eval(a(zeros<bool>({3}))); }),
+            "boolean index did not match indexed array along axis 0; size of axis is 4 but size of "
+            "corresponding boolean axis is 3");
+  EXPECT_EQ(message([&] {
+              eval(a(zeros<bool>({4, 1})));
+            }),
+            "boolean index did not match indexed array along axis 1; size of axis is 3 but size of "
+            "corresponding boolean axis is 1");
+  EXPECT_EQ(message([&] {
+              a(zeros<bool>({4, 3, 1})) = 1;
+            }),
+            "a mask of shape (4, 3, 1) has more axes than the array, of shape (4, 3)");
+  const auto mask = to_device({true, false, true, true});
+  EXPECT_EQ(message([&] {
+              a(mask) = zeros<int>({2, 3});
+            }),
+            "ShapeError: cannot assign 6 values to the 9 elements where the mask is true");
+  EXPECT_EQ(message([&] { a(a == 0) = zeros<int>({11}); }),
+            "ShapeError: cannot assign 11 values to the 12 elements where the mask is true");
+  EXPECT_NE(message([&] { a(mask) = zeros<int>({2}); }), "");
+  EXPECT_EQ(sum(a).item(), 0);
+}
+
+TEST(Selections, keep_no_more_memory_than_they_need) {
+  const auto a = arange<float>(1 << 20);
+  const auto most = [&](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };
+  const DeviceNDArray<float> few = a(a < 1000.f), many = a(a >= 1000.f), none = a(a < 0.f);
+  EXPECT_EQ(few.buffer()->bytes(), most(1000));
+  EXPECT_EQ(many.buffer()->bytes(), most((1 << 20) - 1000));
+  EXPECT_EQ(none.buffer()->bytes(), 0u);
+  EXPECT_EQ(values(few).back(), 999.f);
+  EXPECT_TRUE(expr::is_counted_first(std::size_t{1} << 30, std::size_t{1} << 32));
+  EXPECT_FALSE(expr::is_counted_first(std::size_t{1} << 30, std::size_t{1} << 34));
+  EXPECT_FALSE(expr::is_counted_first(std::size_t{1} << 28, 0));
+}
+
+TEST(Selections, are_taken_of_read_only_arrays_and_broadcast_masks) {
+  const DeviceNDArray<const int> a = arange<int>(6).reshape({2, 3}).broadcast_to({2, 3});
+  EXPECT_EQ(values(eval(a(a > 2))), (std::vector<int>{3, 4, 5}));
+  const auto mask = to_device({true, false, true}).broadcast_to({2, 3});
+  EXPECT_EQ(values(eval(a(mask))), (std::vector<int>{0, 2, 3, 5}));
+}
+
+// --- functions of conditions ---------------------------------------------------------------------
+
+TEST(Nonzero, has_the_positions_along_every_axis) {
+  Random random(4);
+  for (int round = 0; round < rounds(); ++round) {
+    const Ints shape = random.shape(static_cast<std::size_t>(random.between(1, 4)), 9);
+    const Mask mask(random, shape);
+    std::vector<std::vector<std::int64_t>> want(shape.size());
+    std::vector<std::int64_t> flat, rows;
+    for (std::size_t i = 0; i < mask.list.size(); ++i) {
+      if (!mask.list[i]) continue;
+      auto rest = static_cast<std::int64_t>(i);
+      flat.push_back(rest);
+      for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) {
+        want[d].push_back(rest % shape[d]);
+      }
+      for (auto& axis : want) rows.push_back(axis.back());
+    }
+    const auto numbers = mask.array.astype<float>() * 2.5f;
+    ASSERT_EQ(values(flatnonzero(numbers)), flat);
+    const auto found = nonzero(mask.array);
+    ASSERT_EQ(found.size(), shape.size());
+    for (std::size_t d = 0; d < shape.size(); ++d) ASSERT_EQ(values(found[d]), want[d]);
+    const auto where = argwhere(mask.array);
+    ASSERT_EQ(where.shape(), (Shape{mask.count(), std::int64_t(shape.size())}));
+    ASSERT_EQ(values(where), rows);
+    ASSERT_EQ(count_nonzero(numbers).item(), mask.count());
+  }
+  EXPECT_THROW(nonzero(zeros<int>({})), ShapeError);
+  EXPECT_EQ(argwhere(ones<int>({})).shape(), (Shape{1, 0}));
+  EXPECT_EQ(values(count_nonzero(arange<int>(6).reshape({2, 3}), 1)),
+            (std::vector<std::int64_t>{2, 3}));
+}
+
+TEST(Compress, takes_slices_along_an_axis) {
+  const auto a = arange<int>(12).reshape({3, 4});
+  const auto condition = to_device({1, 0, 1});
+  EXPECT_EQ(values(compress(condition, a, 0)), (std::vector<int>{0, 1, 2, 3, 8, 9, 10, 11}));
+  EXPECT_EQ(values(compress(condition, a, 1)), (std::vector<int>{0, 2, 4, 6, 8, 10}));
+  EXPECT_EQ(compress(condition, a * 2, -1).shape(), (Shape{3, 2}));
+  EXPECT_EQ(values(compress(condition, a)), (std::vector<int>{0, 2}));
+  EXPECT_EQ(values(compress(to_device({1, 0, 1, 0, 0}), a, 0)),
+            (std::vector<int>{0, 1, 2, 3, 8, 9, 10, 11}));
+  EXPECT_THROW(compress(to_device({1, 0, 1, 0, 1}), a, 0), IndexError);
+  EXPECT_THROW(compress(a, a, 0), ShapeError);
+  EXPECT_THROW(compress(condition, a, 2), Error);
+  EXPECT_EQ(values(extract(a % 5 == 0, a)), (std::vector<int>{0, 5, 10}));
+  EXPECT_EQ(values(extract(a > 9, arange<int>(12))), (std::vector<int>{10, 11}));
+}
+
+TEST(Place, repeats_the_values) {
+  auto a = arange<int>(6).reshape({2, 3});
+  place(a, a > 1, to_device({44, 55}));
+  EXPECT_EQ(values(a), (std::vector<int>{0, 1, 44, 55, 44, 55}));
+  place(a, a > 1, to_device({1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(values(a), (std::vector<int>{0, 1, 1, 2, 3, 4}));
+  EXPECT_THROW(place(a, a > 1, zeros<int>({0})), ShapeError);
+  place(a, a > 100, zeros<int>({0}));
+  EXPECT_THROW(place(a, zeros<bool>({5}), to_device({1})), ShapeError);
+  auto b = arange<int>(5);
+  putmask(b, b > 1, to_device({-33, -44}));
+  EXPECT_EQ(values(b), (std::vector<int>{0, 1, -33, -44, -33}));
+  putmask(b, b < 0, b * b);
+  EXPECT_EQ(values(b), (std::vector<int>{0, 1, 1089, 1936, 1089}));
+  auto c = zeros<float>({2, 3});
+  copyto(c, to_device({1, 2, 3}), to_device({true, false, true}));
+  EXPECT_EQ(values(c), (std::vector<float>{1, 0, 3, 1, 0, 3}));
+  copyto(c, ones<float>({3}));
+  EXPECT_EQ(values(c), std::vector<float>(6, 1.f));
+  EXPECT_THROW(copyto(c, ones<float>({2}), ones<bool>({3})), ShapeError);
+}
+
+}  // namespace
+}  // namespace quarry
