@@ -53,7 +53,7 @@ struct word_around {
 };
 
 template <class F, class T>
-__device__ void meet(T* at, T value) {
+__device__ void combine_at(T* at, T value) {
   if constexpr (is_same<F, replaced>) {
     *at = value;
   } else {
@@ -95,7 +95,8 @@ struct computed<V, E, side<T, First, Axes>> {
     }
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
-      if (is_written[lane]) meet<F>(reinterpret_cast<T*>(at[0] + offset[lane]) + lane, v.v[lane]);
+      if (is_written[lane])
+        combine_at<F>(reinterpret_cast<T*>(at[0] + offset[lane]) + lane, v.v[lane]);
     }
   }
 };

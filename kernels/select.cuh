@@ -286,7 +286,6 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
         shared.before = before;
       }
     }
-    if (threadIdx.x == 32 && counts.word) shared.next = counts.next_tile();
     __syncthreads();
     if (!is_written) return;
     const i64 before = static_cast<i64>(shared.before);
@@ -310,9 +309,14 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   static __device__ void run(const B& p, const tile_counts& counts) {
     __shared__ shared_memory shared;
     if (!counts.word) return run_tile(p, counts, 0, shared);
-    if (threadIdx.x == 32) shared.next = counts.next_tile();
-    __syncthreads();
-    for (i64 t = shared.next; t * tile < p.kept(); t = shared.next) run_tile(p, counts, t, shared);
+    for (;;) {  // a tile is taken by who reads it at once: others wait for what is kept there
+      __syncthreads();
+      if (threadIdx.x == 0) shared.next = counts.next_tile();
+      __syncthreads();
+      const i64 t = shared.next;
+      if (t * tile >= p.kept()) return;
+      run_tile(p, counts, t, shared);
+    }
   }
   using param_type = B;
 };

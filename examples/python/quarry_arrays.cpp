@@ -98,9 +98,6 @@ NB_MODULE(quarry_arrays, m) {
       });
   m.def("from_dlpack", from_dlpack);
   m.def("scale", scale);
-  m.def("arange", [](float n) {
-    const auto array = qy::arange(n);
-    return Array(array, {array.layout(), 0}, array.dtype());
-  });
+  m.def("arange", [](float n) { return Array(qy::arange(n)); });
   m.def("device", [] { return qy::to_string(qy::get_current_device()); });
 }

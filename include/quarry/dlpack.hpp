@@ -160,13 +160,15 @@ inline DLDevice device_of(const DeviceNDArrayBase& array) {
   const Device device = array.device();
   if (device.is_cpu()) return {kDLCPU, 0};
   switch (array.buffer()->space()) {
-    case MemorySpace::mapped:
+    case MemorySpace::mapped:  // where the host has another address, only the GPU's is known
+      if (array.buffer()->host_data() != array.buffer()->data()) break;
       return {kDLCUDAHost, 0};
     case MemorySpace::managed:
       return {kDLCUDAManaged, device.id()};
     default:
-      return {kDLCUDA, device.id()};
+      break;
   }
+  return {kDLCUDA, device.id()};
 }
 
 template <class Tensor>

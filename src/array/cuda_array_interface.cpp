@@ -78,6 +78,7 @@ UntypedNDArray from_cuda_array_interface(const CudaArrayInterface& interface,
   require<LogicError>(!device.is_cpu(), "cuda_array_interface: no GPU is current");
   const Stream home = stream ? *stream : detail::stream_of({.device = device});
   if (interface.stream) {
+    const DeviceGuard guard(device);  // whose streams these are
     const Stream producer = stream_of_handle(*interface.stream);
     if (!(producer == home)) home.wait_event(producer.record());
   }

@@ -77,9 +77,24 @@ void require_bytes(std::uint64_t has, std::uint64_t needed, std::string_view wha
 }
 
 struct Text {
-  std::string_view value;  ///< without its newline
-  std::size_t end;         ///< where the data begins
+  std::string value;  ///< without its newline, in UTF-8
+  std::size_t end;    ///< where the data begins
 };
+
+/// Headers before version 3.0 are in Latin-1.
+std::string utf8_of(std::string_view latin1) {
+  std::string text;
+  for (const char c : latin1) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += char(0xc0 | byte >> 6);
+      text += char(0x80 | (byte & 0x3f));
+    }
+  }
+  return text;
+}
 
 Text header_text(std::span<const std::byte> start, std::uint64_t file_size) {
   const std::uint64_t available = std::min<std::uint64_t>(start.size(), file_size);
@@ -101,7 +116,8 @@ Text header_text(std::span<const std::byte> start, std::uint64_t file_size) {
   require_bytes(available, text_at + length, "the header");
   const std::string_view text = bytes.substr(text_at, length);
   if (text.empty() || text.back() != '\n') refuse("the header does not end in a newline");
-  return {text.substr(0, length - 1), text_at + length};
+  const std::string_view line = text.substr(0, length - 1);
+  return {major < 3 ? utf8_of(line) : std::string(line), text_at + length};
 }
 
 /// The bytes of the elements; throws FormatError if they do not fit in 63 bits.

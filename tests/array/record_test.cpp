@@ -338,5 +338,26 @@ TEST(Record, ARecordIsOneElement) {
   EXPECT_EQ(array(1, 2).field<&Particle::id>().item(), 4);
 }
 
+TEST(Record, AViewOfARecordIsWrittenAndANameIsRebound) {
+  auto records = drawn<Particle>(3, 10);
+  const auto array = device(records, {3}), other = device(drawn<Particle>(3, 11), {3});
+  array.record(0) = other.record(1);
+  records[0] = host(other)[1];
+  array.record(2) = records[1];
+  records[2] = records[1];
+  EXPECT_TRUE(same(host(array), records));
+  array.record(1).assign(other.record(2));
+  records[1] = host(other)[2];
+  auto name = array.record(0);
+  name = other.record(0);
+  EXPECT_TRUE(same(host(array), records));
+  EXPECT_EQ(name.device_pointer(), other.device_pointer());
+
+  const auto mapped = mapped_array<Particle>({2}), from = mapped_array<Particle>({2});
+  mapped.fill(records[0]), from.fill(records[1]);
+  mapped(0) = from(1);
+  EXPECT_TRUE(same(host(mapped), std::vector<Particle>{records[1], records[0]}));
+}
+
 }  // namespace
 }  // namespace quarry

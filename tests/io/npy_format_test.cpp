@@ -318,5 +318,19 @@ TEST(NpyFormat, MutatedFilesAreReadOrRefusedAndNeverAskForMoreThanTheyHave) {
   EXPECT_GT(read, 500u);
 }
 
+TEST(NpyFormat, NamesOfFieldsAreLatin1BeforeVersion3) {
+  const auto name_in = [](int version, const std::string& name) {
+    std::string file = with_descr("[('" + name + "', '<f4')]");
+    if (version > 1) {
+      file[6] = char(version);
+      file.insert(10, 2, '\0');
+    }
+    return parse(file).descr.fields.at(0).name;
+  };
+  EXPECT_EQ(name_in(1, "\xe9x"), "\xc3\xa9x");
+  EXPECT_EQ(name_in(2, "\xe9x"), "\xc3\xa9x");
+  EXPECT_EQ(name_in(3, "\xc3\xa9x"), "\xc3\xa9x");
+}
+
 }  // namespace
 }  // namespace quarry::npy

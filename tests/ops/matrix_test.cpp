@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "array/model.hpp"
+#include "gate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -101,6 +102,33 @@ TEST(Grids, SpacedByAFactor) {
   EXPECT_EQ(logspace(0, 1, 0).shape(), Shape{0});
   EXPECT_THROW(logspace(0, 1, -1), ShapeError);
   EXPECT_THROW(geomspace(0, 1), LogicError);
+}
+
+TEST(Grids, AStreamThatIsGivenTakesPrecedenceOverAGuards) {
+  const auto given = stream(), guarded = stream();
+  test::Gate gate(given);
+  const StreamGuard guard(guarded);
+  const LogspaceOptions powers{.array = {.stream = given}};
+  const auto down = geomspace(-1., -1000., 4, {.array = {.stream = given}});
+  const auto up = logspace(0., 3., 4, powers);
+  const auto line = linspace(0., 3., 4, {.array = {.stream = given}});
+  const auto sums =
+      fromfunction([](auto i, auto j) { return i * 10. + j; }, {2, 3}, {.stream = given});
+  for (const auto& array : {down, up, line, sums}) EXPECT_EQ(array.stream(), given);
+  gate.open();
+  given.synchronize();
+  EXPECT_EQ(values(down)[3], -1000);
+  EXPECT_EQ(values(down)[0], -1);
+  EXPECT_EQ(values(up)[3], 1000);
+  EXPECT_EQ(values(line), (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(values(sums), (std::vector<double>{0, 1, 2, 10, 11, 12}));
+}
+
+TEST(Grids, AGridIsInTheStreamOfItsFirstArray) {
+  const auto s = stream();
+  const auto line = arange<int>(0, 3, 1, {.stream = s});
+  EXPECT_EQ(mgrid(line, range(2)).stream(), s);
+  EXPECT_EQ(mgrid(range(2), line).stream(), s);
 }
 
 }  // namespace

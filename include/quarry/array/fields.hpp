@@ -15,11 +15,34 @@ class DeviceNDArray;
 template <class V>
 class DeviceRecord;
 
+class UntypedNDArray;
+struct ForeignArray;
+namespace detail {
+/// The field of every record of the array.
+UntypedNDArray field_view(const DeviceNDArrayBase& array, const Field& field);
+}  // namespace detail
+UntypedNDArray adopt_array(const ForeignArray& foreign, std::shared_ptr<void> owner,
+                           const Stream& home);
+
 /// An array whose element type is known at run time only: it has shape, strides and dtype, and
 /// prints. `DeviceNDArray<double> m = array;` is the same memory; throws DTypeError if it has other
 /// elements, LogicError if it is read-only.
 class UntypedNDArray : public DeviceNDArrayBase {
  public:
+  /// The same memory.
+  explicit UntypedNDArray(const DeviceNDArrayBase& array) : DeviceNDArrayBase(array) {}
+  UntypedNDArray(const UntypedNDArray&) = default;      ///< shares the memory
+  UntypedNDArray(UntypedNDArray&&) noexcept = default;  ///< leaves an empty array behind
+  ///@{
+  /// Rebinds a name.
+  UntypedNDArray& operator=(const UntypedNDArray&) & = default;
+  UntypedNDArray& operator=(UntypedNDArray&&) & noexcept = default;
+  ///@}
+
+ private:
+  friend UntypedNDArray detail::field_view(const DeviceNDArrayBase& array, const Field& field);
+  friend UntypedNDArray adopt_array(const ForeignArray& foreign, std::shared_ptr<void> owner,
+                                    const Stream& home);
   /// The elements at `view` of `of`, taken for `type`.
   UntypedNDArray(const DeviceNDArrayBase& of, const View& view, DType type)
       : DeviceNDArrayBase(of, view) {
@@ -38,9 +61,6 @@ namespace detail {
 
 /// Throws IndexError, with the names that there are, if there is none of that name.
 const Field& field_named(const DType& type, std::string_view name);
-/// The field of every record of the array.
-UntypedNDArray field_view(const DeviceNDArrayBase& array, const Field& field);
-
 template <class From, class To>
 using WithConstOf = std::conditional_t<std::is_const_v<From>, const To, To>;
 

@@ -47,6 +47,9 @@ class HostCopyMethods<DeviceNDArray<V>> {
   /// Queued in `stream`.
   template <WritableHostArray H>
   H copy_to_host(H&& host, const Stream& stream) const {
+    static_assert(std::is_lvalue_reference_v<H> || std::ranges::borrowed_range<H> ||
+                      !std::is_default_constructible_v<H>,
+                  "the copy would be queued into a temporary: give the container a name");
     download(like_this(host), self().ref(), detail::stream_for(self(), &stream), false,
              to_host<H>());
     return std::forward<H>(host);

@@ -138,7 +138,9 @@ class DeviceNDArray : public DeviceNDArrayBase,
   /// The same of an expression, in one kernel.
   template <class E>
   void assign(const E& e) const {
-    if constexpr (read_only) {
+    if constexpr (std::is_base_of_v<DeviceNDArray<value_type>, E> && !read_only) {
+      assign(static_cast<const DeviceNDArray<value_type>&>(e));
+    } else if constexpr (read_only) {
       static_assert(detail::never<E>, QUARRY_READ_ONLY);
     } else {
       assign_expression(*this, e);  // found by ADL: expr/evaluate.hpp

@@ -47,6 +47,26 @@ class DeviceRecord : public DeviceNDArray<V> {
     if (array.ndim() != 0) detail::throw_no_single_record(array.shape());
   }
 
+  DeviceRecord(const DeviceRecord&) = default;      ///< shares the memory
+  DeviceRecord(DeviceRecord&&) noexcept = default;  ///< leaves an empty array behind
+  ///@{
+  /// A name is rebound.
+  DeviceRecord& operator=(const DeviceRecord&) & = default;
+  DeviceRecord& operator=(DeviceRecord&&) & noexcept = default;
+  ///@}
+  ///@{
+  /// The record of a view is written: `p.record(0) = p.record(1)`.
+  // Assigning a record to itself is fine. NOLINTNEXTLINE(bugprone-unhandled-self-assignment)
+  const DeviceRecord& operator=(const DeviceRecord& other) && {
+    this->assign(static_cast<const Base&>(other));
+    return *this;
+  }
+  const DeviceRecord& operator=(const value_type& host) && {
+    this->fill(host);
+    return *this;
+  }
+  ///@}
+
   /// The record; waits for it.
   value_type copy_to_host() const { return this->item(); }
   /// The same in the order of `stream`.

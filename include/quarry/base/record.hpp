@@ -17,6 +17,7 @@ template <class M, std::int64_t... N>
 struct MemberShape {
   using element = M;
   static constexpr std::size_t rank = sizeof...(N);
+  static constexpr bool has_elements = ((N > 0) && ...);
   static constexpr std::int64_t extents[rank + 1] = {N..., 0};
 };
 template <class M, std::size_t K, std::int64_t... N>
@@ -32,6 +33,7 @@ struct Member<Pointer> : MemberShape<M> {
   using record = C;
   using type = M;
   using typename MemberShape<M>::element;
+  static_assert(MemberShape<M>::has_elements, "an array without elements is no field");
   static_assert(Element<element>, "a field is a number, a record, or a fixed array of these");
 
   static constexpr Field field(std::string_view name, std::size_t offset) {

@@ -248,6 +248,7 @@ requires(dtype_of<T>.kind() ==
   using Narrow = Node<Convert<kernel_type_t<T>>, Plus>;
   const Plus points(Constant<double>{double(start)}, Times({}, Constant<double>{step}));
   const auto result = generate<T>(count, Narrow(points), options.array);
+  const StreamGuard guard(result.stream());
   if (options.endpoint && count > 1) result(-1) = stop;  // exact, whatever the step was rounded to
   return result;
 }

@@ -95,7 +95,7 @@ QUARRY_HD constexpr u32 tile_space(u32 size, u32 inputs) {
 /// Of the 48 KiB of shared memory of every GPU, without what lists of places take.
 inline constexpr u32 most_tile_bytes = 45056;
 
-inline constexpr int select_threads = 256;
+inline constexpr int select_threads = 512;
 /// How many elements a thread of a selection takes, of which the largest operand has `size` bytes:
 /// 64 bytes of it, or fewer.
 QUARRY_HD constexpr int select_items(u32 size) {

@@ -4,6 +4,7 @@
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/shape.hpp>
 
+#include <optional>
 #include <tuple>
 
 /// Coordinates: NumPy's indices, meshgrid, mgrid, ogrid and fromfunction, and points that are
@@ -53,11 +54,34 @@ template <Number T = double, class F, std::size_t N>
 auto fromfunction(const F& f, const Extent (&shape)[N], const ArrayOptions& options = {}) {
   Shape extents;
   for (const Extent& extent : shape) extents.push_back(extent.value);
+  const Stream stream = detail::stream_of(options);
+  const StreamGuard guard(stream);
   return [&]<std::size_t... D>(std::index_sequence<D...>) {
-    return array(f(expr::coordinates<T>(extents, D, options)...));
+    const auto& values = f(expr::coordinates<T>(extents, D, {.stream = stream})...);
+    return array(values);
   }
   (std::make_index_sequence<N>());
 }
+
+namespace expr {
+/// Makes the stream of the first array among the arguments the current one of the scope.
+class SharedStream {
+ public:
+  template <class... X>
+  explicit SharedStream(const X&... x) {
+    (take(x), ...);
+  }
+
+ private:
+  template <class X>
+  void take(const X& x) {
+    if constexpr (requires { x.stream(); }) {
+      if (!guard_) guard_.emplace(x.stream());
+    }
+  }
+  std::optional<StreamGuard> guard_;
+};
+}  // namespace expr
 
 /// Which axis of a grid is the first: that of the second coordinate (a picture has rows for y), or
 /// that of the first. A sparse grid has extent 1 along all axes but a coordinate's own.
@@ -87,6 +111,7 @@ auto meshgrid(const A&... a) {
 /// linspace(0., 1., 5) for 0:1:5j. Throws LogicError for a range without an end.
 template <class First, class... More>
 auto mgrid(const First& first, const More&... more) {
+  const expr::SharedStream stream(first, more...);
   const auto lines = std::tuple{expr::grid_line(first), expr::grid_line(more)...};
   return std::apply(
       [](const auto&... line) {
@@ -157,6 +182,7 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) auto logspace(
     A start, B stop, std::int64_t count = 50, const LogspaceOptions& options = {}) {
   using P = expr::PointOf<T, A, B>;
   const auto result = expr::powers<P>(double(start), double(stop), count, options);
+  const StreamGuard guard(result.stream());
   if (options.endpoint && count > 1) result(-1).fill(P(__builtin_pow(options.base, double(stop))));
   return result;
 }
@@ -170,6 +196,7 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) auto geomspace(
   expr::require_geometric(first, last);
   auto result = expr::powers<P>(__builtin_log10(sign * first), __builtin_log10(sign * last), count,
                                 {.endpoint = options.endpoint, .array = options.array});
+  const StreamGuard guard(result.stream());
   if (sign < 0) result(ellipsis) = -result;
   if (count > 0) result(0).fill(P(first));
   if (count > 1 && options.endpoint) result(-1).fill(P(last));

@@ -197,8 +197,10 @@ auto indexed_by(const DeviceNDArray<T>& whole, const E&... entries) {
 /// expressions or host arrays of integers, which broadcast together; negative ones count from the
 /// end. Their axes come in the place of the first of them, or of the integers beside them, if these
 /// stand next to each other, else first. Lazy, but positions are evaluated and checked at once,
-/// which waits for them. Throws IndexError for a position outside, with its value, the axis and its
-/// extent, ShapeError for positions that do not broadcast together.
+/// which waits for them; if an array of positions is written before the elements are read, those
+/// that are outside by then count as the nearest inside. Throws IndexError for a position outside,
+/// with its value, the axis and its extent, ShapeError for positions that do not broadcast
+/// together.
 template <class T, class... I>
 auto index_by(const DeviceNDArray<T>& array, const I&... entries) {
   return expr::indexed_by(array, expr::entry_of(array, entries)...);

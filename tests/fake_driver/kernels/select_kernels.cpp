@@ -93,7 +93,7 @@ CUresult run_select(const Launch& given) {
 
 std::span<const Kernel> select_kernels() {
   static constexpr auto rank = [](const std::vector<int>& arguments) { return arguments[0]; };
-  static constexpr Kernel kernels[] = {{"select", "select", 4, 256, rank, {8}, run_select}};
+  static constexpr Kernel kernels[] = {{"select", "select", 4, 512, rank, {8}, run_select}};
   return kernels;
 }
 

@@ -31,6 +31,7 @@ using quarry::backend::cuda::ReduceFinish;
 using quarry::backend::cuda::RowParts;
 using quarry::backend::cuda::Rows;
 using quarry::backend::cuda::ScatterMap;
+using quarry::backend::cuda::Select;
 using quarry::backend::cuda::StridedMap;
 using quarry::backend::cuda::TiledMap;
 using quarry::backend::cuda::UnalignedMap;
