@@ -47,8 +47,7 @@ class HostCopyMethods<DeviceNDArray<V>> {
   /// Queued in `stream`.
   template <WritableHostArray H>
   H copy_to_host(H&& host, const Stream& stream) const {
-    static_assert(std::is_lvalue_reference_v<H> || std::ranges::borrowed_range<H> ||
-                      !std::is_default_constructible_v<H>,
+    static_assert(!owns_elements<H>,
                   "the copy would be queued into a temporary: give the container a name");
     download(like_this(host), self().ref(), detail::stream_for(self(), &stream), false,
              to_host<H>());
@@ -92,6 +91,11 @@ class HostCopyMethods<DeviceNDArray<V>> {
   }
 
  private:
+  /// Whether a temporary of this type is a container: its elements are as constant as it is.
+  template <class H>
+  static constexpr bool owns_elements = std::is_default_constructible_v<H>&&
+      std::is_const_v<std::remove_pointer_t<decltype(std::declval<const H&>().data())>>;
+
   const DeviceNDArray<V>& self() const { return static_cast<const DeviceNDArray<V>&>(*this); }
   /// One-dimensional host memory (a span, a vector) is taken as an array of any shape in C order.
   template <class H>
