@@ -24,6 +24,13 @@ struct Element {
   Shape shape() const { return {}; }
 };
 
+}  // namespace
+}  // namespace quarry::conformance
+template <class T>
+inline constexpr bool quarry::expr::is_tree<quarry::conformance::Element<T>> = true;
+namespace quarry::conformance {
+namespace {
+
 template <class F, class L, class A, class B>
 auto value_of(const expr::Node<expr::Apply<F, L>, A, B>& node) {
   const auto& [a, b] = node.arguments();
