@@ -39,6 +39,16 @@ quarry_dependency(TBB TBB::tbb v2021.13.0 https://github.com/oneapi-src/oneTBB.g
   TBB_TEST OFF TBB_STRICT OFF TBBMALLOC_BUILD OFF)
 quarry_dependency(fmt fmt::fmt 9.1.0 https://github.com/fmtlib/fmt.git FMT_INSTALL ON)
 
+# For .npz files. Without it the library is built all the same, and says so when it meets one.
+find_package(ZLIB QUIET)
+set(QUARRY_HAS_ZLIB ${ZLIB_FOUND})
+set(QUARRY_ZLIB)
+if(QUARRY_HAS_ZLIB)
+  set(QUARRY_ZLIB ZLIB::ZLIB)
+else()
+  message(STATUS "ZLIB: not installed, .npz files are not read and written")
+endif()
+
 # What only the programs in tools/ need. They are left out without it: the library is built all the same.
 find_package(CLI11 2.1 QUIET)
 find_package(nlohmann_json 3.11 QUIET)

@@ -81,7 +81,9 @@ long faulty_call(long number, A... arguments) {
   }
   return ::syscall(number, arguments...);
 }
-inline ssize_t faulty_move(long number, int descriptor, const void* data, std::size_t size) {
+/// `at` is for calls that have a place.
+inline ssize_t faulty_move(long number, int descriptor, const void* data, std::size_t size,
+                           off_t at = 0) {
   if (file_faults.hit(true)) {
     if (file_faults.fault == FileFault::partial) size = size < 1 ? size : 1;
     if (file_faults.fault != FileFault::partial) {
@@ -89,7 +91,7 @@ inline ssize_t faulty_move(long number, int descriptor, const void* data, std::s
       return -1;
     }
   }
-  return ::syscall(number, descriptor, data, size);
+  return ::syscall(number, descriptor, data, size, at);
 }
 
 /// Runs `body(k)` with the fault at the first, second, third ... call until it is not met any more.
@@ -111,6 +113,12 @@ ssize_t read(int descriptor, void* data, size_t size) {
 }
 ssize_t write(int descriptor, const void* data, size_t size) {
   return quarry::test::faulty_move(SYS_write, descriptor, data, size);
+}
+ssize_t pread(int descriptor, void* data, size_t size, off_t at) {
+  return quarry::test::faulty_move(SYS_pread64, descriptor, data, size, at);
+}
+ssize_t pwrite(int descriptor, const void* data, size_t size, off_t at) {
+  return quarry::test::faulty_move(SYS_pwrite64, descriptor, data, size, at);
 }
 int open(const char* path, int flags, ...) {
   va_list rest;

@@ -55,21 +55,37 @@ Moved move_fully(std::size_t size, const auto& move) {
   return {done, 0};
 }
 
+Moved write_all(std::size_t size, const auto& move) {
+  const NoSizeSignal guard;
+  const Moved moved = move_fully(size, move);
+  const bool stopped = moved.error == 0 && moved.bytes < size;
+  return {moved.bytes, stopped ? EIO : moved.error};
+}
+
 }  // namespace
 
 Moved read_fully(int descriptor, std::span<std::byte> out) {
-  return move_fully(out.size(), [&](std::size_t at, std::size_t size) {
-    return ::read(descriptor, out.data() + at, size);
+  return move_fully(out.size(), [&](std::size_t done, std::size_t size) {
+    return ::read(descriptor, out.data() + done, size);
+  });
+}
+
+Moved read_fully_at(int descriptor, std::uint64_t at, std::span<std::byte> out) {
+  return move_fully(out.size(), [&](std::size_t done, std::size_t size) {
+    return ::pread(descriptor, out.data() + done, size, static_cast<off_t>(at + done));
   });
 }
 
 Moved write_fully(int descriptor, std::span<const std::byte> bytes) {
-  const NoSizeSignal guard;
-  const Moved moved = move_fully(bytes.size(), [&](std::size_t at, std::size_t size) {
-    return ::write(descriptor, bytes.data() + at, size);
+  return write_all(bytes.size(), [&](std::size_t done, std::size_t size) {
+    return ::write(descriptor, bytes.data() + done, size);
   });
-  const bool stopped = moved.error == 0 && moved.bytes < bytes.size();
-  return {moved.bytes, stopped ? EIO : moved.error};
+}
+
+Moved write_fully_at(int descriptor, std::uint64_t at, std::span<const std::byte> bytes) {
+  return write_all(bytes.size(), [&](std::size_t done, std::size_t size) {
+    return ::pwrite(descriptor, bytes.data() + done, size, static_cast<off_t>(at + done));
+  });
 }
 
 }  // namespace quarry::detail

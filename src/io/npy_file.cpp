@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -17,17 +16,16 @@
 #include <random>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/file_io.hpp"
 
 namespace quarry::npy {
 
-namespace {
-
-[[noreturn]] void fail(const std::string& path, std::string_view doing, int error) {
+void fail(const std::string& path, std::string_view doing, int error) {
   throw IoError(fmt::format("{}: {}: {}", path, doing, std::generic_category().message(error)));
 }
+
+namespace {
 
 /// For the system the path would end there.
 void require_no_nul(const std::string& path) {
@@ -50,29 +48,6 @@ std::uint64_t regular_size(const std::string& path, int descriptor) {
   if (::fstat(descriptor, &status) != 0) fail(path, "cannot be examined", errno);
   require<IoError>(S_ISREG(status.st_mode), [&] { return path + ": not a regular file"; });
   return std::uint64_t(status.st_size);
-}
-
-/// Fills `out` unless the file ends before. Returns how many bytes it read.
-std::size_t read_up_to(const std::string& path, int descriptor, std::span<std::byte> out) {
-  const quarry::detail::Moved moved = quarry::detail::read_fully(descriptor, out);
-  if (moved.error != 0) fail(path, "cannot be read", moved.error);
-  return moved.bytes;
-}
-
-Header read_header(const std::string& path, int descriptor) {
-  const std::uint64_t size = regular_size(path, descriptor);
-  std::vector<std::byte> start(std::min<std::uint64_t>(size, max_header_size));
-  start.resize(read_up_to(path, descriptor, start));
-  try {
-    Header header = parse_header(start, size);
-    if (::lseek(descriptor, off_t(header.data_offset), SEEK_SET) < 0)
-      fail(path, "cannot be read", errno);
-    return header;
-  } catch (const FormatError& e) {
-    throw FormatError(path + ": " + e.what());
-  } catch (const DTypeError& e) {
-    throw DTypeError(path + ": " + e.what());
-  }
 }
 
 /// Where a symbolic link leads; nothing if `path` is none.
@@ -149,17 +124,18 @@ int File::close(bool sync) noexcept {
   return sync_error != 0 ? sync_error : close_error;
 }
 
-Reader::Reader(std::string path)
+InputFile::InputFile(std::string path)
     : path_(std::move(path)),
       file_(open_to_read(path_)),
-      header_(read_header(path_, file_.descriptor())) {}
+      size_(regular_size(path_, file_.descriptor())) {}
 
-void Reader::read(std::span<std::byte> out) {
-  const std::size_t got = read_up_to(path_, file_.descriptor(), out);
-  require<IoError>(got == out.size(), [&] {
-    return fmt::format("{}: the file became shorter: {} of {} bytes read", path_, got, out.size());
+void InputFile::read(std::uint64_t at, std::span<std::byte> out) const {
+  const quarry::detail::Moved moved = quarry::detail::read_fully_at(file_.descriptor(), at, out);
+  if (moved.error != 0) fail(path_, "cannot be read", moved.error);
+  require<IoError>(moved.bytes == out.size(), [&] {
+    return fmt::format("{}: the file became shorter: {} of {} bytes read", path_, moved.bytes,
+                       out.size());
   });
-  normalise(header_.descr, out);
 }
 
 Writer::Writer(std::string path)
@@ -175,6 +151,12 @@ Writer::~Writer() {
 
 void Writer::write(std::span<const std::byte> bytes) {
   const int error = quarry::detail::write_fully(file_.descriptor(), bytes).error;
+  if (error != 0) fail(path_, "cannot be written", error);
+  written_ += bytes.size();
+}
+
+void Writer::rewrite(std::uint64_t at, std::span<const std::byte> bytes) {
+  const int error = quarry::detail::write_fully_at(file_.descriptor(), at, bytes).error;
   if (error != 0) fail(path_, "cannot be written", error);
 }
 

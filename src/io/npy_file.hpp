@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "io/npy_format.hpp"
-
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quarry::npy {
+
+/// Throws IoError: the path, what was tried, and the text of an errno.
+[[noreturn]] void fail(const std::string& path, std::string_view doing, int error);
 
 /// Closes a file descriptor.
 class File {
  public:
   explicit File(int descriptor) noexcept : descriptor_(descriptor) {}
   File(const File&) = delete;
+  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   File& operator=(const File&) = delete;
   ~File();
 
@@ -26,37 +30,46 @@ class File {
   int descriptor_;
 };
 
-/// An .npy file whose header has been read; its elements are read in the order of the file, into
-/// the caller's memory, so that no copy of the file is ever held. Throws IoError (path and reason)
-/// for a file that cannot be read or is not a regular one, else as parse_header, path added.
-class Reader {
+/// A regular file, read at any place by any thread. Throws IoError (path and reason).
+class InputFile {
  public:
-  explicit Reader(std::string path);
+  explicit InputFile(std::string path);
 
-  const Header& header() const noexcept { return header_; }
-  /// The next elements, normalised. `out` holds whole elements, no more than are left. Throws
-  /// IoError if the file has become shorter since it was opened.
-  void read(std::span<std::byte> out);
+  const std::string& path() const noexcept { return path_; }
+  std::uint64_t size() const noexcept { return size_; }  ///< when it was opened
+  /// Fills `out` with what begins at byte `at`. Throws IoError if the file has become shorter.
+  void read(std::uint64_t at, std::span<std::byte> out) const;
 
  private:
   std::string path_;
   File file_;
-  Header header_;
+  std::uint64_t size_;
+};
+
+/// Where the bytes of an .npy file go.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void write(std::span<const std::byte> bytes) = 0;
+  void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
 };
 
 /// A file written beside its final place and renamed there by commit(): no reader sees a partial
 /// file, and without a commit (disk full, an exception) the old file stays and the new one is
 /// removed. A symbolic link is followed, also where there is no file yet; the mode of a file that
 /// is replaced is kept. Throws IoError.
-class Writer {
+class Writer final : public Sink {
  public:
   explicit Writer(std::string path);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
-  ~Writer();
+  ~Writer() override;
 
-  void write(std::span<const std::byte> bytes);
-  void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
+  using Sink::write;
+  void write(std::span<const std::byte> bytes) override;
+  /// Over bytes that have been written; the place of the next write() stays.
+  void rewrite(std::uint64_t at, std::span<const std::byte> bytes);
+  std::uint64_t written() const noexcept { return written_; }  ///< bytes so far
   /// With `sync` the contents are on the disk before the old file is replaced.
   void commit(bool sync);
 
@@ -66,6 +79,7 @@ class Writer {
   std::string temporary_;  ///< empty once renamed
   File directory_;
   File file_;
+  std::uint64_t written_ = 0;
 };
 
 }  // namespace quarry::npy

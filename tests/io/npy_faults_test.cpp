@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <quarry/npy.hpp>
+#include <quarry/npz.hpp>
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "file_faults.hpp"
@@ -78,6 +79,42 @@ TEST_F(NpyFaults, SavingGivesTheFileOrAnErrorAndTheOldFile) {
       });
       EXPECT_GE(calls, is_no_error(fault) ? 2 : 6);
     }
+  }
+}
+
+TEST_F(NpyFaults, ArchivesToo) {
+  const std::vector<int> before = counted(3), after = counted(50);
+  const auto loaded_from = [](const std::string& path) {
+    const auto array = NpzFile(path).load_npy<int>("x");
+    return std::vector<int>(array.data(), array.data() + array.size());
+  };
+  for (const FileFault fault : faults) {
+    if (must_pass(fault)) continue;
+    const auto attempt = [&](int k, const auto& f) {
+      const FaultyFiles faulty(fault, k, false);
+      bool failed = false;
+      try {
+        f();
+      } catch (const IoError&) {
+        failed = true;
+        EXPECT_FALSE(is_no_error(fault));
+      }
+      return std::pair(failed, faulty.hits());
+    };
+    const int writes = test::for_every_call([&](int k) {
+      savez_compressed(file_, {{"x", before}});
+      const auto [failed, hits] = attempt(k, [&] {
+        savez_compressed(file_, {{"x", after}}, {.sync = true});
+      });
+      EXPECT_EQ(loaded_from(file_), failed ? before : after) << k;
+      EXPECT_EQ(file_count(), 1u) << k;
+      return hits;
+    });
+    EXPECT_GE(writes, 5);
+    const int reads = test::for_every_call([&](int k) {
+      return attempt(k, [&] { EXPECT_EQ(loaded_from(file_), after) << k; }).second;
+    });
+    EXPECT_GE(reads, 5);
   }
 }
 

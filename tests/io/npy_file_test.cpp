@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "io/npy_reader.hpp"
+
 namespace quarry::npy {
 namespace {
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/npy_reader.hpp"
+
+#include <quarry/base/error.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "io/npy_file.hpp"
+
+namespace quarry::npy {
+
+namespace {
+
+class FileContent final : public Content {
+ public:
+  explicit FileContent(InputFile file)
+      : Content(file.path(), file.size()), file_(std::move(file)) {}
+
+  void peek(std::span<std::byte> out) override { file_.read(0, out); }
+  void read(std::uint64_t at, std::span<std::byte> out) override { file_.read(at, out); }
+  bool is_parallel() const noexcept override { return true; }
+
+ private:
+  InputFile file_;
+};
+
+Header read_header(Content& content) {
+  std::vector<std::byte> start(std::min<std::uint64_t>(content.size(), max_header_size));
+  content.peek(start);
+  try {
+    return parse_header(start, content.size());
+  } catch (const FormatError& e) {
+    throw FormatError(content.name() + ": " + e.what());
+  } catch (const DTypeError& e) {
+    throw DTypeError(content.name() + ": " + e.what());
+  }
+}
+
+}  // namespace
+
+Reader::Reader(std::string path)
+    : Reader(std::make_unique<FileContent>(InputFile(std::move(path)))) {}
+
+Reader::Reader(std::unique_ptr<Content> content)
+    : content_(std::move(content)), header_(read_header(*content_)), at_(header_.data_offset) {}
+
+void Reader::read(std::span<std::byte> out) {
+  content_->read(std::exchange(at_, at_ + out.size()), out);
+  normalise(header_.descr, out);
+}
+
+}  // namespace quarry::npy
