@@ -4,15 +4,15 @@ Usage: report.py RESULTS_FOLDER [COMMAND_THAT_WAS_RUN]
 
 The results are JSON files of Google Benchmark, whose rows are named who/item, and of the scripts
 here: {"records": [{"who", "item", "seconds", "size"} or {"who", "item", "error"}]}. The documents
-of bench/host.py and bench/shapes.py are tables of their own."""
+of bench/host.py and bench/drawn.py are tables of their own."""
 
 import dataclasses
 import json
 import pathlib
 import sys
 
+import drawn_report
 import host_report
-import shape_report
 from table import UNITS, duration, markdown
 
 PEERS = ("cupy", "cupy.async", "cupy.fuse", "torch", "torch.compile", "numba", "jax")
@@ -307,7 +307,8 @@ def report(results, context, command):
 
 def main(folder, command=""):
     results, context = load(folder)
-    parts = (("host.json", host_report.report), ("shapes.json", shape_report.report))
+    drawn = [(f"{name}.json", drawn_report.report) for name in ("shapes", "indexing")]
+    parts = [("host.json", host_report.report), *drawn]
     tables = [(pathlib.Path(folder, name), table_of) for name, table_of in parts]
     if not results and not any(path.exists() for path, _ in tables):
         sys.exit(f"report.py: no results in {folder}")

@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <sstream>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "drawn.hpp"
 
-/// The cases that bench/shapes.py has drawn, and where their elements lie.
+/// The cases that bench/drawn.py has drawn, and where their elements lie.
 namespace bench {
-
-using Extents = std::vector<std::int64_t>;
-
-inline std::int64_t product(const Extents& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 /// The fields are explained in bench/shape_cases.py, class Case.
 struct Case {
@@ -23,14 +11,6 @@ struct Case {
   Extents memory, order, axes, second;
   std::int64_t step = 1, inputs = 1, span = 0, second_at = 0;
 };
-
-/// "3,4" as {3, 4}, "-" as {}.
-inline Extents parse_extents(const std::string& text) {
-  Extents extents;
-  std::istringstream stream(text == "-" ? "" : text);
-  for (std::string entry; std::getline(stream, entry, ',');) extents.push_back(std::stoll(entry));
-  return extents;
-}
 
 /// One line of the file of cases: Case.line() of bench/shape_cases.py.
 inline Case parse_case(const std::string& line) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times the cases that bench/shapes.py has drawn: a user's program that knows ranks, axes and
+// Times the cases that bench/drawn.py has drawn: a user's program that knows ranks, axes and
 // layouts at run time only. Usage: bench_shapes CASES, or bench_shapes --machine
 //
 // For every case a line "ID ok SECONDS" or "ID error REASON". Each result is compared once, at some
 // of its elements, with plain loops. --machine names the device and, on the CPU, the speed of a
 // copy in bytes read and written per second.
 #include <Eigen/Core>
-#include <cstring>
-#include <fstream>
 #include <type_traits>
 
 #include "device.hpp"
@@ -17,16 +15,6 @@ namespace {
 
 using namespace bench;
 using Eigen::half;
-
-/// Element `i` of the memory: a multiple of 1/64 in [-8, 8), or any int8, so that sums are exact.
-template <class T>
-T value(std::int64_t i) {
-  const int number = static_cast<int>(uniform(0, i) * 1024) - 512;
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(number / 4);
-  else
-    return static_cast<T>(static_cast<float>(number) / 64);
-}
 
 /// As an element of T holds it: integers wrap.
 template <class T>
@@ -66,15 +54,6 @@ class Inputs {
   }
   Array<T> memory_;
 };
-
-/// Keeps a GPU busy for half a millisecond, so that what follows is queued before it starts, and
-/// fills its cache with something else. It only reads: lines to be written back would cost time
-/// later.
-void occupy_device() {
-  if (qy::get_current_device().is_cpu()) return;
-  static const auto& block = *new Array<float>(qy::full<float>({1 << 27}, 0.f));
-  for (int i = 0; i < 4; ++i) qy::sum(block);
-}
 
 /// Seconds of work(r), repeated for all inputs of the case, so that none is in a cache from before.
 template <class F>
@@ -235,41 +214,19 @@ void run_cases(const std::vector<Case>& cases, const std::string& dtype) {
   const Inputs<T> inputs(elements);
   for (const Case& c : cases) {
     if (c.dtype != dtype) continue;
-    try {
-      std::printf("%s ok %.9g\n", c.id.c_str(), seconds_of_case(inputs, c));
-    } catch (const std::exception& error) {
-      std::string reason = error.what();
-      std::replace(reason.begin(), reason.end(), '\n', ' ');
-      std::printf("%s error %s\n", c.id.c_str(), reason.c_str());
-    }
-    std::fflush(stdout);
+    report_case(c.id, [&] { return seconds_of_case(inputs, c); });
   }
-}
-
-void describe_machine() {
-  const qy::Device device = qy::get_current_device();
-  std::printf("device %s %s\n", to_string(device).c_str(), device.name().c_str());
-  if (!device.is_cpu()) return;
-  constexpr std::int64_t bytes = std::int64_t{1} << 27;
-  std::vector<char> from(bytes, 'a'), to(bytes, 'b');
-  const auto copy_part = [&](std::size_t, std::int64_t begin, std::int64_t end) {
-    std::memcpy(to.data() + begin, from.data() + begin, static_cast<std::size_t>(end - begin));
-  };
-  const auto samples = take_samples([&] { return timed([&] { in_parts(bytes, copy_part); }); });
-  std::printf("copy %.9g\n", 2. * bytes / median(samples));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::puts("usage: bench_shapes CASES | --machine"), 2;
-  if (argv[1] == std::string("--machine")) return describe_machine(), 0;
-  std::ifstream file(argv[1]);
-  if (!file) return std::fprintf(stderr, "bench_shapes: cannot read %s\n", argv[1]), 1;
-  std::vector<Case> cases;
-  for (std::string line; std::getline(file, line);) cases.push_back(parse_case(line));
-  run_cases<half>(cases, "float16");
-  run_cases<float>(cases, "float32");
-  run_cases<double>(cases, "float64");
-  run_cases<std::int8_t>(cases, "int8");
+  return run_drawn(argc, argv, [](const std::vector<std::string>& lines) {
+    std::vector<Case> cases;
+    for (const std::string& line : lines) cases.push_back(parse_case(line));
+    run_cases<half>(cases, "float16");
+    run_cases<float>(cases, "float32");
+    run_cases<double>(cases, "float64");
+    run_cases<std::int8_t>(cases, "int8");
+  });
 }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws shapes, axes, layouts and element types, times Quarry and its peers on them, and writes
-RESULTS/shapes.json. Usage: shapes.py BUILD RESULTS [--seed N] [--cases N]
+"""Draws cases, times Quarry and its peers on them, and writes RESULTS/SET.json.
+Usage: drawn.py shapes|indexing BUILD RESULTS [--seed N] [--cases N]
 
-The cases are new in every run; the seed that is printed repeats them. bench/shape_cases.py draws
-them, bench/shapes.cpp and bench/peers/shapes_peer.py time them, bench/shape_report.py has the
-tables. QUARRY_BENCH_LOG2 is the logarithm of the largest size."""
+The cases are new in every run; the seed that is printed repeats them. Of the set `shapes`
+bench/shape_cases.py draws them, and bench/shapes.cpp and bench/peers/shapes_peer.py time them; of
+`indexing` the files with its name. bench/drawn_report.py has the tables. QUARRY_BENCH_LOG2 is the
+logarithm of the largest size."""
 
 import argparse
 import dataclasses
@@ -18,10 +19,12 @@ import sys
 import tempfile
 import time
 
+import indexing_cases
 import report
-from shape_cases import draw_cases
+import shape_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
+SETS = {"shapes": shape_cases, "indexing": indexing_cases}
 SECONDS = 300  # for each library
 PEERS = {"cpu": ("numpy",), "cuda": ("cupy", "torch")}
 LOG2 = {"cpu": 22, "cuda": 27}
@@ -83,7 +86,7 @@ def rows_of(cases, rates, results):
         yield row
 
 
-def measure(program, kind, cases, rates):
+def measure(name, program, kind, cases, rates):
     with tempfile.TemporaryDirectory() as folder:
         lines, fields = pathlib.Path(folder, "cases.txt"), pathlib.Path(folder, "cases.json")
         lines.write_text("".join(case.line() + "\n" for case in cases))
@@ -91,7 +94,7 @@ def measure(program, kind, cases, rates):
         fields.write_text(json.dumps(limits))
         results = {"quarry": outcomes("quarry", [program, lines], cases)}
         for peer in PEERS[kind]:
-            command = [sys.executable, HERE / "peers/shapes_peer.py", peer, fields]
+            command = [sys.executable, HERE / f"peers/{name}_peer.py", peer, fields]
             results[peer] = outcomes(peer, command, cases)
             if results[peer] is None:
                 print(f"{peer}: left out")
@@ -99,7 +102,8 @@ def measure(program, kind, cases, rates):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="shapes.py")
+    parser = argparse.ArgumentParser(prog="drawn.py")
+    parser.add_argument("name", choices=SETS)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("results", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
@@ -109,22 +113,24 @@ def parse(arguments):
 
 def main(arguments):
     options = parse(arguments)
-    program = options.build / "bench/bench_shapes"
+    program = options.build / f"bench/bench_{options.name}"
     if not program.exists():
-        print("shapes: not built", file=sys.stderr)
+        print(f"{options.name}: not built", file=sys.stderr)
         return 0
     device, rates = device_and_rates(program, options.build, options.results)
     kind = "cpu" if device.startswith("cpu") else "cuda"
     log2 = int(os.environ.get("QUARRY_BENCH_LOG2", LOG2[kind]))
-    print(f"shapes: --seed {options.seed} repeats these cases", flush=True)
-    cases = draw_cases(options.seed, options.cases, log2, FOOTPRINT[kind])
-    results = measure(program, kind, cases, rates)
+    print(f"{options.name}: --seed {options.seed} repeats these cases", flush=True)
+    drawn = SETS[options.name]
+    cases = list(drawn.draw_cases(options.seed, options.cases, log2, FOOTPRINT[kind]))
+    results = measure(options.name, program, kind, cases, rates)
     date = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     document = {"context": {"date": date, "num_cpus": os.cpu_count()}, "device": device}
+    document |= {"set": options.name, "groups": drawn.GROUPS}
     document |= {"seed": options.seed, "log2": log2, "rates": rates}
     document["peers"] = [name for name in results if name != "quarry"]
     document["rows"] = list(rows_of(cases, rates, results))
-    (options.results / "shapes.json").write_text(json.dumps(document, indent=1))
+    (options.results / f"{options.name}.json").write_text(json.dumps(document, indent=1))
     return 1 if any("quarry" in row["errors"] for row in document["rows"]) else 0
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the drawn cases and the statistics of `scripts/bench shapes`, which limits other rows have
+"""Checks the drawn cases and the statistics of `scripts/bench shapes` and `indexing`, which limits other rows have
 and, where a build folder with the benchmarks is given, runs small cases on the CPU device.
-Usage: bench_shapes.py PROJECT_ROOT [BUILD]"""
+Usage: bench_drawn.py PROJECT_ROOT [BUILD]"""
 
 import json
 import math
@@ -15,7 +15,8 @@ ROOT = Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "bench"))
 
 import report as row_report  # noqa: E402
-import shape_report  # noqa: E402
+import drawn_report  # noqa: E402
+import indexing_cases  # noqa: E402
 from shape_cases import GROUPS, ITEMSIZE, MAPS, REDUCTIONS, Case, draw_cases  # noqa: E402
 
 LOG2, FOOTPRINT = 27, 1 << 29
@@ -99,6 +100,39 @@ def check_bytes():
     assert copy.limit(rates) == 48.0 and turned.limit(rates) == 28.0
 
 
+def check_drawn_indexing():
+    cases = list(indexing_cases.draw_cases(7, 2000, LOG2, FOOTPRINT))
+    assert cases[:50] == list(indexing_cases.draw_cases(7, 50, LOG2, FOOTPRINT))
+    for case in cases:
+        sizes = [case.size]
+        sizes.append(math.prod(case.joined) if case.group == "joins" else case.count * case.row)
+        assert min(case.shape) >= 1 and max(sizes) <= 2.01 * 2**LOG2, case
+        assert case.group in indexing_cases.GROUPS and case.bytes > 0, case
+        if case.operation in ("gather", "scatter"):
+            assert case.count <= case.shape[0], case
+    groups = [share_of(cases, lambda case, g=g: case.group == g) for g in indexing_cases.GROUPS]
+    assert groups == [0.25] * 4, groups
+    assert {case.operation for case in cases if case.group == "joins"} == set(indexing_cases.JOINS)
+
+
+def check_bytes_of_indexing():
+    """By hand, as above."""
+
+    def moved(operation, dtype, shape, count, axis=0):
+        return indexing_cases.Case(0, "", operation, dtype, shape, count, axis).bytes
+
+    assert moved("read", "float32", (100,), 10) == 100 + 400 + 40
+    assert moved("read", "float64", (100, 8), 10) == 100 + 2 * 10 * 64, "of rows those that are kept"
+    assert moved("write", "int8", (100, 3), 50) == 100 + 150
+    assert moved("gather", "float32", (1000,), 10) == 10 * (8 + 4 + 32), "single elements by sectors"
+    assert moved("gather", "float32", (4,), 1000) == 1000 * 12 + 16, "at most the array"
+    assert moved("gather", "float16", (1000, 64), 10) == 10 * (8 + 128 + 128)
+    assert moved("add_at", "float64", (16,), 100) == 100 * 16 + 2 * 128
+    assert moved("stack", "int8", (3, 5), 4, 2) == 2 * 60
+    assert moved("tile", "float32", (3, 5), 2, 1) == 4 * (15 + 30)
+    assert moved("pad", "float32", (3, 5), 2) == 4 * (15 + 63)
+
+
 def rows_of_known_shares():
     for number in range(1, 12):
         row = {"group": "copies", "kind": "all", "text": f"case {number}", "errors": {}}
@@ -107,23 +141,23 @@ def rows_of_known_shares():
 
 
 def check_statistics():
-    assert shape_report.quantile([3.0], 0.1) == 3.0
-    assert shape_report.quantile([4, 1, 3, 2], 0.5) == 2.5
-    assert shape_report.quantile(list(range(11)), 0.1) == 1
-    assert abs(shape_report.quantile([0, 10, 20], 0.1) - 2) < 1e-12
+    assert drawn_report.quantile([3.0], 0.1) == 3.0
+    assert drawn_report.quantile([4, 1, 3, 2], 0.5) == 2.5
+    assert drawn_report.quantile(list(range(11)), 0.1) == 1
+    assert abs(drawn_report.quantile([0, 10, 20], 0.1) - 2) < 1e-12
     rows = list(rows_of_known_shares())
     rows[3]["torch"], rows[3]["errors"] = None, {"torch": "out of memory"}
     peers = ["cupy", "torch"]
-    _, copies, _ = shape_report.summary(rows, peers)
+    _, copies, _ = drawn_report.summary(rows, peers, GROUPS)
     assert copies[:5] == ["**copies**", "11", "0.10", "0.20", "0.60"], copies
     assert copies[5:7] == ["12.00", "2.00"], copies  # CuPy's 20 s over ours
     assert copies[7:9] == ["3.25", "0.50"], copies  # PyTorch's, of ten cases
     assert copies[9:] == ["3.50", "0.50"], copies  # the shorter one: CuPy's where PyTorch failed
-    worst = list(shape_report.worst_rows(rows, peers))
+    worst = list(drawn_report.worst_rows(rows, peers))
     assert len(worst) == 11 and worst[1] == ["`case 1`", "10 s", "1 s", "0.10", "20 s", "5 s"]
     assert worst[4][-1] == "", "no time where a peer has failed"
-    document = {"seed": 5, "device": "cpu", "log2": 20, "rates": {"copy": 1e9}}
-    text = "\n".join(shape_report.report(document | {"rows": rows, "peers": peers}))
+    document = {"set": "shapes", "groups": GROUPS, "seed": 5, "device": "cpu", "log2": 20, "rates": {"copy": 1e9}}
+    text = "\n".join(drawn_report.report(document | {"rows": rows, "peers": peers}))
     assert "seed 5" in text and "- torch, `case 4`: out of memory" in text
 
 
@@ -173,7 +207,7 @@ def check_results_of_a_gpu():
         for name, text in STAND_INS.items():
             (programs / name).write_text(f"#!{sys.executable}\n{text}")
             (programs / name).chmod(0o755)
-        command = [sys.executable, ROOT / "bench/shapes.py", folder, folder, "--cases", "12"]
+        command = [sys.executable, ROOT / "bench/drawn.py", "shapes", folder, folder, "--cases", "12"]
         settings = {"PYTHONPATH": "", "CUDA_VISIBLE_DEVICES": "", "QUARRY_BENCH_LOG2": "20"}
         options = {"env": os.environ | settings, "stdout": subprocess.PIPE, "check": False}
         done = subprocess.run(command, **options)
@@ -189,30 +223,32 @@ def check_results_of_a_gpu():
     assert "wrong result: element 3" in report and "A GPU" in report
 
 
-def check_run(build):
+def check_run(build, name, groups):
     """Every case has a time of ours, and the report says what was run."""
     with tempfile.TemporaryDirectory() as results:
         settings = {"QUARRY_DEVICE": "cpu", "QUARRY_BENCH_LOG2": "12", "QUARRY_CACHE_DIR": results}
         options = {"env": os.environ | settings, "check": True, "stdout": subprocess.PIPE}
-        command = [sys.executable, ROOT / "bench/shapes.py", build, results]
+        command = [sys.executable, ROOT / "bench/drawn.py", name, build, results]
         said = subprocess.run([*command, "--seed", "3", "--cases", "40"], text=True, **options)
-        document = json.loads(Path(results, "shapes.json").read_text())
+        document = json.loads(Path(results, f"{name}.json").read_text())
         command = [sys.executable, ROOT / "bench/report.py", results]
         report = subprocess.run(command, text=True, **options).stdout
     assert "--seed 3" in said.stdout and document["seed"] == 3
     rows = document["rows"]
     assert len(rows) == 40 and all(row["quarry"] > 0 for row in rows)
-    assert {row["group"] for row in rows} == set(GROUPS)
-    assert all(f"**{group}**" in report for group in GROUPS) and "seed 3" in report
+    assert {row["group"] for row in rows} == set(groups)
+    assert all(f"**{group}**" in report for group in groups) and "seed 3" in report
 
 
 def main():
     checks = [check_repeats, check_drawing, check_log_uniform, check_bytes, check_statistics]
+    checks += [check_drawn_indexing, check_bytes_of_indexing]
     for check in (*checks, check_limits_of_rows, check_results_of_a_gpu):
         check()
         print(check.__name__, "passed")
     if len(sys.argv) > 2:
-        check_run(Path(sys.argv[2]))
+        check_run(Path(sys.argv[2]), "shapes", GROUPS)
+        check_run(Path(sys.argv[2]), "indexing", indexing_cases.GROUPS)
         print("check_run passed")
 
 

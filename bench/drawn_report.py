@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of `scripts/bench shapes`, from the document that bench/shapes.py writes."""
+"""The tables of `scripts/bench shapes` and `indexing`, from what bench/drawn.py writes."""
 
-from shape_cases import GROUPS
 from table import duration, markdown
 
 WORST = 10  # rows of a group that are listed
@@ -36,12 +35,12 @@ def summary_row(title, rows, peers):
     return cells
 
 
-def summary(rows, peers):
+def summary(rows, peers, groups):
     """A row for every group, and one for every kind of case in it."""
     columns = [*peers, *(["the best peer"] if len(peers) > 1 else [])]
     heading = ["group", "cases", "worst", "tenth percentile", "median"]
     yield heading + [f"{peer}, {what}" for peer in columns for what in ("median", "worst")]
-    for group in GROUPS:
+    for group in groups:
         chosen = [row for row in rows if row["group"] == group]
         if chosen:
             yield summary_row(f"**{group}**", chosen, peers)
@@ -70,7 +69,7 @@ def report(document):
     rows, peers = document["rows"], document["peers"]
     rates = document["rates"]
     speeds = ", ".join(f"{name} {1e-9 * rate:.4g} GB/s" for name, rate in rates.items())
-    yield f"\n### Drawn shapes, seed {document['seed']}\n"
+    yield f"\n### Drawn {document['set']}, seed {document['seed']}\n"
     yield (
         f"{document['device']}; {len(rows)} cases of 2^{document['log2'] - 2} to "
         f"2^{document['log2']} elements. The limit is the time for the bytes of every input and "
@@ -79,8 +78,8 @@ def report(document):
     )
     measured = [row for row in rows if row.get("quarry")]
     if measured:
-        yield markdown(list(summary(measured, peers)))
-    for group in GROUPS:
+        yield markdown(list(summary(measured, peers, document["groups"])))
+    for group in document["groups"]:
         chosen = [row for row in measured if row["group"] == group]
         if chosen:
             yield f"\nThe lowest shares of {group}:\n"
