@@ -31,6 +31,8 @@ struct NpyContents {
 };
 
 NpyContents load_npy(const std::string& path, DType expected);
+UntypedNDArray load_array(const std::string& path, DType expected, const ArrayOptions& options);
+UntypedNDArray map_array(const std::string& path, DType expected);
 void save_npy(const std::string& path, const HostRef& array, const SaveOptions& options);
 /// Between arrays of one shape and dtype that do not overlap.
 void copy_host(const HostRef& to, const HostRef& from);
@@ -86,6 +88,25 @@ class NpyArray {
 template <Element T>
 NpyArray<T> load_npy(const std::string& path) {
   return NpyArray<T>(detail::load_npy(path, dtype_of<T>));
+}
+
+/// The same into a new array on a device, in the file's order unless the options have one. What
+/// lies in the file as it is to lie there is read into the page-locked buffers of the transfer by
+/// several threads, without memory for the whole file; other files go through the host's memory.
+/// Returns when the array has its elements. A file that is cut short meanwhile is an IoError.
+template <Element T>
+DeviceNDArray<T> load(const std::string& path, const ArrayOptions& options = {}) {
+  return DeviceNDArray<T>(detail::load_array(path, dtype_of<T>, options));
+}
+
+/// A read-only array of the CPU device over the file itself, whose pages are read when they are
+/// accessed: NumPy's mmap_mode="r". It keeps the file open. Throws as load_npy(), and DTypeError if
+/// the elements do not lie in the file as in memory (big-endian numbers, records with other
+/// padding). As in NumPy, a file must not be cut short while it is mapped: the system ends the
+/// program (SIGBUS) when it accesses what is not there. load() does not map.
+template <Element T>
+DeviceNDArray<const T> map_npy(const std::string& path) {
+  return DeviceNDArray<const T>(detail::map_array(path, dtype_of<T>));
 }
 
 /// Writes what numpy.save writes, for an xtensor container or view, a span or a vector: to a

@@ -39,11 +39,18 @@ class NpzFile {
   /// The array in host memory.
   template <Element T>
   NpyArray<T> load_npy(std::string_view name) const {
-    return NpyArray<T>(load(name, dtype_of<T>));
+    return NpyArray<T>(read(name, dtype_of<T>));
+  }
+  /// The array on a device, as by quarry::load(); what is deflated goes through host memory.
+  template <Element T>
+  DeviceNDArray<T> load(std::string_view name, const ArrayOptions& options = {}) const {
+    return DeviceNDArray<T>(load_array(name, dtype_of<T>, options));
   }
 
  private:
-  detail::NpyContents load(std::string_view name, DType expected) const;
+  detail::NpyContents read(std::string_view name, DType expected) const;
+  UntypedNDArray load_array(std::string_view name, DType expected,
+                            const ArrayOptions& options) const;
 
   std::shared_ptr<const detail::NpzState> state_;
 };

@@ -174,6 +174,14 @@ void normalise(const Descr& descr, std::span<std::byte> elements) {
       normalise(field.descr, elements.subspan(at + field.offset, field.bytes()));
 }
 
+bool is_bytewise(const Descr& descr) {
+  return is_usable(descr) || (descr.fields.empty() && !descr.swap_bytes);
+}
+
+bool swaps_bytes(const Descr& descr) {
+  return descr.swap_bytes || std::ranges::any_of(descr.fields, swaps_bytes, &DescrField::descr);
+}
+
 bool has_elements(const Descr& descr, const DType& type) {
   if (!type.is_record()) return descr.fields.empty() && descr.dtype == type;
   return !descr.fields.empty() && descr.fields.size() == type.fields().size() &&

@@ -43,6 +43,11 @@ std::string to_string(const Descr& descr);
 /// bool into 1. `elements` holds whole elements.
 void normalise(const Descr& descr, std::span<std::byte> elements);
 
+/// Whether normalise() may be called with any part of the elements, not just with whole ones.
+bool is_bytewise(const Descr& descr);
+/// Whether a number in it is big-endian.
+bool swaps_bytes(const Descr& descr);
+
 /// Whether elements of `type` can be made of the file's: the same number, or a record whose fields
 /// have the same names, shapes and types. Their order and padding do not matter.
 bool has_elements(const Descr& descr, const DType& type);

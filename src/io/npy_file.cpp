@@ -126,11 +126,11 @@ int File::close(bool sync) noexcept {
 
 InputFile::InputFile(std::string path)
     : path_(std::move(path)),
-      file_(open_to_read(path_)),
-      size_(regular_size(path_, file_.descriptor())) {}
+      file_(std::make_shared<const File>(open_to_read(path_))),
+      size_(regular_size(path_, descriptor())) {}
 
 void InputFile::read(std::uint64_t at, std::span<std::byte> out) const {
-  const quarry::detail::Moved moved = quarry::detail::read_fully_at(file_.descriptor(), at, out);
+  const quarry::detail::Moved moved = quarry::detail::read_fully_at(descriptor(), at, out);
   if (moved.error != 0) fail(path_, "cannot be read", moved.error);
   require<IoError>(moved.bytes == out.size(), [&] {
     return fmt::format("{}: the file became shorter: {} of {} bytes read", path_, moved.bytes,

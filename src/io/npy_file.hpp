@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace quarry::npy {
 
@@ -18,7 +18,6 @@ class File {
  public:
   explicit File(int descriptor) noexcept : descriptor_(descriptor) {}
   File(const File&) = delete;
-  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   File& operator=(const File&) = delete;
   ~File();
 
@@ -30,19 +29,20 @@ class File {
   int descriptor_;
 };
 
-/// A regular file, read at any place by any thread. Throws IoError (path and reason).
+/// A regular file, read at any place by any thread. A handle. Throws IoError (path and reason).
 class InputFile {
  public:
   explicit InputFile(std::string path);
 
   const std::string& path() const noexcept { return path_; }
   std::uint64_t size() const noexcept { return size_; }  ///< when it was opened
+  int descriptor() const noexcept { return file_->descriptor(); }
   /// Fills `out` with what begins at byte `at`. Throws IoError if the file has become shorter.
   void read(std::uint64_t at, std::span<std::byte> out) const;
 
  private:
   std::string path_;
-  File file_;
+  std::shared_ptr<const File> file_;
   std::uint64_t size_;
 };
 

@@ -7,24 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/npy_file.hpp"
-
 namespace quarry::npy {
 
 namespace {
-
-class FileContent final : public Content {
- public:
-  explicit FileContent(InputFile file)
-      : Content(file.path(), file.size()), file_(std::move(file)) {}
-
-  void peek(std::span<std::byte> out) override { file_.read(0, out); }
-  void read(std::uint64_t at, std::span<std::byte> out) override { file_.read(at, out); }
-  bool is_parallel() const noexcept override { return true; }
-
- private:
-  InputFile file_;
-};
 
 Header read_header(Content& content) {
   std::vector<std::byte> start(std::min<std::uint64_t>(content.size(), max_header_size));
@@ -45,6 +30,11 @@ Reader::Reader(std::string path)
 
 Reader::Reader(std::unique_ptr<Content> content)
     : content_(std::move(content)), header_(read_header(*content_)), at_(header_.data_offset) {}
+
+void Reader::read_at(std::uint64_t first, std::span<std::byte> out) {
+  content_->read(header_.data_offset + first, out);
+  normalise(header_.descr, out);
+}
 
 void Reader::read(std::span<std::byte> out) {
   content_->read(std::exchange(at_, at_ + out.size()), out);

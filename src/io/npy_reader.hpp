@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "io/npy_file.hpp"
 #include "io/npy_format.hpp"
 
 namespace quarry::npy {
@@ -38,6 +39,19 @@ class Content {
   std::uint64_t size_;
 };
 
+/// A file of its own.
+class FileContent final : public Content {
+ public:
+  explicit FileContent(const InputFile& file) : Content(file.path(), file.size()), file_(file) {}
+
+  void peek(std::span<std::byte> out) override { file_.read(0, out); }
+  void read(std::uint64_t at, std::span<std::byte> out) override { file_.read(at, out); }
+  bool is_parallel() const noexcept override { return true; }
+
+ private:
+  InputFile file_;
+};
+
 /// An .npy file whose header has been read; its elements are read in the order of the file, into
 /// the caller's memory, so that no copy of the file is ever held. Throws IoError (path and reason)
 /// for a file that cannot be read or is not a regular one, else as parse_header, its name added.
@@ -51,6 +65,12 @@ class Reader {
   /// The next elements, normalised. `out` holds whole elements, no more than are left. Throws
   /// IoError if the file has become shorter since it was opened.
   void read(std::span<std::byte> out);
+  /// Whether read_at() may be called: by any threads.
+  bool is_parallel() const noexcept {
+    return content_->is_parallel() && is_bytewise(header_.descr);
+  }
+  /// Bytes of the elements from byte `first` on, in the order of the file, normalised.
+  void read_at(std::uint64_t first, std::span<std::byte> out);
   /// After the last elements, as Content's.
   void verify() { content_->verify(); }
 

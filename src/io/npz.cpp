@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/npy_array.hpp"
+#include "io/npy_load.hpp"
 #include "io/python_literal.hpp"
 #include "io/zip_reader.hpp"
 #include "io/zip_writer.hpp"
@@ -62,9 +63,15 @@ DType NpzFile::dtype(std::string_view name) const {
 
 Shape NpzFile::shape(std::string_view name) const { return state_->open(name).header().shape; }
 
-detail::NpyContents NpzFile::load(std::string_view name, DType expected) const {
+detail::NpyContents NpzFile::read(std::string_view name, DType expected) const {
   npy::Reader file = state_->open(name);
   return npy::read_array(file, expected);
+}
+
+UntypedNDArray NpzFile::load_array(std::string_view name, DType expected,
+                                   const ArrayOptions& options) const {
+  npy::Reader file = state_->open(name);
+  return npy::load_array(file, expected, options);
 }
 
 namespace {

@@ -26,7 +26,7 @@ void lists() {
 
 void files() {
   // example-begin files
-  auto dem = qy::to_device(qy::load_npy<float>("dem.npy"));
+  auto dem = qy::load<float>("dem.npy");
   xt::xarray<float> host = qy::load_npy<float>("dem.npy");
   // example-end
   CHECK(host(1, 2) == 6 && dem(1, 2).item() == 6);
@@ -36,9 +36,9 @@ void files() {
 // example-begin load
 qy::DeviceNDArray<float> load(const std::string& path) {
   try {
-    return qy::to_device(qy::load_npy<float>(path));
+    return qy::load<float>(path);
   } catch (const qy::DTypeError&) {
-    return qy::astype<float>(qy::to_device(qy::load_npy<double>(path)));
+    return qy::astype<float>(qy::load<double>(path));
   }
 }
 // example-end

@@ -19,7 +19,8 @@ const std::vector<std::string>& NpzFile::names() const { refuse(); }
 bool NpzFile::contains(std::string_view) const { refuse(); }
 DType NpzFile::dtype(std::string_view) const { refuse(); }
 Shape NpzFile::shape(std::string_view) const { refuse(); }
-detail::NpyContents NpzFile::load(std::string_view, DType) const { refuse(); }
+detail::NpyContents NpzFile::read(std::string_view, DType) const { refuse(); }
+UntypedNDArray NpzFile::load_array(std::string_view, DType, const ArrayOptions&) const { refuse(); }
 void savez(const std::string&, std::span<const NpzEntry>, const SaveOptions&) { refuse(); }
 void savez_compressed(const std::string&, std::span<const NpzEntry>, const SaveOptions&) {
   refuse();

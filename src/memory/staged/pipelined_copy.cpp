@@ -94,7 +94,7 @@ bool PipelinedCopy::await(std::size_t chunk) {
 
 void PipelinedCopy::carry(const Block& b) {
   if (up_) {
-    pack(*copy_.walk, copy_.on_host, b.first, b.last, place(b), stores_);
+    copy_.take(b.first, b.last, place(b), stores_);
   } else {
     unpack(*copy_.walk, copy_.on_host, b.first, b.last, place(b), stores_);
   }

@@ -40,7 +40,7 @@ class UnstagedCopy final : public Job {
     const auto memory = std::make_unique_for_overwrite<std::byte[]>(last - first);
     std::byte* const on_device = copy_.on_device + first;
     if (copy_.direction == host_to_device) {
-      pack(*copy_.walk, copy_.on_host, first, last, memory.get());
+      copy_.take(first, last, memory.get(), Stores::cached);
       carry({host_to_device, on_device, memory.get(), last - first});
     } else {
       carry({device_to_host, memory.get(), on_device, last - first});

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "backend/backend.hpp"
+#include "memory/staged/byte_source.hpp"
 #include "memory/staged/pack.hpp"
 #include "memory/staged/thresholds.hpp"
 
@@ -18,7 +19,14 @@ struct StagedCopy {
   std::byte* on_host;
   const Walk* walk;
   const TransferThresholds* thresholds;
-  bool waits;  ///< until the copy is done
+  bool waits;                          ///< until the copy is done
+  const ByteSource* source = nullptr;  ///< of an upload, instead of memory at `on_host`
+
+  /// Bytes [first, last) of what is uploaded.
+  void take(std::size_t first, std::size_t last, std::byte* to, Stores stores) const {
+    if (source) return source->read(first, {to, last - first});
+    pack(*walk, on_host, first, last, to, stores);
+  }
 };
 
 /// Copies the bytes in chunks through page-locked buffers, with several threads; the GPU's side is
