@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "expr/kernel_inputs.hpp"
+#include "ops/with_positions.hpp"
 
 namespace quarry::expr {
 namespace {
@@ -24,23 +25,7 @@ void require_all_between(const DeviceNDArray<const T>& positions, std::int64_t l
 
 void require_between(const DeviceNDArrayBase& positions, std::int64_t low, std::int64_t high,
                      const auto& refuse) {
-  switch (positions.dtype().id()) {
-#define QUARRY_POSITIONS(id, type) \
-  case TypeId::id:                 \
-    return require_all_between<type>(DeviceNDArray<const type>(positions), low, high, refuse);
-    QUARRY_POSITIONS(bool_, bool)
-    QUARRY_POSITIONS(int8, std::int8_t)
-    QUARRY_POSITIONS(int16, std::int16_t)
-    QUARRY_POSITIONS(int32, std::int32_t)
-    QUARRY_POSITIONS(int64, std::int64_t)
-    QUARRY_POSITIONS(uint8, std::uint8_t)
-    QUARRY_POSITIONS(uint16, std::uint16_t)
-    QUARRY_POSITIONS(uint32, std::uint32_t)
-    QUARRY_POSITIONS(uint64, std::uint64_t)
-#undef QUARRY_POSITIONS
-    default:
-      return;
-  }
+  with_positions(positions, [&](const auto& p) { require_all_between(p, low, high, refuse); });
 }
 
 /// Finds the axes of positions among the entries, and where NumPy puts the axes of the result.
@@ -50,26 +35,24 @@ class SideAxes {
       : array_(array), view_(view), whole_(whole) {}
 
   void add(const Index& entry, bool positions) {
-    const bool is_integer = entry.kind == Index::Kind::integer;
-    if (!positions && !is_integer) {
-      is_apart_ = is_apart_ || place_ != none;
-      return keep(entry.kind == Index::Kind::ellipsis ? whole_ : 1,
-                  entry.kind == Index::Kind::newaxis);
+    if (!begin(entry, positions)) return;
+    if (positions)
+      add_own();
+    else
+      ++axis_;
+  }
+  void add_mask(const Shape& mask) {
+    begin(all, true);
+    for (const std::int64_t extent : mask) {
+      require_extent(extent);
+      add_own();
     }
-    is_split_ = is_split_ || is_apart_;
-    if (place_ == none) place_ = kept_.rank();
-    if (positions) {
-      side_.own.push_back({array_.shape[axis_], array_.strides[axis_]});
-      side_.axes.push_back(axis_);
-      ++viewed_;
-    }
-    ++axis_;
   }
   void add_rest() {
     if (viewed_ < view_.layout.rank()) keep(view_.layout.rank() - viewed_, false);
   }
   SideView finish(std::size_t axes_in_place) {
-    const std::size_t at = is_split_ ? 0 : place_;
+    const std::size_t at = is_split_ || place_ == none ? 0 : place_;
     for (std::size_t k = 0; k < axes_in_place; ++k) {
       kept_.shape.insert(at, 1);
       kept_.strides.insert(at, 0);
@@ -82,6 +65,31 @@ class SideAxes {
 
  private:
   static constexpr auto none = static_cast<std::size_t>(-1);
+
+  /// Keeps the axes of an entry that has no positions; else true.
+  bool begin(const Index& entry, bool positions) {
+    if (!positions && entry.kind != Index::Kind::integer) {
+      is_apart_ = is_apart_ || place_ != none;
+      keep(entry.kind == Index::Kind::ellipsis ? whole_ : 1, entry.kind == Index::Kind::newaxis);
+      return false;
+    }
+    is_split_ = is_split_ || is_apart_;
+    if (place_ == none) place_ = kept_.rank();
+    return true;
+  }
+  void add_own() {
+    side_.own.push_back({array_.shape[axis_], array_.strides[axis_]});
+    side_.axes.push_back(axis_++);
+    ++viewed_;
+  }
+  void require_extent(std::int64_t of_mask) const {
+    require<IndexError>(of_mask == array_.shape[axis_], [&] {
+      return fmt::format(
+          "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
+          "corresponding boolean axis is {}",
+          axis_, array_.shape[axis_], of_mask);
+    });
+  }
 
   void keep(std::size_t axes, bool is_new) {
     for (std::size_t k = 0; k < axes; ++k, ++viewed_) {
@@ -118,23 +126,29 @@ SideView side_view(const DeviceNDArrayBase& array, std::int64_t axis, std::size_
   return axes.finish(axes_in_place);
 }
 
-SideView side_view(const DeviceNDArrayBase& array, std::span<const IndexEntry> entries) {
+SideView side_view(const DeviceNDArrayBase& array, std::span<const SideEntry> entries) {
   std::vector<Index> plain;
-  for (const IndexEntry& entry : entries) plain.push_back(entry.index);
+  for (const SideEntry& entry : entries) {
+    plain.insert(plain.end(), entry.mask ? entry.mask->size() : 1, entry.index);
+  }
   const View view = index(array.layout(), plain);
   const auto named = static_cast<std::size_t>(std::ranges::count_if(plain, takes_axis));
   SideAxes axes(array.layout(), view, array.ndim() - named);
   Shape broadcast;
-  for (const auto& [entry, positions] : entries) {
-    axes.add(entry, positions);
+  for (const auto& [entry, positions, mask] : entries) {
+    if (mask)
+      axes.add_mask(*mask);
+    else
+      axes.add(entry, positions);
     if (positions) broadcast = broadcast_shapes(broadcast, positions->shape());
   }
   axes.add_rest();
   SideView side = axes.finish(broadcast.size());
   require_elements(side, broadcast);
   std::size_t n = 0;
-  for (const auto& [entry, positions] : entries) {
-    if (positions) require_inside(*positions, side, n++);
+  for (const auto& [entry, positions, mask] : entries) {
+    if (positions && !mask) require_inside(*positions, side, n);
+    if (positions) n += mask ? mask->size() : 1;
   }
   return side;
 }

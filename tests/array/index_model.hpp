@@ -2,17 +2,45 @@
 #pragma once
 #include "array/model.hpp"
 
-/// Indices with arrays of positions among their entries, known at run time, and which elements
-/// they select by NumPy's documentation.
+/// Indices with arrays of positions and masks among their entries, known at run time, and which
+/// elements they select by NumPy's documentation.
 namespace quarry::test {
 
 /// An entry as a test sees it.
 struct Entry {
-  enum class Kind { integer, range, newaxis, ellipsis, positions } kind;
+  /// `trues` are the positions of a mask without axes.
+  enum class Kind { integer, range, newaxis, ellipsis, positions, mask, trues } kind;
   std::int64_t integer = 0;
   Range range = {_, _, 1};
-  Ints shape = {}, positions = {};  ///< of an array, in C order
+  Ints shape = {}, positions = {};  ///< of an array, in C order; of a mask 0 and 1
+
+  bool takes_axes() const {
+    return kind != Kind::newaxis && kind != Kind::ellipsis && kind != Kind::trues;
+  }
+  bool has_positions() const { return kind == Kind::positions || kind == Kind::trues; }
 };
+
+/// The entries as a list has them, arrays of I. Without an order the memory of masks is dense.
+template <class I>
+std::vector<IndexEntry> listed(const std::vector<Entry>& entries) {
+  using Kind = Entry::Kind;
+  std::vector<IndexEntry> list;
+  for (const Entry& entry : entries) {
+    Host<I> host(entry.shape);
+    Host<bool> mask(entry.shape);
+    for (std::size_t k = 0; k < entry.positions.size(); ++k) {
+      host[k] = static_cast<I>(entry.positions[k]);
+      mask[k] = entry.positions[k] != 0;
+    }
+    if (entry.kind == Kind::integer) list.push_back(entry.integer);
+    if (entry.kind == Kind::range) list.push_back(entry.range);
+    if (entry.kind == Kind::newaxis) list.push_back(newaxis);
+    if (entry.kind == Kind::ellipsis) list.push_back(ellipsis);
+    if (entry.kind == Kind::positions) list.push_back(to_device(host));
+    if (entry.kind == Kind::mask) list.push_back(to_device(mask, {.order = Order::f}));
+  }
+  return list;
+}
 
 /// Calls `f` with the entries as an index has them, arrays of `I`.
 template <class I, class F, class... Done>
@@ -33,7 +61,7 @@ void with_entries(const std::vector<Entry>& entries, const F& f, const Done&... 
         return with_entries<I>(entries, f, done..., Index(newaxis));
       case Entry::Kind::ellipsis:
         return with_entries<I>(entries, f, done..., Index(ellipsis));
-      case Entry::Kind::positions:
+      default:
         break;
     }
     Host<I> host(entry.shape);
@@ -54,13 +82,38 @@ inline std::size_t broadcast_position(const Ints& at, std::size_t before, std::s
   return static_cast<std::size_t>(position);
 }
 
-/// The elements of an array of this shape that an index selects, by their numbers in C order.
-inline Model selected(const Ints& shape, std::vector<Entry> entries) {
+/// The entries with a mask's positions along each of its axes in its place.
+inline std::vector<Entry> without_masks(const std::vector<Entry>& entries) {
   using Kind = Entry::Kind;
-  std::size_t named = 0;
+  std::vector<Entry> list;
   for (const Entry& e : entries) {
-    named += e.kind != Kind::newaxis && e.kind != Kind::ellipsis;
+    if (e.kind != Kind::mask) {
+      list.push_back(e);
+      continue;
+    }
+    std::vector<Entry> axes(std::max<std::size_t>(e.shape.size(), 1), Entry{Kind::positions});
+    if (e.shape.empty()) axes[0].kind = Kind::trues;
+    for (std::size_t k = 0; k < e.positions.size(); ++k) {
+      if (e.positions[k] == 0) continue;
+      auto rest = std::int64_t(k);
+      for (std::size_t d = axes.size(); d-- > 0;) {
+        const std::int64_t extent = e.shape.empty() ? 1 : e.shape[d];
+        axes[d].positions.push_back(rest % extent);
+        rest /= extent;
+      }
+    }
+    for (Entry& axis : axes) axis.shape = {std::int64_t(axis.positions.size())};
+    list.insert(list.end(), axes.begin(), axes.end());
   }
+  return list;
+}
+
+/// The elements of an array of this shape that an index selects, by their numbers in C order.
+inline Model selected(const Ints& shape, const std::vector<Entry>& index) {
+  using Kind = Entry::Kind;
+  std::vector<Entry> entries = without_masks(index);
+  std::size_t named = 0;
+  for (const Entry& e : entries) named += e.takes_axes();
   auto dots = std::find_if(entries.begin(), entries.end(),
                            [](const Entry& e) { return e.kind == Kind::ellipsis; });
   const bool has_dots = dots != entries.end();
@@ -72,11 +125,11 @@ inline Model selected(const Ints& shape, std::vector<Entry> entries) {
   std::size_t first = 0, last = 0, kept_before = 0, advanced = 0;
   for (std::size_t k = 0; k < entries.size(); ++k) {
     const Entry& e = entries[k];
-    if (e.kind == Kind::positions) {
+    if (e.has_positions()) {
       const Shape both = broadcast_shapes(as_shape(together), as_shape(e.shape));
       together.assign(both.begin(), both.end());
     }
-    if (e.kind != Kind::positions && e.kind != Kind::integer) continue;
+    if (!e.has_positions() && e.kind != Kind::integer) continue;
     if (advanced++ == 0) first = k;
     last = k;
   }
@@ -90,7 +143,7 @@ inline Model selected(const Ints& shape, std::vector<Entry> entries) {
     if (e.kind == Kind::ellipsis) continue;
     if (e.kind == Kind::range) kept.push_back(slice_positions(e.range, shape[axis]));
     if (e.kind == Kind::newaxis) kept.push_back({0});
-    axis += e.kind != Kind::newaxis;
+    axis += e.takes_axes();
   }
   for (const Ints& list : kept) result.push_back(std::int64_t(list.size()));
   result.insert(result.begin() + std::int64_t(kept_before), together.begin(), together.end());
@@ -101,7 +154,7 @@ inline Model selected(const Ints& shape, std::vector<Entry> entries) {
     std::int64_t element = 0;
     std::size_t axis = 0, range = 0;
     for (const Entry& e : entries) {
-      if (e.kind == Kind::ellipsis) continue;
+      if (e.kind == Kind::ellipsis || e.kind == Kind::trues) continue;
       const std::size_t d = range < kept_before ? range : range + together.size();
       if (e.kind == Kind::newaxis) ++range;
       if (e.kind == Kind::newaxis) continue;
@@ -168,6 +221,62 @@ inline std::vector<Entry> drawn_entries(Random& random, const Ints& shape, bool 
       return e.kind != Kind::newaxis && e.kind != Kind::ellipsis;
     });
     if (std::size_t(behind) == shape.size()) return entries;
+  }
+}
+
+/// Entries with masks for an array of this shape, any number of them; arrays broadcast together.
+inline std::vector<Entry> drawn_list(Random& random, const Ints& shape) {
+  using Kind = Entry::Kind;
+  const std::int64_t n = random.between(0, 3);
+  const auto drawn_mask = [&](const Ints& extents) {
+    Entry e{.kind = Kind::mask, .shape = extents};
+    const auto count = std::int64_t(Host<char>(extents).count());
+    for (std::int64_t k = 0; k < count; ++k) e.positions.push_back(0);
+    const std::int64_t trues = random.coin() ? n : 1;
+    for (std::int64_t k = 0; k < trues && k < count; ++k) {
+      auto at = std::size_t(random.between(0, count - 1));
+      while (e.positions[at] != 0) at = (at + 1) % std::size_t(count);
+      e.positions[at] = 1;
+    }
+    return e;
+  };
+  for (;;) {
+    std::vector<Entry> entries;
+    std::size_t axis = 0;
+    Ints together{random.between(1, 2), n};
+    while (axis < shape.size() && random.between(0, 5)) {
+      const std::int64_t extent = shape[axis], kind = random.between(0, 9);
+      const auto axes = std::size_t(random.between(1, 3));
+      if (kind < 4 && axis + axes <= shape.size()) {
+        const auto from = shape.begin() + std::ptrdiff_t(axis);
+        entries.push_back(drawn_mask(Ints(from, from + std::ptrdiff_t(axes))));
+        axis += axes;
+        continue;
+      }
+      Entry e{.kind = Kind::range, .range = random.range(extent)};
+      if (kind < 6 && extent > 0) e = {Kind::integer, random.between(-extent, extent - 1)};
+      if (kind > 7 && extent > 0) {
+        e = {.kind = Kind::positions, .shape = together};
+        if (random.coin()) e.shape = {random.coin() ? n : 1};
+        for (std::size_t k = Host<char>(e.shape).count(); k > 0; --k) {
+          e.positions.push_back(random.between(-extent, extent - 1));
+        }
+      }
+      entries.push_back(e);
+      ++axis;
+    }
+    const auto insert = [&](const Entry& e) {
+      const auto at = random.between(0, std::int64_t(entries.size()));
+      entries.insert(entries.begin() + at, e);
+    };
+    if (!random.between(0, 5)) insert({Kind::newaxis});
+    if (!random.between(0, 5)) insert(drawn_mask({}));
+    if (axis == shape.size() && random.coin()) insert({Kind::ellipsis});
+    try {  // a mask may have fewer elements than it should
+      selected(shape, entries);
+      return entries;
+    } catch (const ShapeError&) {
+    }
   }
 }
 

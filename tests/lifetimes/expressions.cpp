@@ -104,6 +104,29 @@ Later changed_at_positions(Scene& t) {
   out.ravel()(t.array(0)) += t.array(5);
   return later(out, [](int i) { return 2 * i + 8; });
 }
+/// The number of a mask's elements is waited for.
+Later indexed_by_a_mask(Scene& t) {
+  const Array c = t.array(1)(t.array(0, {rows}) >= 0, t.array(0, {rows}) * 0) + 1;
+  return later(c, [](int i) { return 2 + i * static_cast<int>(columns); });
+}
+Later written_by_a_mask(Scene& t) {
+  const Array out = t.array(0);
+  out(all, t.array(0, {columns}) < 5) = t.array(7, {1, 5}) * 2;
+  return later(out, [](int i) {
+    const int column = i % static_cast<int>(columns);
+    return column < 5 ? 2 * (7 + column) : i;
+  });
+}
+Later changed_by_a_list(Scene& t) {
+  const Array out = t.array(0);
+  std::vector<IndexEntry> entries = {t.array(0, {rows}), t.array(0, {columns}) == 0};
+  out(entries) += t.array(5, {rows});
+  entries.clear();
+  return later(out, [](int i) {
+    constexpr int k = static_cast<int>(columns);
+    return i % k == 0 ? i + 5 + i / k : i;
+  });
+}
 Later cast(Scene& t) {
   const auto c = t.array(1).astype<double>();
   return later(c, [](int i) { return 1 + i; });
@@ -257,6 +280,9 @@ std::vector<EntryPoint> expression_entries() {
       {.name = "Indexed", .queue = indexed, .blocks = Blocks::everywhere},
       {.name = "WrittenAtPositions", .queue = written_at_positions, .blocks = Blocks::everywhere},
       {.name = "ChangedAtPositions", .queue = changed_at_positions, .blocks = Blocks::everywhere},
+      {.name = "IndexedByAMask", .queue = indexed_by_a_mask, .blocks = Blocks::everywhere},
+      {.name = "WrittenByAMask", .queue = written_by_a_mask, .blocks = Blocks::everywhere},
+      {.name = "ChangedByAList", .queue = changed_by_a_list, .blocks = Blocks::everywhere},
       {"Cast", cast},
       {"MappedOperand", mapped_operand},
       {.name = "ManagedOperand", .queue = managed_operand, .blocks = Blocks::everywhere},

@@ -9,6 +9,7 @@ namespace quarry {
 
 template <class T>
 class DeviceNDArray;
+struct IndexEntry;
 
 /// Base of every lazy expression, so that argument-dependent lookup finds the operators of this
 /// namespace.
@@ -19,9 +20,6 @@ template <class E>
 concept Expression = requires {
   typename std::remove_cvref_t<E>::quarry_expression;
 };
-
-#define QUARRY_NO_MASKS \
-  "a mask is the only entry of an index: nonzero(mask) has its positions along each axis"
 
 #define QUARRY_READ_ONLY \
   "the elements of this array are read-only: copy() gives an array that can be written"
@@ -37,9 +35,12 @@ template <class U, class T>
 concept OtherThan = !std::is_same_v<U, T>;
 template <class X>
 concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
-/// An entry of an index that has positions.
+/// A list of entries that are known only at run time; see ops/index_entry.hpp.
 template <class X>
-concept Positions = OnDevice<X> ||
+concept EntryList = std::is_same_v<typename X::value_type, IndexEntry>;
+/// An entry of an index that has positions, or is a mask, or a list with such entries.
+template <class X>
+concept Positions = OnDevice<X> || std::is_same_v<X, bool> || EntryList<X> ||
     (HostArray<X> && !std::is_convertible_v<X, std::span<const Index>>);
 template <class T>
 inline constexpr bool is_bool = std::is_same_v<std::remove_const_t<T>, bool>;

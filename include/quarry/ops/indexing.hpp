@@ -3,9 +3,10 @@
 #include <quarry/array/creation.hpp>
 #include <quarry/expr/scatter.hpp>
 #include <quarry/ops/elementwise.hpp>
-#include <quarry/ops/positions.hpp>
+#include <quarry/ops/index_entry.hpp>
 
-/// Indexing by arrays of integers: a(i), a(1, i, range(2, 5), j), as in NumPy.
+/// Indexing by arrays of integers and by masks among other entries: a(i), a(1, i, range(2, 5), j),
+/// a(mask, 0), as in NumPy.
 namespace quarry {
 namespace expr {
 
@@ -34,9 +35,14 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
   using Base = Node<Pick<Mode>, SideLeaf<T, axes>, P...>;
   using value_type = std::remove_const_t<T>;
 
-  /// `array` is the one that is written: that of `elements`, or one of which it is a copy.
-  Indexed(const DeviceNDArray<T>& array, SideLeaf<T, axes>&& elements, P&&... positions)
-      : Base(std::move(elements), std::move(positions)...), array_(array) {}
+  /// `array` is the one that is written; `aligned` is the same or a copy, of which `side` is a
+  /// view.
+  Indexed(const DeviceNDArray<T>& array, const DeviceNDArray<T>& aligned, const SideView& side,
+          P&&... positions)
+      : Base(side_leaf<T, axes>(aligned, side), std::move(positions)...),
+        array_(array),
+        is_exact_(side.is_exact),
+        is_injective_(side.is_injective) {}
 
   Indexed(const Indexed&) = default;
   Indexed(Indexed&&) noexcept = default;
@@ -88,6 +94,8 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
 
   /// The array that is written.
   const DeviceNDArray<T>& array() const { return array_; }
+  /// Whether the axes of the positions have elements of the array only.
+  bool is_exact() const { return is_exact_; }
   DType dtype() const { return dtype_of<value_type>; }
   template <class U>
   DeviceNDArray<U> evaluate() const {
@@ -137,9 +145,9 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
           OwnAxes<axes> own_axes;
           for (std::size_t n = 0; n < axes; ++n) own_axes.axis[n] = elements.axis[n];
           const Shape turns = detail::broadcast(positions.shape()...);
-          const bool is_last =
+          const bool can_differ =
               own >= 0 || HasPosition<V>::value || !is_same_for_all(values.shape(), turns);
-          if (!is_last || this->size() == 0) {
+          if (is_injective_ || !can_differ || this->size() == 0) {
             scatter<kernels::replaced, K, Mode>(target, own_axes, own, values, positions...);
           } else if constexpr (Lowered<V>::next_array > 0) {
             scatter_last<K, Mode>(target, own_axes, turns, own, values, positions...);
@@ -150,15 +158,14 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
   }
 
   DeviceNDArray<T> array_;
+  bool is_exact_, is_injective_;
 };
 
-/// An entry of an index, positions as an array.
-inline Index entry_of(const DeviceNDArrayBase&, const Index& entry) { return entry; }
+/// Positions as an array.
 template <class A, quarry::detail::Positions I>
-auto entry_of(const A& array, const I& positions) {
+auto positions_for(const A& array, const I& positions) {
   const auto require_integers = [](auto kind) {
-    static_assert(kind() != Kind::boolean, QUARRY_NO_MASKS);
-    static_assert(kind() == Kind::boolean || quarry::detail::is_integer(kind()),
+    static_assert(quarry::detail::is_integer(kind()),
                   "an index array has integers: i.astype<std::int64_t>()");
   };
   if constexpr (Operand<I>) {
@@ -169,8 +176,31 @@ auto entry_of(const A& array, const I& positions) {
     return to_device(positions, {.stream = quarry::detail::stream_for(array)});
   }
 }
-inline IndexEntry listed(const Index& entry) { return {entry}; }
-inline IndexEntry listed(const DeviceNDArrayBase& positions) { return {all, &positions}; }
+/// An entry of an index, positions as an array.
+inline Index entry_of(const DeviceNDArrayBase&, const Index& entry) { return entry; }
+template <class A, quarry::detail::Positions I>
+auto entry_of(const A& array, const I& positions) {
+  return positions_for(array, positions);
+}
+/// The same for a list.
+template <class A, class I>
+IndexEntry listed_entry(const A& array, const I& entry) {
+  if constexpr (HostArray<I>) {
+    return to_device(entry, {.stream = quarry::detail::stream_for(array)});
+  } else {
+    return entry;
+  }
+}
+template <class X>
+inline constexpr bool is_host_mask = false;
+template <HostArray X>
+inline constexpr bool is_host_mask<X> = quarry::detail::is_bool<host_value_t<const X>>;
+template <class X>
+inline constexpr bool is_mask =
+    std::is_same_v<X, bool> || quarry::detail::Mask<X> || is_host_mask<X>;
+
+inline SideEntry listed(const Index& entry) { return {entry}; }
+inline SideEntry listed(const DeviceNDArrayBase& positions) { return {all, &positions}; }
 /// The tree of positions with axes of extent 1 behind theirs.
 inline std::tuple<> trees_of(const Index&, std::size_t) { return {}; }
 template <class P>
@@ -181,29 +211,51 @@ auto trees_of(const DeviceNDArray<P>& positions, std::size_t behind) {
 template <class T, class... E>
 auto indexed_by(const DeviceNDArray<T>& whole, const E&... entries) {
   const auto array = aligned_array(whole);
-  const IndexEntry list[] = {listed(entries)...};
+  const SideEntry list[] = {listed(entries)...};
   const SideView side = side_view(array, list);
   return std::apply(
       [&](auto&&... trees) {
         return Indexed<kernels::index_mode::from_end, T, std::remove_cvref_t<decltype(trees)>...>(
-            whole, side_leaf<T, int{sizeof...(trees)}>(array, side), std::move(trees)...);
+            whole, array, side, std::move(trees)...);
       },
       std::tuple_cat(trees_of(entries, side.behind)...));
+}
+template <class T>
+auto indexed_by_list(const DeviceNDArray<T>& whole, std::span<const IndexEntry> entries) {
+  using Positions = Leaf<const std::int64_t>;
+  const auto array = aligned_array(whole);
+  const ListedView view = listed_view(array, entries);
+  return Indexed<kernels::index_mode::from_end, T, Positions>(
+      whole, array, view.side, Positions{with_axes(view.positions, view.side.behind)});
 }
 
 }  // namespace expr
 
 /// a(entries...) where at least one entry has positions, as NumPy's advanced indexing: arrays,
 /// expressions or host arrays of integers, which broadcast together; negative ones count from the
-/// end. Their axes come in the place of the first of them, or of the integers beside them, if these
-/// stand next to each other, else first. Lazy, but positions are evaluated and checked at once,
-/// which waits for them; if an array of positions is written before the elements are read, those
-/// that are outside by then count as the nearest inside. Throws IndexError for a position outside,
-/// with its value, the axis and its extent, ShapeError for positions that do not broadcast
-/// together.
+/// end. A mask, of bools, stands for the positions where it is true along each of its axes; `true`
+/// and `false` are masks without axes. The axes of positions come in the place of the first of
+/// them, or of the integers beside them, if these stand next to each other, else first. Lazy, but
+/// positions are evaluated and checked at once, and elements of masks counted, which waits for
+/// them; if an array of positions is written before the elements are read, those that are outside
+/// by then count as the nearest inside. Throws IndexError for a position outside, with its value,
+/// the axis and its extent, and for a mask that has not the extents of its axes, ShapeError for
+/// positions that do not broadcast together.
 template <class T, class... I>
 auto index_by(const DeviceNDArray<T>& array, const I&... entries) {
-  return expr::indexed_by(array, expr::entry_of(array, entries)...);
+  if constexpr (sizeof...(I) == 1 && (expr::is_host_mask<I> && ...)) {
+    return array(to_device(entries, {.stream = detail::stream_for(array)})...);
+  } else if constexpr ((expr::is_mask<I> || ...)) {
+    const IndexEntry list[] = {expr::listed_entry(array, entries)...};
+    return expr::indexed_by_list(array, list);
+  } else {
+    return expr::indexed_by(array, expr::entry_of(array, entries)...);
+  }
+}
+/// The same of a list of entries that are known only at run time.
+template <class T, detail::EntryList L>
+auto index_by(const DeviceNDArray<T>& array, const L& entries) {
+  return expr::indexed_by_list(array, entries);
 }
 
 /// A record array's elements into a view.

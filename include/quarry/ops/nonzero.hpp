@@ -63,7 +63,7 @@ DeviceNDArray<bool> mask_like(const char* function, const M& mask, const Shape& 
 template <expr::Operand X>
 DeviceNDArray<std::int64_t> flatnonzero(const X& x) {
   const auto mask = expr::condition_of(x);
-  const Shape shape = mask.shape();
+  const Shape& shape = mask.shape();
   return expr::select_tree<std::int64_t>(mask, expr::Position<kernels::i64>{},
                                          {shape, 0, shape.size()});
 }

@@ -23,21 +23,25 @@ struct SideView {
   std::vector<kernels::side_axis> own;
   std::vector<std::size_t> axes;  ///< the numbers of those in the array
   std::size_t behind = 0;         ///< how many axes come after those of the positions
+  bool is_exact = true;           ///< whether the own axes have elements of the array only
+  bool is_injective = false;      ///< whether no two positions can be the same
 
   /// Whether one of them has no elements. Then the window has strides 0.
   bool is_empty() const;
 };
 /// Of one axis. Throws ShapeError for an axis that the array has not.
 SideView side_view(const DeviceNDArrayBase& array, std::int64_t axis, std::size_t axes_in_place);
-/// An entry of an index, or an array of positions in its place.
-struct IndexEntry {
+/// An entry of an index, or in its place an array of positions; those of a mask are where it is
+/// true, in C order of its axes together.
+struct SideEntry {
   Index index;
   const DeviceNDArrayBase* positions = nullptr;
+  const Shape* mask = nullptr;
 };
 /// Of the axes with positions, which are checked: waits for them. Their axes, broadcast together,
-/// come where NumPy has them. Throws IndexError as indexing does and for a position outside,
-/// ShapeError for shapes that do not broadcast together.
-SideView side_view(const DeviceNDArrayBase& array, std::span<const IndexEntry> entries);
+/// come where NumPy has them. Throws IndexError as indexing does, for a position outside and for a
+/// mask that has not the extents of its axes, ShapeError for shapes that do not broadcast together.
+SideView side_view(const DeviceNDArrayBase& array, std::span<const SideEntry> entries);
 bool has_aligned_elements(const DeviceNDArrayBase& array);
 /// Throws IndexError for positions on an axis without elements.
 void require_elements(const SideView& side, const Shape& positions);

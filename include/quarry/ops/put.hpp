@@ -13,14 +13,7 @@ auto place_along(const DeviceNDArray<T>& whole, const DeviceNDArray<T>& array, c
                  const DeviceNDArray<P>& positions) {
   require_elements(side, positions.shape());
   if constexpr (Mode == IndexMode::raise) require_inside(positions, side, 0);
-  return Indexed<kernel_mode<Mode>, T, Leaf<P>>(whole, side_leaf<T, 1>(array, side),
-                                                Leaf<P>{positions});
-}
-
-/// Positions of an operand or a host array, on the device of `array`.
-template <class T, quarry::detail::Positions I>
-auto positions_for(const DeviceNDArray<T>& array, const I& positions) {
-  return entry_of(array, positions);
+  return Indexed<kernel_mode<Mode>, T, Leaf<P>>(whole, array, side, Leaf<P>{positions});
 }
 
 /// The tree of what meets elements of T: a number or an operand.
@@ -69,10 +62,11 @@ void meet_at(const Indexed<Mode, T, P...>& place, const X& x) {
 /// Adds values of real floating types, whose sum is exact but for what is far below the largest of
 /// those that meet: in integers, of which the order does not matter.
 template <kernels::index_mode Mode, class T, class V, class... P>
-void add_floating(const Shape& shape, const SideLeaf<T, sizeof...(P)>& elements, const V& values,
-                  const P&... positions) {
+void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof...(P)>& elements,
+                  const V& values, const P&... positions) {
   using kernels::i64;
   constexpr int axes = sizeof...(P);
+  const Shape& shape = place.shape();
   const Target target{elements.array, elements.window, shape};
   if (element_count(broadcast_shapes(shape, values.shape())) == 0) return;
   const auto scratch = [&](i64 value) {
@@ -89,13 +83,23 @@ void add_floating(const Shape& shape, const SideLeaf<T, sizeof...(P)>& elements,
   };
   into(kernels::largest{}, peaks, Node<Call<kernels::peak_of>, V>(values));
   const Constant<i64> bits{bits_of_each(element_count(shape))};
-  using Peak = Node<Pick<Mode>, SideLeaf<std::int64_t, axes>, P...>;
-  const Peak peak(peaks.template leaf<axes>(), positions...);
+  using Owned = Node<Pick<Mode>, SideLeaf<std::int64_t, axes>, P...>;
+  const auto at = [&](const Owners& of) { return Owned(of.template leaf<axes>(), positions...); };
+  const Owned peak = at(peaks);
   const auto limb = [&]<class F>(F) {
-    return Node<Call<F>, V, Peak, Constant<i64>>(values, peak, bits);
+    return Node<Call<F>, V, Owned, Constant<i64>>(values, peak, bits);
   };
   into(kernels::added{}, high, limb(kernels::fixed_point<0>{}));
   into(kernels::added{}, low, limb(kernels::fixed_point<1>{}));
+  if (!place.is_exact()) {  // every position writes the sum of its element
+    const Leaf<T> before{place.template evaluate<T>()};
+    for (int n = 0; n < axes; ++n) own.axis[n] = elements.axis[n];
+    return scatter<kernels::replaced, kernel_type_t<T>, Mode>(
+        target, own, -1,
+        Node<Call<kernels::fixed_sum>, Leaf<T>, Owned, Owned, Owned, Constant<i64>>(
+            before, peak, at(high), at(low), bits),
+        positions...);
+  }
   const Layout region = region_of(target, elements.axis, shape);
   const auto sums = [&](const Owners& of) {
     return Leaf<std::int64_t>{of.array.reshape(region.shape)};
@@ -116,7 +120,7 @@ void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
   } else {
     const auto values = met_values<T>(x);
     with_parts(place, [&](const auto& elements, const auto&, const auto&... positions) {
-      add_floating<Mode, T>(place.shape(), elements, values, positions...);
+      add_floating(place, elements, values, positions...);
     });
   }
 }

@@ -67,7 +67,7 @@ auto with_selection(const M& mask, const V& values, const F& f) {
   using All = Together<M, V>;
   using L = Lowered<All>;
   const Arguments<All> arguments(All(mask, values));
-  const Shape shape = mask.shape();
+  const Shape& shape = mask.shape();
   return f(SelectCall{SelectProgram<typename L::type, kernel_type_t<T>, false, L::next_scalar,
                                     typename L::arrays>::value(),
                       arguments.array, arguments.scalar, shape, Lowered<M>::next_array});
