@@ -16,7 +16,7 @@ struct IndexEntry {
   IndexEntry(const I& entry) : index(entry) {}
   /// A mask without axes: a new axis, of extent 1 or 0.
   template <std::same_as<bool> B>
-  IndexEntry(B truth) : truth(truth) {}
+  IndexEntry(B value) : truth(value) {}
   /// Positions or a mask. An expression is evaluated now.
   template <detail::OnDevice A>
   IndexEntry(const A& entry) : array(UntypedNDArray(eval(entry))) {

@@ -5,6 +5,7 @@
 #include <quarry/quarry.hpp>
 
 #include <complex>
+#include <vector>
 
 using quarry::all, quarry::range, quarry::_;
 
@@ -34,11 +35,21 @@ auto shapes(const quarry::DeviceNDArray<T>& a) {
   return quarry::block({{x, y}, {quarry::eye<T>(3), quarry::eval(quarry::tril(y))}});
 }
 
+template <class T>
+auto indices(const quarry::DeviceNDArray<T>& a, const quarry::DeviceNDArray<int>& i) {
+  const std::vector<quarry::IndexEntry> entries = {1, all, i, a(0) > T(2), true};
+  a(entries) = a(a(all, 0) > T(1), i);
+  a(false, i) += a(i, 0);
+  quarry::add_at(a(entries), T(2));
+  return quarry::eval(a(entries) * T(3));
+}
+
 template quarry::DeviceNDArray<float> elementwise(const quarry::DeviceNDArray<float>&);
 template quarry::DeviceNDArray<std::complex<double>> elementwise(
     const quarry::DeviceNDArray<std::complex<double>>&);
 template quarry::DeviceNDArray<std::int64_t> elementwise(
     const quarry::DeviceNDArray<std::int64_t>&);
+template auto indices(const quarry::DeviceNDArray<float>&, const quarry::DeviceNDArray<int>&);
 template auto shapes(const quarry::DeviceNDArray<float>&);
 template auto reductions(const quarry::DeviceNDArray<double>&);
 template auto reductions(const quarry::DeviceNDArray<std::uint8_t>&);
