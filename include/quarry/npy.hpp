@@ -34,6 +34,26 @@ NpyContents load_npy(const std::string& path, DType expected);
 UntypedNDArray load_array(const std::string& path, DType expected, const ArrayOptions& options);
 UntypedNDArray map_array(const std::string& path, DType expected);
 void save_npy(const std::string& path, const HostRef& array, const SaveOptions& options);
+
+/// NpyAppender without its element type.
+class NpyAppend {
+ public:
+  NpyAppend(const std::string& path, DType dtype, const Shape& item);
+  NpyAppend(NpyAppend&&) noexcept;
+  NpyAppend& operator=(NpyAppend&&) noexcept;
+  ~NpyAppend();
+
+  const Shape& shape() const;
+  void append(const HostRef& rows);
+  void append(const DeviceNDArrayBase& rows);
+  void flush(const SaveOptions& options);
+  void close(const SaveOptions& options);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// Between arrays of one shape and dtype that do not overlap.
 void copy_host(const HostRef& to, const HostRef& from);
 
@@ -121,5 +141,47 @@ void save_npy(const std::string& path, const H& array, const SaveOptions& option
 /// The same for an array on a device; waits for it and allocates host memory for all of it.
 void save_npy(const std::string& path, const DeviceNDArrayBase& array,
               const SaveOptions& options = {});
+
+/// Appends arrays to an .npy file along axis 0, as long as the file is to grow: rows of shape
+/// `item` in C order. The file is whole whenever its header is written, by flush() and close(), and
+/// before that readers see the rows of the last time: elements are written behind them. If the
+/// program ends in between, or an append fails, those rows are lost and their bytes are written
+/// over by the next NpyAppender. A header of up to 512 bytes is one sector of a disk, which is
+/// written whole or not at all; with {.sync = true} the elements are on the disk before it.
+///   NpyAppender<float> log("log.npy", {3});
+///   log.append(positions);  // of shape (3,) or (n, 3)
+template <Element T>
+class NpyAppender {
+ public:
+  /// Opens the file, or makes one of shape (0, *item). Throws IoError, also if another appender
+  /// has it open; FormatError for what is no .npy file; DTypeError for another element type, byte
+  /// order or padding of records; ShapeError for another shape than (n, *item); LogicError for a
+  /// file in Fortran order, or with another array behind the first.
+  explicit NpyAppender(const std::string& path, const Shape& item = {})
+      : file_(path, dtype_of<T>, item) {}
+
+  const Shape& shape() const { return file_.shape(); }  ///< with the rows that are not flushed
+
+  ///@{
+  /// One row, of shape `item`, or several, of shape (n, *item); waits for an array on a device.
+  /// Throws ShapeError; IoError; SizeOverflow; FormatError if the file's header has no room for the
+  /// new shape (those of NumPy and of this library have). Then nothing was appended.
+  template <HostArray H>
+  void append(const H& rows) {
+    static_assert(std::same_as<host_value_t<const H>, T>, "the elements have another type");
+    file_.append(host_ref(rows));
+  }
+  void append(const DeviceNDArray<const T>& rows) { file_.append(rows); }
+  void append(const DeviceNDArray<T>& rows) { file_.append(rows); }
+  ///@}
+  /// Makes the rows so far part of the file. Throws IoError.
+  void flush(const SaveOptions& options = {}) { file_.flush(options); }
+  /// The same, and closes the file; the destructor does that without telling of errors. append()
+  /// and flush() then throw LogicError.
+  void close(const SaveOptions& options = {}) { file_.close(options); }
+
+ private:
+  detail::NpyAppend file_;
+};
 
 }  // namespace quarry

@@ -80,6 +80,14 @@ quarry::detail::NpyContents read_array(Reader& file, DType expected) {
   return contents;
 }
 
+void write_elements(Sink& file, const HostRef& array) {
+  const std::int64_t bytes = byte_count(array.layout.shape, array.dtype.itemsize());
+  if (bytes == 0) return;
+  memory::require_address(array);
+  if (!is_c_contiguous(array.layout, array.dtype.itemsize())) return write_rows(file, array);
+  file.write({array.data, std::size_t(bytes)});
+}
+
 void write_array(Sink& file, const HostRef& array) {
   if (element_count(array.layout.shape) > 0) memory::require_address(array);
   const std::optional<Order> order = dense_order(array);

@@ -25,6 +25,9 @@ quarry::detail::NpyContents read_array(Reader& file, DType expected);
 /// LogicError for memory at no address, DTypeError, and what the sink throws.
 void write_array(Sink& file, const HostRef& array);
 
+/// The elements alone, in C order.
+void write_elements(Sink& file, const HostRef& array);
+
 /// The elements of an array of any device in new host memory, dense. Waits for it.
 class HostImage {
  public:

@@ -35,14 +35,6 @@ void require_no_nul(const std::string& path) {
   });
 }
 
-/// Without blocking on a FIFO; whether it is a regular file is asked afterwards.
-int open_to_read(const std::string& path) {
-  require_no_nul(path);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) fail(path, "cannot be opened", errno);
-  return descriptor;
-}
-
 std::uint64_t regular_size(const std::string& path, int descriptor) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) fail(path, "cannot be examined", errno);
@@ -124,10 +116,19 @@ int File::close(bool sync) noexcept {
   return sync_error != 0 ? sync_error : close_error;
 }
 
-InputFile::InputFile(std::string path)
-    : path_(std::move(path)),
-      file_(std::make_shared<const File>(open_to_read(path_))),
-      size_(regular_size(path_, descriptor())) {}
+/// Without blocking on a FIFO; whether it is a regular file is asked afterwards.
+int open_file(const std::string& path, int flags) {
+  require_no_nul(path);
+  const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) fail(path, "cannot be opened", errno);
+  return descriptor;
+}
+
+InputFile::InputFile(const std::string& path)
+    : InputFile(path, std::make_shared<const File>(open_file(path, O_RDONLY))) {}
+
+InputFile::InputFile(std::string path, std::shared_ptr<const File> file)
+    : path_(std::move(path)), file_(std::move(file)), size_(regular_size(path_, descriptor())) {}
 
 void InputFile::read(std::uint64_t at, std::span<std::byte> out) const {
   const quarry::detail::Moved moved = quarry::detail::read_fully_at(descriptor(), at, out);

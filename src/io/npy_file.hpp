@@ -10,6 +10,9 @@
 
 namespace quarry::npy {
 
+/// The descriptor of a file that exists, which need not be a regular one. Throws IoError.
+int open_file(const std::string& path, int flags);
+
 /// Throws IoError: the path, what was tried, and the text of an errno.
 [[noreturn]] void fail(const std::string& path, std::string_view doing, int error);
 
@@ -32,7 +35,8 @@ class File {
 /// A regular file, read at any place by any thread. A handle. Throws IoError (path and reason).
 class InputFile {
  public:
-  explicit InputFile(std::string path);
+  explicit InputFile(const std::string& path);
+  InputFile(std::string path, std::shared_ptr<const File> file);
 
   const std::string& path() const noexcept { return path_; }
   std::uint64_t size() const noexcept { return size_; }  ///< when it was opened

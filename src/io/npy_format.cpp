@@ -9,6 +9,7 @@
 #include <bit>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "io/python_literal.hpp"
 
@@ -18,7 +19,6 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t alignment = 64;
 // numpy.save leaves room for the growing axis to reach this many digits.
 constexpr std::size_t growth_digits = 21;
@@ -96,7 +96,7 @@ std::string utf8_of(std::string_view latin1) {
   return text;
 }
 
-Text header_text(std::span<const std::byte> start, std::uint64_t file_size) {
+Text text_of(std::span<const std::byte> start, std::uint64_t file_size) {
   const std::uint64_t available = std::min<std::uint64_t>(start.size(), file_size);
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), available);
   if (!bytes.starts_with(magic.substr(0, std::min(bytes.size(), magic.size()))))
@@ -132,7 +132,7 @@ std::size_t declared_size(const Shape& shape, DType type) {
 }  // namespace
 
 Header parse_header(std::span<const std::byte> start, std::uint64_t file_size) {
-  const Text text = header_text(start, file_size);
+  const Text text = text_of(start, file_size);
   const Entries entries = read_entries(text.value);
   const DType type = entries.descr->dtype;
   const std::size_t size = declared_size(*entries.shape, type);
@@ -144,27 +144,54 @@ Header parse_header(std::span<const std::byte> start, std::uint64_t file_size) {
   return {*entries.descr, *entries.fortran_order, *entries.shape, text.end, size};
 }
 
+namespace {
+
+std::string header_text(DType type, Order order, const Shape& shape) {
+  return fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}", descr(type),
+                     order == Order::f ? "True" : "False", to_string(shape));
+}
+
+/// Bytes before the text, which is in UTF-8 if it is not ASCII, as in version 3.0.
+std::size_t text_offset(std::string_view text) {
+  const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  return std::ranges::all_of(text, ascii) ? 10 : 12;
+}
+
+/// The header of `text`, padded to `size` bytes.
+std::string padded(std::string text, std::size_t size) {
+  const std::size_t text_at = text_offset(text), text_size = size - text_at;
+  text.append(text_size - text.size() - 1, ' ');
+  const std::string length = {char(text_size & 0xff), char(text_size >> 8)};
+  const bool is_ascii = text_at == 10;
+  return std::string(magic) + std::string(is_ascii ? "\x01" : "\x03") + '\0' + length +
+         std::string(is_ascii ? 0 : 2, '\0') + text + '\n';
+}
+
+}  // namespace
+
 std::string make_header(DType type, Order order, const Shape& shape) {
-  const bool fortran = order == Order::f;
-  std::string text = fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}", descr(type),
-                                 fortran ? "True" : "False", to_string(shape));
+  std::string text = header_text(type, order, shape);
   if (!shape.empty()) {
-    const std::int64_t growing = shape[fortran ? shape.size() - 1 : 0];
+    const std::int64_t growing = shape[order == Order::f ? shape.size() - 1 : 0];
     text.append(growth_digits - std::to_string(growing).size(), ' ');
   }
-  const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  const bool is_ascii = std::ranges::all_of(text, ascii);  // else UTF-8, as in version 3.0
-  const std::size_t text_at = is_ascii ? 10 : 12;
-  text.append(alignment - (text_at + text.size() + 1) % alignment, ' ');
-  text += '\n';
-  require<DTypeError>(text.size() <= max_header_text, [&] {
-    return fmt::format("npy: a header of {} bytes for {}; {} at most", text.size(), to_string(type),
-                       max_header_text);
+  const std::size_t text_at = text_offset(text);
+  const std::size_t size = (text_at + text.size() + 1) / alignment * alignment + alignment;
+  require<DTypeError>(size - text_at <= max_header_text, [&] {
+    return fmt::format("npy: a header of {} bytes for {}; {} at most", size - text_at,
+                       to_string(type), max_header_text);
   });
-  const std::size_t size = text.size();
-  const std::string length = {char(size & 0xff), char(size >> 8)};
-  if (is_ascii) return std::string(magic) + std::string("\x01\x00", 2) + length + text;
-  return std::string(magic) + std::string("\x03\x00", 2) + length + std::string(2, '\0') + text;
+  return padded(std::move(text), size);
+}
+
+std::string make_header(DType type, Order order, const Shape& shape, std::size_t size) {
+  std::string text = header_text(type, order, shape);
+  const std::size_t needed = text_offset(text) + text.size() + 1;
+  require<FormatError>(needed <= size, [&] {
+    return fmt::format("npy: the header of shape {} needs {} bytes and has room for {}",
+                       to_string(shape), needed, size);
+  });
+  return padded(std::move(text), size);
 }
 
 }  // namespace quarry::npy

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/npy_descr.hpp"
@@ -15,6 +16,9 @@
 /// NumPy's .npy format (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) on
 /// host memory. A file is not trusted: what it declares is checked before anything is allocated.
 namespace quarry::npy {
+
+/// What a file begins with.
+inline constexpr std::string_view magic = "\x93NUMPY";
 
 struct Header {
   Descr descr;
@@ -40,5 +44,8 @@ Header parse_header(std::span<const std::byte> start, std::uint64_t file_size);
 /// DTypeError for bfloat16 and for records without fields, which have no code in the format, and
 /// for a header longer than readers take.
 std::string make_header(DType type, Order order, const Shape& shape);
+
+/// The same in exactly `size` bytes, without room for more. Throws FormatError if it does not fit.
+std::string make_header(DType type, Order order, const Shape& shape, std::size_t size);
 
 }  // namespace quarry::npy

@@ -25,8 +25,7 @@ Header read_header(Content& content) {
 
 }  // namespace
 
-Reader::Reader(std::string path)
-    : Reader(std::make_unique<FileContent>(InputFile(std::move(path)))) {}
+Reader::Reader(const std::string& path) : Reader(std::make_unique<FileContent>(InputFile(path))) {}
 
 Reader::Reader(std::unique_ptr<Content> content)
     : content_(std::move(content)), header_(read_header(*content_)), at_(header_.data_offset) {}

@@ -57,7 +57,7 @@ class FileContent final : public Content {
 /// for a file that cannot be read or is not a regular one, else as parse_header, its name added.
 class Reader {
  public:
-  explicit Reader(std::string path);
+  explicit Reader(const std::string& path);
   explicit Reader(std::unique_ptr<Content> content);
 
   const std::string& name() const noexcept { return content_->name(); }

@@ -58,9 +58,8 @@ void check_readable(const Member& m) {
 
 }  // namespace
 
-Archive::Archive(std::string path)
-    : file_(std::move(path)),
-      directory_(named(file_.path(), [&] { return find_directory(file_); })) {
+Archive::Archive(const std::string& path)
+    : file_(path), directory_(named(file_.path(), [&] { return find_directory(file_); })) {
   const auto bytes = bytes_of(file_, directory_.offset, directory_.size);
   members_ = named(file_.path(), [&] { return read_members(bytes, directory_); });
   for (const Member& member : members_) offsets_.push_back(member.offset);

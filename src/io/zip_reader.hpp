@@ -16,7 +16,7 @@ namespace quarry::zip {
 /// be read, FormatError (with its path) for one that is no archive or contradicts itself.
 class Archive {
  public:
-  explicit Archive(std::string path);
+  explicit Archive(const std::string& path);
 
   const std::string& path() const noexcept { return file_.path(); }
   const std::vector<Member>& members() const noexcept { return members_; }

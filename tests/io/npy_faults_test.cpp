@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -115,6 +116,42 @@ TEST_F(NpyFaults, ArchivesToo) {
       return attempt(k, [&] { EXPECT_EQ(loaded_from(file_), after) << k; }).second;
     });
     EXPECT_GE(reads, 5);
+  }
+}
+
+TEST_F(NpyFaults, AFileThatGrowsIsAlwaysWhole) {
+  const std::vector<int> rows = counted(50);
+  for (const FileFault fault : faults) {
+    for (const bool stays : {false, true}) {
+      if (must_pass(fault) && stays) continue;
+      const int calls = test::for_every_call([&](int k) {
+        save_npy(file_, std::span(rows).first(10));
+        std::size_t kept = 10;
+        int hits = 0;
+        {
+          const FaultyFiles faulty(fault, k, stays);
+          try {
+            NpyAppender<int> file(file_);
+            file.append(std::span(rows).subspan(10, 20));
+            file.flush({.sync = true});
+            kept = 30;
+            file.append(std::span(rows).last(20));
+            file.close({.sync = true});
+            kept = 50;
+          } catch (const IoError& e) {
+            EXPECT_FALSE(is_no_error(fault)) << e.what();
+            EXPECT_NE(std::string(e.what()).find(file_), std::string::npos) << e.what();
+          }
+          hits = faulty.hits();
+        }
+        const std::vector<int> now = loaded();
+        EXPECT_GE(now.size(), kept) << k;  // what was not told to be there may be
+        EXPECT_TRUE(std::equal(now.begin(), now.end(), rows.begin())) << k;
+        EXPECT_EQ(file_count(), 1u) << k;
+        return hits;
+      });
+      EXPECT_GE(calls, is_no_error(fault) ? 5 : 10);
+    }
   }
 }
 
