@@ -107,6 +107,23 @@ class SideAxes {
   bool is_apart_ = false, is_split_ = false;
 };
 
+Shape broadcast_positions(std::span<const SideEntry> entries) {
+  Shape shape;
+  try {
+    for (const SideEntry& entry : entries) {
+      if (entry.positions) shape = broadcast_shapes(shape, entry.positions->shape());
+    }
+  } catch (const ShapeError&) {
+    std::string shapes;
+    for (const SideEntry& entry : entries) {
+      if (entry.positions) shapes += " " + to_string(entry.positions->shape());
+    }
+    throw IndexError("shape mismatch: indexing arrays could not be broadcast together with shapes" +
+                     shapes);
+  }
+  return shape;
+}
+
 bool takes_axis(const Index& entry) {
   return entry.kind == Index::Kind::integer || entry.kind == Index::Kind::range;
 }
@@ -134,17 +151,17 @@ SideView side_view(const DeviceNDArrayBase& array, std::span<const SideEntry> en
   const View view = index(array.layout(), plain);
   const auto named = static_cast<std::size_t>(std::ranges::count_if(plain, takes_axis));
   SideAxes axes(array.layout(), view, array.ndim() - named);
-  Shape broadcast;
+  const Shape broadcast = broadcast_positions(entries);
   for (const auto& [entry, positions, mask] : entries) {
     if (mask)
       axes.add_mask(*mask);
     else
       axes.add(entry, positions);
-    if (positions) broadcast = broadcast_shapes(broadcast, positions->shape());
   }
   axes.add_rest();
   SideView side = axes.finish(broadcast.size());
   require_elements(side, broadcast);
+  if (element_count(broadcast) == 0) return side;
   std::size_t n = 0;
   for (const auto& [entry, positions, mask] : entries) {
     if (positions && !mask) require_inside(*positions, side, n);

@@ -84,12 +84,6 @@ def drawn_list(random, shape):
     return tuple(entries), packed
 
 
-def is_checked(index, size):
-    """NumPy does not check positions that meet no others."""
-    arrays = [e for e in index if isinstance(e, np.ndarray) and e.dtype != bool]
-    return size or not any(e.size for e in arrays)
-
-
 def mask_cases(random):
     payload, count = bytearray(), 0
     while count < COUNT:
@@ -97,13 +91,13 @@ def mask_cases(random):
                                                       random.integers(0, 6)))
         a = np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape)
         index, packed = drawn_list(random, shape)
-        if not any(isinstance(e, np.ndarray) and e.dtype == bool for e in index):
-            continue
+        masks = [e for e in index if isinstance(e, np.ndarray) and e.dtype == bool]
+        is_moved = any(e is Ellipsis for e in index)
+        if not masks or is_moved and not all(mask.size for mask in masks):
+            continue  # NumPy does not compare an extent of 0 with the axis
         try:
             read = a[index]
         except IndexError:  # what does not broadcast together, too
-            continue
-        if not is_checked(index, read.size):
             continue
         values = np.arange(read.size, dtype=np.int32).reshape(read.shape)
         written, updated, added = a.copy(), a.copy(), a.copy()
@@ -130,8 +124,6 @@ def main():
         try:
             read = a[index]
         except IndexError:  # the ellipsis moved an entry to a shorter axis
-            continue
-        if not is_checked(index, read.size):
             continue
         written = a.copy()
         written[index] = -1 - np.arange(read.size).reshape(read.shape)

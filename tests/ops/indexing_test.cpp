@@ -270,10 +270,11 @@ TEST(Indexing, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal<IndexError>([&] { a(1, ellipsis, at(4)) = 1; }),
             "position 4 is outside of axis 2 of extent 4");
   EXPECT_EQ(refusal<IndexError>([&] { a(0, 0, 0, at(0)); }), "4 indices for an array of 3 axes");
-  EXPECT_EQ(refusal<ShapeError>([&] {
-              a(at(0), to_device({0, 1, 2}));
-            }),
-            "shapes (2,) and (3,) do not broadcast together");
+  EXPECT_EQ(
+      refusal<IndexError>([&] {
+        a(at(0), to_device({0, 1, 2}));
+      }),
+      "shape mismatch: indexing arrays could not be broadcast together with shapes (2,) (3,)");
   EXPECT_EQ(refusal<ShapeError>([&] {
               a(at(1)) = zeros<float>({5, 4});
             }),
@@ -295,8 +296,10 @@ TEST(Indexing, ArraysWithoutElements) {
   EXPECT_EQ(none(all, to_device({2})).shape(), Shape({0, 1}));
   none(no_positions) = 1;
   EXPECT_THROW(none(to_device({0})), IndexError);
+  EXPECT_THROW(zeros<float>({3, 0})(to_device({7})), IndexError);
   const auto a = arange<float>(3);
   EXPECT_EQ(a(zeros<int>({0, 2})).shape(), Shape({0, 2}));
+  EXPECT_EQ(a.reshape({3, 1})(to_device({7}), no_positions).shape(), Shape({0}));
   a(no_positions) = zeros<float>({0});
   EXPECT_EQ(values(a(full<int>({}, 2))), std::vector<float>({2}));
   EXPECT_EQ(a(full<int>({}, 2)).shape(), Shape());

@@ -239,8 +239,8 @@ auto indexed_by_list(const DeviceNDArray<T>& whole, std::span<const IndexEntry> 
 /// positions are evaluated and checked at once, and elements of masks counted, which waits for
 /// them; if an array of positions is written before the elements are read, those that are outside
 /// by then count as the nearest inside. Throws IndexError for a position outside, with its value,
-/// the axis and its extent, and for a mask that has not the extents of its axes, ShapeError for
-/// positions that do not broadcast together.
+/// the axis and its extent, for a mask that has not the extents of its axes, and for positions that
+/// do not broadcast together.
 template <class T, class... I>
 auto index_by(const DeviceNDArray<T>& array, const I&... entries) {
   if constexpr (sizeof...(I) == 1 && (expr::is_host_mask<I> && ...)) {
