@@ -118,10 +118,19 @@ void scatter(const Target& target, const OwnAxes<Axes>& own, int own_input, cons
 }
 
 /// The values that stay are those that are last in C order. `turns` is the shape of the positions:
-/// values along its axes may meet.
+/// values along its axes may meet. The CPU writes in C order anyway.
 template <class K, kernels::index_mode Mode, int Axes, class V, class... P>
 void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& turns, int own_input,
                   const V& values, const P&... positions) {
+  if (target.array.device().is_cpu()) {
+    const auto write = [&](const auto& all) {
+      scatter<kernels::replaced, K, Mode>(target, own, -1, all, positions...);
+    };
+    if constexpr (Expression<V>) {
+      if (own_input >= 0) return write(as_tree(eval(values)));  // they are all read before
+    }
+    return write(values);
+  }
   const Owners owners = new_owners(target, own.axis, turns);
   OwnAxes<Axes> owner_axes;
   for (std::size_t n = 0; n < Axes; ++n) owner_axes.axis[n] = owners.own[n];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/cpu_context.hpp>
+#include <quarry/kernels/fixed.hpp>
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/program.hpp>
 #include <quarry/kernels/scatter.hpp>
@@ -81,52 +81,6 @@ struct users_of<into<F, V, Places...>> {
 template <class Owner, class Turns, class Into>
 struct users_of<owned<Owner, Turns, Into>> : users_of<Into> {};
 
-template <u64 Size>
-struct bits_of_size;
-template <>
-struct bits_of_size<1> {
-  using type = u8;
-};
-template <>
-struct bits_of_size<2> {
-  using type = u16;
-};
-template <>
-struct bits_of_size<4> {
-  using type = u32;
-};
-template <>
-struct bits_of_size<8> {
-  using type = u64;
-};
-
-/// Equal values may be written by several threads.
-template <class F, class T>
-void meet(T* at, T value) {
-  if constexpr (sizeof(T) > 8 || (sizeof(T) & (sizeof(T) - 1)) != 0) {
-    static_assert(is_same<F, replaced>);
-    *at = value;
-  } else {
-    using Bits = typename bits_of_size<sizeof(T)>::type;
-    auto* const to = reinterpret_cast<Bits*>(at);
-    const auto bits = [](T element) {
-      Bits b;
-      __builtin_memcpy(&b, &element, sizeof(b));
-      return b;
-    };
-    if constexpr (is_same<F, replaced>) {
-      __atomic_store_n(to, bits(value), __ATOMIC_RELAXED);
-    } else {
-      Bits seen = __atomic_load_n(to, __ATOMIC_RELAXED), wanted;
-      do {
-        T element;
-        __builtin_memcpy(static_cast<void*>(&element), &seen, sizeof(seen));
-        wanted = bits(F::apply(element, value));
-      } while (!__atomic_compare_exchange_n(to, &seen, wanted, true, __ATOMIC_RELAXED,
-                                            __ATOMIC_RELAXED));
-    }
-  }
-}
 template <class E, class T, int First, int Axes>
 struct element<E, side<T, First, Axes>> {
   bool is_written;
@@ -136,9 +90,34 @@ struct element<E, side<T, First, Axes>> {
   explicit element(const C& c)
       : is_written(E::is_written(c)), offset(E::offset(c)), value(convert<T>(E::value(c))) {}
   void store(char* const* pointer, const i64* stride, i64 i) const {
+    using F = typename E::meeting;
     auto* const at = reinterpret_cast<T*>(pointer[0] + i * stride[0] + offset);
-    if (is_written) meet<typename E::meeting>(at, value);
+    if (!is_written) return;
+    if constexpr (is_same<F, replaced>) {
+      *at = value;
+    } else {
+      *at = F::apply(*at, value);
+    }
   }
+};
+
+/// A whole run at one place, where the values are elements of an operand: else returns false.
+template <class E, class Out>
+struct whole_run {
+  static bool store(i64 n, char* to, i64 to_stride, const run_context& here) {
+    return copied_run<E, Out>(n, to, to_stride, here);
+  }
+};
+template <class V, class... Places, class T, int First, int Axes>
+struct whole_run<into<replaced, V, Places...>, side<T, First, Axes>> {
+  static bool store(i64 n, char* to, i64 to_stride, const run_context& here) {
+    return all_fixed<Places...>::in_run(here.stride) &&
+           copied_run<V, T>(n, to + (Places{}(here) + ...), to_stride, here);
+  }
+};
+template <class E, class T, int First, int Axes>
+struct whole_run<E, side<T, First, Axes>> {
+  static bool store(i64, char*, i64, const run_context&) { return false; }
 };
 
 /// Whether elements have parts side by side: of real and imaginary parts GCC makes fused
@@ -170,9 +149,15 @@ QUARRY_LOOPS_BEGIN
 template <class E, class Out, int S, class... In>
 struct cpu_map<map_of<E, Out, S, In...>> {
   using Types = operands_of<Out, In...>;
+  /// Those are never dense.
+  static constexpr bool has_sides = is_side_operand<Out> || (is_side_operand<In> || ...);
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
     char* const* const inputs = pointer + Types::outputs;
     const i64* const steps = stride + Types::outputs;
+    if constexpr (has_sides) {
+      const run_context here{inputs, steps, scalars, 0, first};
+      if (whole_run<E, Out>::store(n, pointer[0], stride[0], here)) return;
+    }
     for (i64 i = 0; i < n; ++i) {
       element<E, Out>(run_context{inputs, steps, scalars, i, first}).store(pointer, stride, i);
     }
@@ -200,8 +185,6 @@ struct cpu_map<map_of<E, Out, S, In...>> {
       for (int k = 0; k < Types::count; ++k) at[k] += step[k];
     }
   }
-  /// Those are never dense.
-  static constexpr bool has_sides = is_side_operand<Out> || (is_side_operand<In> || ...);
   [[gnu::noinline]] QUARRY_AVX2 static void dense(i64 n, char* const* pointer, const i64* stride,
                                                   const u64* scalars, i64 first) {
     if constexpr (!has_sides) blocks(n, pointer, stride, scalars, first);
@@ -225,8 +208,17 @@ template <class P, class E, class Out, int S, class... In>
 struct cpu_map<map_of<guarded<P, E>, Out, S, In...>> {
   using Types = operands_of<Out, In...>;
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first) {
+    const run_context here{pointer + 1, stride + 1, scalars, 0, first};
+    if (fixed<P>::in_run(here.stride)) {
+      if (!P{}(here) || copied_run<E, Out>(n, pointer[0], stride[0], here)) return;
+      for (i64 i = 0; i < n; ++i) {
+        element<E, Out>(run_context{here.pointer, here.stride, scalars, i, first})
+            .store(pointer, stride, i);
+      }
+      return;
+    }
     for (i64 i = 0; i < n; ++i) {
-      element<guarded<P, E>, Out>(run_context{pointer + 1, stride + 1, scalars, i, first})
+      element<guarded<P, E>, Out>(run_context{here.pointer, here.stride, scalars, i, first})
           .store(pointer, stride, i);
     }
   }

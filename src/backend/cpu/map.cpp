@@ -21,6 +21,10 @@ const kernels::map_loops& loops_of(const KernelCall& call) {
   return *static_cast<const kernels::map_loops*>(call.program->loops);
 }
 
+/// Where elements are written at computed places, several values may meet at one: they come one
+/// after another, in C order.
+bool is_in_order(const KernelCall& call) { return loops_of(call).own[0].count > 0; }
+
 void map_flat(const KernelCall& call) {
   const Pointers pointers = pointers_of(call);
   const Steps step = Axes(call, 0, 1).last_steps();
@@ -31,7 +35,7 @@ void map_flat(const KernelCall& call) {
     run(end - begin, at.data(), scalars_of(call), begin);
   };
   const i64 size = call.kept;
-  if (size < inline_elements) return range(0, size);
+  if (size < inline_elements || is_in_order(call)) return range(0, size);
   parallel((size + unit_elements - 1) / unit_elements, grain_elements / unit_elements,
            [&](i64 begin, i64 end) {
              range(begin * unit_elements, std::min(end * unit_elements, size));
@@ -40,9 +44,9 @@ void map_flat(const KernelCall& call) {
 
 // An operand that is denser across the rows than along them is read through small tiles: the cache
 // lines that the first row of a tile touches then serve the others too.
-Tile tile_of(const Axes& axes) {
+Tile tile_of(const Axes& axes, bool in_order) {
   const i64 columns = axes.last_extent();
-  for (std::size_t k = 0; k < axes.operands(); ++k) {
+  for (std::size_t k = 0; k < axes.operands() && !in_order; ++k) {
     if (is_across(axes, k)) return {32, std::min<i64>(columns, 32)};
   }
   return {std::max<i64>(1, grain_elements / columns), std::min(columns, grain_elements)};
@@ -59,10 +63,11 @@ void map_rows(const KernelCall& call) {
   const Steps step = axes.last_steps();
   const TurnedInputs turned(loops_of(call), axes);
   const MapRun run(loops_of(call), step.data()), run_turned(loops_of(call), turned.step().data());
-  const Tile tile = turned.any() ? turned.tile() : tile_of(axes);
+  const bool in_order = is_in_order(call), is_tiled = turned.any() && !in_order;
+  const Tile tile = is_tiled ? turned.tile() : tile_of(axes, in_order);
   const i64 columns = axes.last_extent(), rows = call.kept / columns;
-  const i64 across = turned.any() ? std::max<i64>(1, columns / tile.columns)
-                                  : (columns + tile.columns - 1) / tile.columns,
+  const i64 across = is_tiled ? std::max<i64>(1, columns / tile.columns)
+                              : (columns + tile.columns - 1) / tile.columns,
             down = (rows + tile.rows - 1) / tile.rows;
   const auto range = [&](i64 begin, i64 end) {
     Pointers at(pointers.size());
@@ -72,7 +77,7 @@ void map_rows(const KernelCall& call) {
       const i64 column = i % across * tile.columns,
                 n = i % across + 1 < across ? tile.columns : columns - column;
       Cursor cursor(outer, pointers, first);
-      const bool is_turned = turned.any() && are_together(outer, first, last);
+      const bool is_turned = is_tiled && are_together(outer, first, last);
       if (is_turned) {
         advance(at, cursor.pointers(), step, column);
         turned.copy(copies, at, last - first, n);
@@ -84,7 +89,7 @@ void map_rows(const KernelCall& call) {
       }
     }
   };
-  if (call.kept < inline_elements) return range(0, across * down);
+  if (call.kept < inline_elements || in_order) return range(0, across * down);
   parallel(across * down, std::max<i64>(1, grain_elements / (tile.rows * tile.columns)), range);
 }
 

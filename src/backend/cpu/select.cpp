@@ -55,7 +55,7 @@ void select_now(const KernelCall& call) {
       for_runs(call, part * part_elements, end_of(part),
                [&](i64 n, char* const* at, const i64* steps, i64 i) {
                  const i64 kept = loops.count(n, at, steps, scalars_of(call), i);
-                 if (kept > 0) loops.store(n, at, steps, scalars_of(call), i, rank);
+                 if (kept > 0) loops.store(n, at, steps, scalars_of(call), i, rank, kept);
                  rank += kept;
                });
     }

@@ -83,7 +83,7 @@ CUresult run_select(const Launch& given) {
   }
   is_inside = for_runs(launch, operands, [&](auto n, auto at, auto strides, auto i) {
     const std::int64_t here = loops.count(n, at, strides, launch.scalars(), i);
-    loops.store(n, at, strides, launch.scalars(), i, rank);
+    loops.store(n, at, strides, launch.scalars(), i, rank, here);
     rank += here;
   });
   return is_inside ? CUDA_SUCCESS : illegal(launch, "an operand is not in live memory");

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include <quarry/quarry.hpp>
+
+/// Positions, rows and masks of more elements than one thread takes, against plain loops.
+namespace quarry {
+namespace {
+
+template <class T>
+std::vector<T> listed(const DeviceNDArray<T>& array) {
+  return array.ravel().template copy_to_host<std::vector<T>>();
+}
+
+constexpr std::int64_t many = 150000, rows = 97;
+
+/// Positions without order, of which each of the `rows` is there many times.
+std::int64_t position(std::int64_t k) { return k * 7919 % 1000003 % rows; }
+
+std::vector<std::int64_t> positions() {
+  std::vector<std::int64_t> all(many);
+  for (std::int64_t k = 0; k < many; ++k) all[static_cast<std::size_t>(k)] = position(k);
+  return all;
+}
+
+/// The number of the last position of each row.
+std::vector<std::int64_t> last_of_rows() {
+  std::vector<std::int64_t> last(rows, -1);
+  for (std::int64_t k = 0; k < many; ++k) last[static_cast<std::size_t>(position(k))] = k;
+  return last;
+}
+
+TEST(ManyPositions, TheLastValueStays) {
+  const auto a = full<std::int64_t>({rows}, -1);
+  a(to_device(positions())) = arange<std::int64_t>(many);
+  EXPECT_EQ(listed(a), last_of_rows());
+}
+
+TEST(ManyPositions, TheLastRowStaysInAnyLayout) {
+  constexpr std::int64_t columns = 5;
+  const auto index = to_device(positions());
+  const auto values = arange<std::int64_t>(many * columns);
+  const auto last = last_of_rows();
+  for (const bool is_transposed : {false, true}) {
+    const auto table = is_transposed ? full<std::int64_t>({columns, rows}, -1).transpose()
+                                     : full<std::int64_t>({rows, columns}, -1);
+    const auto given = is_transposed ? values.reshape({columns, many}).transpose()
+                                     : values.reshape({many, columns});
+    table(index) = given;
+    const auto got = listed(table);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const std::int64_t k = last[static_cast<std::size_t>(r)],
+                           want = is_transposed ? c * many + k : k * columns + c;
+        ASSERT_EQ(got[static_cast<std::size_t>(r * columns + c)], want) << r << ", " << c;
+      }
+    }
+  }
+}
+
+TEST(ManyPositions, InPlaceAllElementsAreReadBefore) {
+  const auto a = arange<double>(rows);
+  a(to_device(positions())) += 0.5;
+  const auto got = listed(a);
+  for (std::size_t r = 0; r < got.size(); ++r) ASSERT_EQ(got[r], static_cast<double>(r) + 0.5);
+}
+
+TEST(ManyPositions, RowsAreReadInAnyLayout) {
+  constexpr std::int64_t columns = 6;
+  const auto index = to_device(positions());
+  const auto table = arange<std::int32_t>(rows * columns).reshape({rows, columns});
+  const auto check = [&](const auto& got, std::int64_t width, const auto& want) {
+    const auto host = listed(eval(got));
+    ASSERT_EQ(static_cast<std::int64_t>(host.size()), many * width);
+    for (std::int64_t i = 0; i < many * width; ++i) {
+      ASSERT_EQ(host[static_cast<std::size_t>(i)], want(position(i / width), i % width)) << i;
+    }
+  };
+  check(table(index), columns, [](auto r, auto c) { return r * columns + c; });
+  check(table(all, range(_, _, 2))(index), 3, [](auto r, auto c) { return r * columns + 2 * c; });
+  check(table(all, range(_, _, -1))(index), columns,
+        [](auto r, auto c) { return r * columns + 5 - c; });
+  check(table(index).astype<double>(), columns, [](auto r, auto c) { return r * columns + c; });
+  const auto turned = eval(table.transpose()).transpose();
+  check(turned(index), columns, [](auto r, auto c) { return r * columns + c; });
+}
+
+/// Any byte but 0 is true, and counts once.
+TEST(ManyPositions, MasksOfForeignBytes) {
+  for (const std::int64_t n : {1, 7, 8, 9, 63, 64, 65, 1000}) {
+    const auto bytes = arange<std::int64_t>(n).astype<std::uint8_t>() * std::uint8_t{37};
+    const auto mask = eval(bytes).view<bool>();
+    const auto host = listed(eval(bytes));
+    std::vector<std::int64_t> want;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (host[static_cast<std::size_t>(i)] != 0) want.push_back(i);
+    }
+    const auto values = arange<std::int64_t>(n);
+    EXPECT_EQ(listed(eval(values(mask))), want) << n;
+    EXPECT_EQ(count_nonzero(mask).item(), static_cast<std::int64_t>(want.size())) << n;
+  }
+}
+
+TEST(ManyPositions, MasksOfRowsReadAndWriteThem) {
+  constexpr std::int64_t columns = 7, n = 20000;
+  const auto number = [](std::int64_t r) { return r * 7919 % 10007; };
+  const auto mask =
+      eval(arange<std::int64_t>(n) * std::int64_t{7919} % std::int64_t{10007} < std::int64_t{5000});
+  const auto table = arange<std::int32_t>(n * columns).reshape({n, columns});
+  const auto kept = listed(eval(table(mask)));
+  const auto added = listed(eval(eval(table + 1)(mask)));
+  table(mask) = -1;
+  const auto written = listed(table);
+  std::size_t next = 0;
+  for (std::int64_t i = 0; i < n * columns; ++i) {
+    const bool is_kept = number(i / columns) < 5000;
+    ASSERT_EQ(written[static_cast<std::size_t>(i)], is_kept ? -1 : i);
+    if (!is_kept) continue;
+    ASSERT_EQ(kept[next], i);
+    ASSERT_EQ(added[next++], i + 1);
+  }
+  EXPECT_EQ(next, kept.size());
+}
+
+}  // namespace
+}  // namespace quarry
