@@ -248,6 +248,14 @@ TEST(IndexEntries, StayInTheStreamOfTheArray) {
   EXPECT_EQ(values(c), std::vector<float>({3, 5}));
 }
 
+TEST(IndexEntries, OfAnotherDeviceAreRefused) {
+  if (Device() == Device::cpu()) GTEST_SKIP() << "there is no other device";
+  const auto a = zeros<float>({2, 3});
+  const auto mask = to_device({true, true}, {.device = Device::cpu()});
+  EXPECT_THROW(eval(a(mask, 0)), LogicError);
+  EXPECT_THROW((a(mask, 0) = 1), LogicError);
+}
+
 template <class Error, class F>
 std::string refusal(const F& f) {
   try {
