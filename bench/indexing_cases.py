@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cases of `scripts/bench indexing`: masks, gathers, scatters and joins; how they are drawn, and
-what they move at least."""
+"""The cases of `scripts/bench indexing`: masks, gathers, scatters and joins; how they are drawn,
+and what they move at least."""
 
 import dataclasses
 import math
