@@ -63,7 +63,7 @@ if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_BENCH)
   quarry_dependency(xtensor xtensor 0.27.1 https://github.com/xtensor-stack/xtensor.git)
 endif()
 
-if(QUARRY_TESTS OR QUARRY_EXAMPLES)
+if(QUARRY_TESTS OR QUARRY_EXAMPLES OR QUARRY_FUZZ)
   quarry_dependency(dlpack dlpack::dlpack v0.6 https://github.com/dmlc/dlpack.git BUILD_MOCK OFF)
 endif()
 

@@ -5,6 +5,7 @@
 #include <dlpack/dlpack.h>
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -85,7 +86,10 @@ inline Shape dims(const std::int64_t* values, int ndim, std::int64_t factor, con
 
 /// The device, the kind of memory, and whether it is page-locked, of a tensor.
 inline void place(const DLDevice& device, ForeignArray& to) {
-  switch (static_cast<int>(device.device_type)) {
+  std::int32_t type = 0;  // may be none of this header's, which the enumeration cannot hold
+  static_assert(sizeof type == sizeof device.device_type);
+  std::memcpy(&type, &device.device_type, sizeof type);
+  switch (type) {
     case kDLCPU:
       to.device = Device::cpu();
       return;
@@ -99,8 +103,7 @@ inline void place(const DLDevice& device, ForeignArray& to) {
       to.space = MemorySpace::managed;
       break;
     default:
-      throw LogicError("DLPack: device type " +
-                       std::to_string(static_cast<int>(device.device_type)) +
+      throw LogicError("DLPack: device type " + std::to_string(type) +
                        " is neither the CPU nor CUDA");
   }
   if (to.device.is_cpu()) to.space = MemorySpace::device;

@@ -21,7 +21,7 @@ constexpr std::uint32_t local_signature = 0x04034b50, entry_signature = 0x02014b
 constexpr std::size_t end_size = 22, locator_size = 20;
 constexpr std::uint32_t all32 = 0xffffffff;
 constexpr std::uint16_t all16 = 0xffff, extra64 = 1;
-constexpr std::uint16_t sizes_follow = 1 << 3, utf8 = 1 << 11;  // flags
+constexpr std::uint16_t sizes_follow = 1 << 3;  // a flag
 // of what is written
 constexpr std::uint16_t version = 45, made_by = 3 << 8 | version, date = 1 << 5 | 1;
 constexpr std::uint32_t mode = 0600;

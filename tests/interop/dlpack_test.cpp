@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
@@ -226,7 +227,8 @@ Lie lie(std::string name, std::function<void(DLTensor&)> tell, bool (*is_right)(
 }
 
 std::vector<Lie> lies() {
-  static std::int64_t negative[] = {2, -3}, large[] = {INT64_MAX, 2}, far[] = {INT64_MAX / 4, 1};
+  static std::int64_t negative[] = {2, -3}, large[] = {INT64_MAX, 2}, far[] = {INT64_MAX / 4, 1},
+                      farther[] = {INT64_MAX / 4 - 100, 1};
   const auto type = [](int code, int bits, int lanes) {
     return lie(
         "type " + std::to_string(code) + " " + std::to_string(bits) + " x" + std::to_string(lanes),
@@ -253,6 +255,8 @@ std::vector<Lie> lies() {
       lie(
           "span", [](DLTensor& t) { t.strides = far; }, is_error<SizeOverflow>),
       lie(
+          "end", [](DLTensor& t) { t.strides = farther; }, is_error<SizeOverflow>),
+      lie(
           "offset", [](DLTensor& t) { t.byte_offset = ~std::uint64_t{0}; }, is_error<SizeOverflow>),
       lie(
           "null", [](DLTensor& t) { t.data = nullptr; }, is_error<LogicError>),
@@ -260,6 +264,12 @@ std::vector<Lie> lies() {
           "opencl", [](DLTensor& t) { t.device.device_type = kDLOpenCL; }, is_error<LogicError>),
       lie(
           "device", [](DLTensor& t) { t.device.device_type = kDLVPI; }, is_error<LogicError>),
+      lie(
+          "device of no header",
+          [](DLTensor& t) {
+            std::memset(&t.device.device_type, 0x7f, sizeof t.device.device_type);
+          },
+          is_error<LogicError>),
       type(kDLFloat, 32, 0),
       type(kDLFloat, 32, 2),
       type(kDLFloat, 32, 65535),

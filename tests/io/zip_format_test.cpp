@@ -220,6 +220,42 @@ TEST(ZipFormat, EndsThatLieAreRefused) {
   EXPECT_NE(error_of([](Recipe& r) { r.edit = [](std::string& a) { a.insert(0, "x"); }; }), "");
 }
 
+TEST(ZipFormat, HeadersThatDisagreeAreRefused) {
+  EXPECT_EQ(error_of([](Recipe& r) { r.local.method = deflated; }),
+            "zip: 'a.npy' has flags 0x0 and method 8, and in the directory 0x0 and 0");
+  EXPECT_EQ(error_of([](Recipe& r) { r.local.flags = 1 << 11; }),
+            "zip: 'a.npy' has flags 0x800 and method 0, and in the directory 0x0 and 0");
+}
+
+TEST(ZipFormat, ExtraFieldsAreChecked) {
+  const Member member{"a.npy", 0, stored, 7, limit32 + 1, limit32 + 1, 0};
+  const std::string right = directory_entry(member);
+  const std::string field = right.substr(right.size() - 20);
+  const auto error = [&](const std::string& entry) {
+    try {
+      read_members(bytes_of(entry), {1, entry.size(), std::uint64_t{1} << 40});
+    } catch (const FormatError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto with_extra = [&](const std::string& extra) {
+    std::string entry = right.substr(0, right.size() - field.size()) + extra;
+    entry[30] = char(extra.size());
+    return error(entry);
+  };
+  EXPECT_EQ(with_extra(field), "");
+  EXPECT_EQ(with_extra(std::string("\x34\x12\1\0?", 5) + field), "");
+  EXPECT_EQ(with_extra(""), "zip: 'a.npy' has no extra field of sizes");
+  EXPECT_EQ(with_extra(field + field), "zip: 'a.npy' has two extra fields of sizes");
+  EXPECT_EQ(with_extra(field.substr(0, 19)), "zip: truncated: an extra field");
+  EXPECT_EQ(with_extra(std::string("\1\0\10\0", 4) + field.substr(4, 8)),
+            "zip: truncated: an extra field");
+  std::string on_disk = right;
+  on_disk[34] = 1;
+  EXPECT_EQ(error(on_disk), "zip: 'a.npy' is on disk 1");
+}
+
 /// The end of an archive with numbers of 64 bits, changed.
 TEST(ZipFormat, EndsOf64BitsThatLieAreRefused) {
   const Directory where{70'000, 100, 1000};
@@ -230,12 +266,18 @@ TEST(ZipFormat, EndsOf64BitsThatLieAreRefused) {
     return read_directory64(bytes_of(end).first(directory64_size), found);
   };
   EXPECT_EQ(read(right), where);
-  const std::size_t numbers[] = {0, 4, 16, 20, 24, 32, 40, 48, 56 + 8, 56 + 16};
+  const std::size_t numbers[] = {0, 4, 16, 20, 24, 32, 40, 48, 56 + 8, 56 + 16, 76 + 12, 76 + 16};
   for (const std::size_t at : numbers) {
     std::string wrong = right;
     wrong[at] = char(wrong[at] ^ 0x40);
     EXPECT_THROW(read(wrong), FormatError) << at;
   }
+  std::string wrong = right;  // both ends with another size
+  wrong[40] = wrong[76 + 12] = 101;
+  EXPECT_THROW(read(wrong), FormatError);
+  wrong = right;
+  wrong[56 + 15] = 1;
+  EXPECT_THROW(read_end(bytes_of(wrong), 1100 + wrong.size()), FormatError);
 }
 
 TEST(ZipFormat, ACommentIsSkipped) {
