@@ -21,7 +21,9 @@ CUDA_HEADER_ROOMS = (
     "tests/fake_driver/",
     "tests/kernels/nvrtc_compile.cpp",
     "include/quarry/cuda_mr.hpp",
+    "include/quarry/device_view.cuh",
     "tests/interop/cuda_mr_test.cpp",
+    "tests/interop/device_view.cu",
     "kernels/",
 )
 CUDA_HEADER = re.compile(
