@@ -58,6 +58,9 @@ struct Tolerance {
   const double* bound = nullptr;
 };
 
+/// The first elements that differ, in words; empty if none does.
+std::string difference(DType type, const std::byte* got, const std::byte* want, std::size_t count,
+                       const Tolerance& tolerance);
 /// Reports the first elements that differ, and how many do. NaNs are equal; zeros differ by their
 /// sign.
 void expect_close(DType type, const std::byte* got, const std::byte* want, std::size_t count,

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What make_shape_cases.py draws: numbers, shapes, and the inputs and arguments of a call."""
-import sys
-
 import numpy as np
 
 from layout_cases import pack_dims
 
-random = np.random.default_rng(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+random = np.random.default_rng(7)
 
 
 def draw(low, high):

@@ -33,11 +33,7 @@ auto lazy(const C& c) {
   return result;
 }
 
-struct Function {
-  const char* name;
-  Result (*of_arrays)(const C&);
-  Result (*of_expressions)(const C&);
-};
+using Function = ShapeFunction;
 #define QUARRY_BOTH(name, ...)                                   \
   {                                                              \
 #name, [](const C& c) -> Result {                              \
@@ -105,14 +101,17 @@ const Function functions[] = {
 
 class Joins : public testing::TestWithParam<Function> {};
 
-TEST_P(Joins, AreNumPys) { replay_shapes(GetParam().name, GetParam().of_arrays, Views::any); }
+TEST_P(Joins, AreNumPys) { replay_shapes(GetParam().name, GetParam().call, Views::any); }
 
 TEST_P(Joins, OfExpressionsAreNumPys) {
-  replay_shapes(GetParam().name, GetParam().of_expressions, Views::any);
+  replay_shapes(GetParam().name, GetParam().lazy, Views::any);
 }
 
 std::string name_of(const testing::TestParamInfo<Function>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(All, Joins, testing::ValuesIn(functions), name_of);
 
 }  // namespace
+
+std::span<const ShapeFunction> join_functions() { return functions; }
+
 }  // namespace quarry::conformance

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes shape_cases.bin: drawn calls of NumPy's shape functions and what they give.
 
-    pip install numpy && python make_shape_cases.py [SEED]
+    pip install numpy && python make_shape_cases.py
 
 An entry for each function, as in cases.bin, with its calls one after the other: inputs (shape,
 steps and permutation of axes), arguments (lists of integers), then the number of results, or 255

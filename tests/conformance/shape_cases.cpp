@@ -57,6 +57,15 @@ void expect_results(Reader& r, std::uint8_t count, const std::optional<ShapeResu
 
 }  // namespace
 
+const ShapeFunction& shape_function(const std::string& name) {
+  for (const auto& table : {shape_functions(), join_functions()}) {
+    for (const ShapeFunction& function : table) {
+      if (name == function.name) return function;
+    }
+  }
+  throw std::runtime_error("no shape function " + name);
+}
+
 void replay_shapes(const std::string& name, ShapeResults (*function)(const ShapeCall&),
                    Views views) {
   int count = 0, refused = 0;

@@ -28,6 +28,21 @@ struct ShapeResult {
 };
 using ShapeResults = std::vector<ShapeResult>;
 
+/// A function of the tests, and the same of an expression with the same elements, where that is
+/// another path.
+struct ShapeFunction {
+  const char* name;
+  ShapeResults (*call)(const ShapeCall&);
+  ShapeResults (*lazy)(const ShapeCall&) = nullptr;
+};
+/// By its name. Throws if there is none.
+const ShapeFunction& shape_function(const std::string& name);
+///@{
+/// The tables.
+std::span<const ShapeFunction> shape_functions();
+std::span<const ShapeFunction> join_functions();
+///@}
+
 /// Whether results are views where NumPy's are.
 enum class Views { numpys, any };
 /// Replays the calls of a function. Whatever NumPy refuses throws a LogicError.

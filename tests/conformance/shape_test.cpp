@@ -14,12 +14,7 @@ ShapeResults list_of(const std::vector<A>& parts) {
   return {parts.begin(), parts.end()};
 }
 
-struct Function {
-  const char* name;
-  ShapeResults (*call)(const C&);
-  /// The same of an expression with the same elements, where that is another path.
-  ShapeResults (*lazy)(const C&) = nullptr;
-};
+using Function = ShapeFunction;
 
 #define QUARRY_BOTH(name, ...)                                          \
   {                                                                     \
@@ -137,4 +132,7 @@ std::string name_of(const testing::TestParamInfo<Function>& info) { return info.
 INSTANTIATE_TEST_SUITE_P(All, Shapes, testing::ValuesIn(functions), name_of);
 
 }  // namespace
+
+std::span<const ShapeFunction> shape_functions() { return functions; }
+
 }  // namespace quarry::conformance

@@ -301,6 +301,8 @@ TEST(Reduce, WithoutElementsTheIdentityOrAnError) {
   EXPECT_THROW(min(a), ShapeError);
   EXPECT_THROW(max(a, 0), ShapeError);
   EXPECT_THROW(argmin(a, 0), ShapeError);
+  EXPECT_THROW(max(zeros<int>({0, 0}), 0), ShapeError);  // as NumPy, though nothing is to be found
+  EXPECT_THROW(argmax(zeros<int>({0, 0}), 1), ShapeError);
   EXPECT_EQ(max(a, 1).shape(), (Shape{0}));  // nothing to compute
 }
 

@@ -60,13 +60,13 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
   using K = kernel_type_t<T>;
   using Reducer = typename After::template reducer<R, T, L::next_scalar>;
   const ReducedShape shape(tree.shape(), axes, options);
+  if (needs_elements && shape.count == 0) throw_empty_reduction(needs_elements, tree.shape());
   const Arguments<X> arguments(tree);
   alignas(16) kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
   std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &scalars[0][0]);
   then.store(scalars + L::next_scalar);
   DeviceNDArray<T> out(shape.kept, quarry::detail::stream_for(*arguments.array[0]));
   if (out.size() > 0 && shape.count == 0) {
-    if (needs_elements) throw_empty_reduction(needs_elements, tree.shape());
     const K value = Reducer::template finish<K>(Reducer::template identity<Acc>(),
                                                 kernels::loop_total{0, &scalars[0][0]});
     fill_elements(out.ref(), &value, out.stream());
