@@ -174,8 +174,10 @@ void assign_ranked(const kernels::program& program, const DeviceNDArrayBase& out
   kernels::u64 scalar[1][2];
   std::memcpy(scalar, &values.axis, sizeof scalar);
   const SelectCall call{program, arrays, scalar, mask.shape(), 1};
-  std::int64_t rest = element_count(out.shape());  // of what a row has
-  for (const std::int64_t extent : mask.shape()) rest = extent > 0 ? rest / extent : 0;
+  std::int64_t rest = 1;  // of what a row has
+  for (std::size_t d = 0; d < out.ndim(); ++d) {
+    if (d >= mask.ndim() || mask.shape()[d] != out.shape()[d]) rest *= out.shape()[d];
+  }
   const std::int64_t kept = count_selected(call) * std::max<std::int64_t>(rest, 1);
   const bool fits =
       values.repeat ? kept == 0 || values.axis.extent > 0 : rest == 0 || kept == values.axis.extent;

@@ -211,9 +211,9 @@ def pick(name, operands, arguments):
     a = operands[0]
     arrays = sum(kind == 4 for kind in arguments[0][::4])
     entries = entries_of(arguments[0], in_order(operands[1 : 1 + arrays]))
+    if 0 in (e.size for e in entries if isinstance(e, np.ndarray)):
+        raise Unsuitable  # positions without axes are checked, others are not
     found = a[entries]
-    if any(isinstance(e, np.ndarray) and e.size and not found.size for e in entries):
-        raise Unsuitable  # NumPy does not check positions that meet no others
     if name == "read":
         return found.copy()  # a view, if the arrays have no axes
     if name == "twice":
@@ -225,6 +225,8 @@ def pick(name, operands, arguments):
     elif name == "update":
         a[entries] += operands[-1]
     elif name == "add_at":
+        if not found.size or operands[-1].ndim > found.ndim:
+            raise Unsuitable  # it refuses positions and axes of extent 1 that indexing lets pass
         # broadcast before, since NumPy 2.4.6 reads beyond values that it has to broadcast itself
         np.add.at(a, entries, np.array(np.broadcast_to(operands[-1], found.shape)))
     return None
@@ -243,6 +245,7 @@ def take(name, operands, arguments):
     if name == "along":
         return np.take_along_axis(a, i, axis)
     if name == "put":
+        a.ravel()[i]  # np.put writes until it finds a position outside
         np.put(a, *in_order(operands[1:]))
     else:
         np.put_along_axis(a, *in_order(operands[1:]), axis)

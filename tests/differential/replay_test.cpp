@@ -43,6 +43,26 @@ void visit_type(Types<T...>, std::size_t id, const F& f) {
   ((k++ == id ? f.template operator()<T>() : void()), ...);
 }
 
+/// As conformance::difference, for numbers and for records, whose fields are compared.
+template <class T>
+std::string difference(const T* got, const T* want, std::size_t count,
+                       const conformance::Tolerance& tolerance) {
+  if constexpr (Number<T>) {
+    return conformance::difference(dtype_of<T>, reinterpret_cast<const std::byte*>(got),
+                                   reinterpret_cast<const std::byte*>(want), count, tolerance);
+  } else if constexpr (std::same_as<T, Particle>) {
+    std::string text;
+    for (std::size_t i = 0; i < count && text.empty(); ++i) {
+      text = difference(&got[i].mass, &want[i].mass, 1, tolerance) +
+             difference(got[i].pos, want[i].pos, 3, tolerance) +
+             difference(&got[i].id, &want[i].id, 1, tolerance);
+    }
+    return text;
+  } else {
+    return std::memcmp(got, want, count * sizeof(T)) == 0 ? "" : " other bytes";
+  }
+}
+
 /// The registers of a program, and the differences from NumPy that it has shown.
 class Replay {
  public:
@@ -134,18 +154,10 @@ class Replay {
       const auto got = test::read(a);
       const bool other_order = memory == 1 && !a.is_c_contiguous();
       if (memory == 2 || other_order) a = a.copy();
-      const auto bytes = [](const auto& host) {
-        return reinterpret_cast<const std::byte*>(host.data());
-      };
       if (std::memcmp(got.data(), want.data(), want.count() * sizeof(T)) == 0) return;
-      if constexpr (Number<T>) {
-        const std::string text =
-            conformance::difference(dtype_of<T>, bytes(got), bytes(want), want.count(), tolerance);
-        if (!text.empty()) return complain(what + " differs:" + text);
-        a.copy_to_device(want);
-      } else {
-        complain(what + " is\n" + to_string(a) + "\nfor\n" + to_string(to_device(want)));
-      }
+      const std::string text = difference(got.data(), want.data(), want.count(), tolerance);
+      if (!text.empty()) return complain(what + " differs:" + text);
+      a.copy_to_device(want);
     });
   }
   void complain(const std::string& text) {
