@@ -14,7 +14,9 @@ struct fixed {
 };
 template <class... A>
 struct all_fixed {
-  static bool in_run(const i64* stride) { return (fixed<A>::in_run(stride) && ...); }
+  static bool in_run([[maybe_unused]] const i64* stride) {
+    return (fixed<A>::in_run(stride) && ...);
+  }
 };
 template <class T, int K>
 struct fixed<in<T, K>> {
