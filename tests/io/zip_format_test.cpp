@@ -178,6 +178,41 @@ TEST(ZipFormat, DeflatedDataThatAreNoneAreRefused) {
             "'a.npy': zip: the data end early");
 }
 
+struct Collected final : npy::Sink {
+  void write(std::span<const std::byte> more) override {
+    bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
+  }
+  std::string bytes;
+};
+
+TEST(ZipFormat, DeflatedDataOfAnotherLengthAreRefused) {
+  const std::string content = Recipe().data + "tail";
+  Collected packed;
+  Deflater deflater(packed);
+  deflater.write(bytes_of(content));
+  deflater.finish();
+  const auto error = [&](const std::string& data, std::size_t size) {
+    return error_of([&](Recipe& r) {
+      r.data = data;
+      for (Member* const m : {&r.directory, &r.local})
+        *m = {"a.npy", 0, deflated, crc_of(bytes_of(content)), data.size(), size, 0};
+    });
+  };
+  const auto why = [](const std::string& text) { return text.substr(0, text.rfind(':')); };
+  const std::size_t size = content.size();
+  EXPECT_EQ(error(packed.bytes, size), "");
+  EXPECT_EQ(why(error(packed.bytes, size - 2)), "'a.npy': zip: there are more data");
+  EXPECT_EQ(why(error(packed.bytes, size + 2)), "'a.npy': zip: the data end early");
+  EXPECT_EQ(why(error(packed.bytes + "x", size)), "'a.npy': zip: there are bytes after the data");
+  EXPECT_EQ(error("\xff" + packed.bytes, size),
+            "'a.npy': zip: no deflated data: invalid block type: 0 of 141 bytes inflated");
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, packed.bytes.size() - 1}) {
+    EXPECT_EQ(why(error(packed.bytes.substr(0, packed.bytes.size() - cut), size)),
+              "'a.npy': zip: the data are cut short")
+        << cut;
+  }
+}
+
 TEST(ZipFormat, NamesAreChecked) {
   const std::string nul("a\0.npy", 6);
   for (const std::string& name :
