@@ -123,8 +123,8 @@ template <class K, kernels::index_mode Mode, int Axes, class V, class... P>
 void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& turns, int own_input,
                   const V& values, const P&... positions) {
   if (target.array.device().is_cpu()) {
-    const auto write = [&](const auto& all) {
-      scatter<kernels::replaced, K, Mode>(target, own, -1, all, positions...);
+    const auto write = [&](const auto& elements) {
+      scatter<kernels::replaced, K, Mode>(target, own, -1, elements, positions...);
     };
     if constexpr (Expression<V>) {
       if (own_input >= 0) return write(as_tree(eval(values)));  // they are all read before
