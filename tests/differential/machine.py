@@ -89,7 +89,7 @@ class Outcome:
 
     def __init__(self):
         self.refused, self.arrays, self.text, self.changed = False, [], b"", []
-        self.either_zero = False  # of what has changed
+        self.summed = False  # what has changed, by sums that Quarry rounds once
 
 
 class Machine:
@@ -117,7 +117,7 @@ class Machine:
             return outcome
         if given is None:
             outcome.changed = list(self.registers)
-            outcome.either_zero = name == "pick/add_at"
+            outcome.summed = name == "pick/add_at"
             return outcome
         if isinstance(given, bytes):
             outcome.text = given
@@ -175,7 +175,8 @@ def pack_step(machine, step, outcome):
     """After it was executed."""
     name, operands, arguments, results = step
     wants = [pack_want(r, *w) for r, w in zip(results, outcome.arrays)]
-    wants += [pack_want(r, machine.registers[r], 0, outcome.either_zero) for r in outcome.changed]
+    ulps = 8 if outcome.summed else 0
+    wants += [pack_want(r, machine.registers[r], ulps, outcome.summed) for r in outcome.changed]
     return b"".join([struct.pack("<B", len(name)), name.encode(), pack_dims(operands),
                      struct.pack("<B", len(arguments)), *map(pack_dims, arguments),
                      struct.pack("<BBB", outcome.refused, len(outcome.arrays), len(wants)),

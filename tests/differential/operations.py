@@ -177,6 +177,8 @@ def mask(name, operands, arguments):
     m = operands[1]
     if name == "read":
         return a[m]
+    if name in ("write", "add") and 0 in a.shape[m.ndim :]:
+        raise Unsuitable  # of rows without elements Quarry does not ask how many there are
     if name == "product":
         return (a * operands[2])[m]
     if name == "fill":
