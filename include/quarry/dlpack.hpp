@@ -18,15 +18,16 @@
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
 /// Version 1.x of the protocol.
 struct DLPackVersion {
-  std::uint32_t major;
-  std::uint32_t minor;
+  std::uint32_t major;  ///< another one: another layout
+  std::uint32_t minor;  ///< another one: other types or flags
 };
+/// A tensor that another library owns, as version 1.x hands it over.
 struct DLManagedTensorVersioned {
-  DLPackVersion version;
-  void* manager_ctx;
-  void (*deleter)(struct DLManagedTensorVersioned* self);
-  std::uint64_t flags;
-  DLTensor dl_tensor;
+  DLPackVersion version;                                   ///< of the structure
+  void* manager_ctx;                                       ///< the owner's
+  void (*deleter)(struct DLManagedTensorVersioned* self);  ///< gives it back, once
+  std::uint64_t flags;                                     ///< DLPACK_FLAG_BITMASK_...
+  DLTensor dl_tensor;                                      ///< what is handed over
 };
 #endif
 

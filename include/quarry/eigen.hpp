@@ -62,6 +62,7 @@ using EigenVector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 /// Where Eigen's matrices and views lie.
 template <detail::EigenMemory E>
 struct HostLayoutOf<E> {
+  /// Strides in bytes.
   static Layout make(const E& e) {
     constexpr auto unit = std::int64_t(sizeof(typename E::Scalar));
     if constexpr (E::IsVectorAtCompileTime) {
@@ -77,6 +78,7 @@ struct HostLayoutOf<E> {
 /// Eigen's other expressions are evaluated on the host.
 template <detail::EigenDense E>
 requires(!detail::EigenMemory<E>) struct HostValuesOf<E> {
+  /// The values.
   static typename E::PlainObject make(const E& e) { return e.eval(); }
 };
 

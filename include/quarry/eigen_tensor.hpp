@@ -67,6 +67,7 @@ using TensorLike = std::conditional_t<std::is_const_v<T>,
 template <detail::EigenTensor E>
 requires detail::is_tensor_memory<E>
 struct HostLayoutOf<E> {
+  /// Strides in bytes.
   static Layout make(const E& e) {
     const Shape shape = detail::tensor_shape(e);
     constexpr bool is_c = detail::tensor_order<E> == int{Eigen::RowMajor};
@@ -77,6 +78,7 @@ struct HostLayoutOf<E> {
 /// Eigen's other expressions of tensors are evaluated on the host.
 template <detail::EigenTensor E>
 requires(!detail::is_tensor_memory<E>) struct HostValuesOf<E> {
+  /// The values.
   static detail::TensorOf<E> make(const E& e) { return e; }
 };
 

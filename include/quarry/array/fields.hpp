@@ -71,6 +71,7 @@ using WithConstOf = std::conditional_t<std::is_const_v<From>, const To, To>;
 /// array are behind those of the records.
 template <class A>
 class FieldMethods;
+/// Of a DeviceNDArray.
 template <class V>
 class FieldMethods<DeviceNDArray<V>> {
   using Record = std::remove_const_t<V>;

@@ -16,6 +16,7 @@ class DeviceNDArray;
 /// Members of DeviceNDArray.
 template <class A>
 class HostCopyMethods;
+/// Its copies to and from the host.
 template <class V>
 class HostCopyMethods<DeviceNDArray<V>> {
   using value_type = std::remove_const_t<V>;

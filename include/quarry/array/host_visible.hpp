@@ -159,9 +159,9 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
     return HostVisibleNDArray<Seen, where>(Base::template view<U>(), host_);
   }
   ///@}
+  using Base::field;
   ///@{
   /// Views of a field, as DeviceNDArray's; see fields.hpp.
-  using Base::field;
   template <auto Pointer>
   requires std::is_member_object_pointer_v<decltype(Pointer)>
   auto field() const { return seen_field(Base::template field<Pointer>()); }

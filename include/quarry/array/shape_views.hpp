@@ -10,6 +10,7 @@ namespace quarry::shape_views {
 
 /// New axes of extent 1 at these places of the result.
 View expand_dims(const Layout& layout, std::span<const std::int64_t> axes);
+/// These two axes change places.
 View swapaxes(const Layout& layout, std::int64_t first, std::int64_t second);
 /// Axes `from` of the layout are axes `to` of the result; the others keep their order.
 View moveaxis(const Layout& layout, std::span<const std::int64_t> from,

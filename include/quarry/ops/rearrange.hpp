@@ -131,6 +131,7 @@ expr::ArrayOf<A> tile(const A& a, const Shape& counts) {
   result.reshape(seen.shape()).assign(seen);
   return result;
 }
+/// The same along the last axis.
 template <expr::Operand A, Integer N>
 expr::ArrayOf<A> tile(const A& a, N count) {
   return tile(a, Shape{count});
@@ -182,6 +183,7 @@ expr::ArrayOf<A> roll(const A& a, const ReduceAxes& shifts, const ReduceAxes& ax
   }
   return result;
 }
+/// The same of all elements in C order.
 template <expr::Operand A>
 expr::ArrayOf<A> roll(const A& a, std::int64_t shift) {
   return roll(eval(a).ravel(), shift, 0).reshape(a.shape());
