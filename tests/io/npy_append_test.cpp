@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -13,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "io/in_folder.hpp"
 #include "io/npy_format.hpp"
+#include "message_of.hpp"
 
 struct NpyRow {
   std::int32_t id;
@@ -25,33 +25,20 @@ namespace quarry {
 namespace {
 
 namespace fs = std::filesystem;
+using test::message_of;
 
-class NpyAppend : public testing::Test {
+class NpyAppend : public test::WithFile {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "quarry_append_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "a.npy").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  NpyAppend() : WithFile("a.npy") {}
 
-  std::string contents() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   /// The bytes of save_npy, which are NumPy's.
   template <class A>
   std::string saved(const A& array) const {
-    const std::string other = (folder_ / "saved.npy").string();
+    const std::string other = path("saved.npy");
     save_npy(other, array);
-    std::ifstream file(other, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return contents(other);
   }
   std::int64_t rows() const { return load_npy<float>(path_).shape()[0]; }
-
-  fs::path folder_;
-  std::string path_;
 };
 
 TEST_F(NpyAppend, RowsOfHostAndDeviceInAnyLayout) {
@@ -123,39 +110,29 @@ TEST_F(NpyAppend, BytesBehindTheRowsAreWrittenOver) {
   EXPECT_EQ(contents(), saved(std::vector<float>{1, 2, 3}));
 }
 
-template <class E, class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST_F(NpyAppend, WhatDoesNotFitIsRefused) {
   save_npy(path_, zeros<float>({2, 3}));
   const std::string before = contents();
   const auto opened = [&](const Shape& item) {
     return [this, item] { NpyAppender<float>(path_, item); };
   };
-  EXPECT_EQ(error_of<ShapeError>(opened({4})),
+  EXPECT_EQ(message_of<ShapeError>(opened({4})),
             path_ + ": holds shape (2, 3), not rows of shape (4,)");
-  EXPECT_NE(error_of<ShapeError>(opened({})), "no error");
-  EXPECT_NE(error_of<ShapeError>(opened({3, 1})), "no error");
-  EXPECT_EQ(error_of<DTypeError>([&] { NpyAppender<int>(path_, {3}); }),
+  EXPECT_NE(message_of<ShapeError>(opened({})), "no error");
+  EXPECT_NE(message_of<ShapeError>(opened({3, 1})), "no error");
+  EXPECT_EQ(message_of<DTypeError>([&] { NpyAppender<int>(path_, {3}); }),
             path_ + ": holds float32, not int32");
-  EXPECT_NE(error_of<IoError>([&] { NpyAppender<int>(folder_.string(), {3}); }), "no error");
+  EXPECT_NE(message_of<IoError>([&] { NpyAppender<int>(folder_.string(), {3}); }), "no error");
   {
     NpyAppender<float> file(path_, {3});
-    EXPECT_EQ(error_of<ShapeError>([&] { file.append(std::vector<float>(4)); }),
+    EXPECT_EQ(message_of<ShapeError>([&] { file.append(std::vector<float>(4)); }),
               path_ + ": cannot append shape (4,) to rows of shape (3,)");
-    EXPECT_NE(error_of<ShapeError>([&] { file.append(zeros<float>({1, 1, 3})); }), "no error");
-    EXPECT_NE(error_of<LogicError>([&] {
+    EXPECT_NE(message_of<ShapeError>([&] { file.append(zeros<float>({1, 1, 3})); }), "no error");
+    EXPECT_NE(message_of<LogicError>([&] {
                 file.append(std::span<const float>(static_cast<const float*>(nullptr), 3));
               }),
               "no error");
-    EXPECT_EQ(error_of<IoError>(opened({3})), path_ + ": another NpyAppender has the file open");
+    EXPECT_EQ(message_of<IoError>(opened({3})), path_ + ": another NpyAppender has the file open");
     NpyAppender<float> moved = std::move(file);
     EXPECT_THROW(file.shape(), LogicError);  // NOLINT: the subject
     moved.close();
@@ -166,14 +143,14 @@ TEST_F(NpyAppend, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(contents(), before);
 
   save_npy(path_, zeros<float>({3, 2}).transpose());
-  EXPECT_NE(error_of<LogicError>(opened({3})), "no error");
+  EXPECT_NE(message_of<LogicError>(opened({3})), "no error");
   save_npy(path_, full<float>({}, 1));
-  EXPECT_NE(error_of<ShapeError>(opened({})), "no error");
+  EXPECT_NE(message_of<ShapeError>(opened({})), "no error");
   std::ofstream(path_, std::ios::binary) << before << before;
-  EXPECT_EQ(error_of<LogicError>(opened({3})),
+  EXPECT_EQ(message_of<LogicError>(opened({3})),
             path_ + ": another array follows the first, and would be written over");
   std::ofstream(path_, std::ios::binary) << before.substr(0, 140);
-  EXPECT_NE(error_of<FormatError>(opened({3})), "no error");
+  EXPECT_NE(message_of<FormatError>(opened({3})), "no error");
 }
 
 TEST_F(NpyAppend, AHeaderWithoutRoomIsRefusedBeforeAnythingIsWritten) {
@@ -182,7 +159,7 @@ TEST_F(NpyAppend, AHeaderWithoutRoomIsRefusedBeforeAnythingIsWritten) {
                              text + '\n' + "123456789";
   std::ofstream(path_, std::ios::binary) << before;
   NpyAppender<std::int8_t> file(path_);
-  EXPECT_EQ(error_of<FormatError>([&] { file.append(std::vector<std::int8_t>{1}); }),
+  EXPECT_EQ(message_of<FormatError>([&] { file.append(std::vector<std::int8_t>{1}); }),
             path_ + ": npy: the header of shape (10,) needs 69 bytes and has room for 68");
   EXPECT_EQ(file.shape(), Shape({9}));
   file.close();

@@ -12,38 +12,26 @@
 #include <vector>
 
 #include "file_faults.hpp"
+#include "io/in_folder.hpp"
 
 // Every call of the system that saving and loading make fails once, and from then on: the result is
 // right or an IoError, the old file is whole, and nothing is left beside it.
 namespace quarry {
 namespace {
 
-namespace fs = std::filesystem;
 using test::FaultyFiles, test::FileFault, test::is_no_error, test::must_pass;
 
 constexpr FileFault faults[] = {FileFault::io_error, FileFault::no_space, FileFault::interrupted,
                                 FileFault::partial, FileFault::move_interrupted};
 
-class NpyFaults : public testing::Test {
+class NpyFaults : public test::WithFile {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "quarry_npy_faults_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    file_ = (folder_ / "a.npy").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  NpyFaults() : WithFile("a.npy") {}
 
   std::vector<int> loaded() const {
-    const auto array = load_npy<int>(file_);
+    const auto array = load_npy<int>(path_);
     return {array.data(), array.data() + array.size()};
   }
-  std::size_t file_count() const {
-    return std::size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-
-  fs::path folder_;
-  std::string file_;
 };
 
 std::vector<int> counted(std::size_t n) {
@@ -58,13 +46,13 @@ TEST_F(NpyFaults, SavingGivesTheFileOrAnErrorAndTheOldFile) {
     for (const bool stays : {false, true}) {
       if (must_pass(fault) && stays) continue;  // a call that never goes through
       const int calls = test::for_every_call([&](int k) {
-        save_npy(file_, before);
+        save_npy(path_, before);
         std::optional<std::string> error;
         int hits = 0;
         {
           const FaultyFiles faulty(fault, k, stays);
           try {
-            save_npy(file_, after, {.sync = true});
+            save_npy(path_, after, {.sync = true});
           } catch (const IoError& e) {
             error = e.what();
           }
@@ -73,7 +61,7 @@ TEST_F(NpyFaults, SavingGivesTheFileOrAnErrorAndTheOldFile) {
         EXPECT_EQ(loaded(), error ? before : after) << k;
         EXPECT_EQ(file_count(), 1u) << k;
         if (error) {
-          EXPECT_NE(error->find(file_), std::string::npos) << *error;
+          EXPECT_NE(error->find(path_), std::string::npos) << *error;
           EXPECT_FALSE(is_no_error(fault)) << *error;
         }
         return hits;
@@ -103,17 +91,17 @@ TEST_F(NpyFaults, ArchivesToo) {
       return std::pair(failed, faulty.hits());
     };
     const int writes = test::for_every_call([&](int k) {
-      savez_compressed(file_, {{"x", before}});
+      savez_compressed(path_, {{"x", before}});
       const auto [failed, hits] = attempt(k, [&] {
-        savez_compressed(file_, {{"x", after}}, {.sync = true});
+        savez_compressed(path_, {{"x", after}}, {.sync = true});
       });
-      EXPECT_EQ(loaded_from(file_), failed ? before : after) << k;
+      EXPECT_EQ(loaded_from(path_), failed ? before : after) << k;
       EXPECT_EQ(file_count(), 1u) << k;
       return hits;
     });
     EXPECT_GE(writes, 5);
     const int reads = test::for_every_call([&](int k) {
-      return attempt(k, [&] { EXPECT_EQ(loaded_from(file_), after) << k; }).second;
+      return attempt(k, [&] { EXPECT_EQ(loaded_from(path_), after) << k; }).second;
     });
     EXPECT_GE(reads, 5);
   }
@@ -125,13 +113,13 @@ TEST_F(NpyFaults, AFileThatGrowsIsAlwaysWhole) {
     for (const bool stays : {false, true}) {
       if (must_pass(fault) && stays) continue;
       const int calls = test::for_every_call([&](int k) {
-        save_npy(file_, std::span(rows).first(10));
+        save_npy(path_, std::span(rows).first(10));
         std::size_t kept = 10;
         int hits = 0;
         {
           const FaultyFiles faulty(fault, k, stays);
           try {
-            NpyAppender<int> file(file_);
+            NpyAppender<int> file(path_);
             file.append(std::span(rows).subspan(10, 20));
             file.flush({.sync = true});
             kept = 30;
@@ -140,7 +128,7 @@ TEST_F(NpyFaults, AFileThatGrowsIsAlwaysWhole) {
             kept = 50;
           } catch (const IoError& e) {
             EXPECT_FALSE(is_no_error(fault)) << e.what();
-            EXPECT_NE(std::string(e.what()).find(file_), std::string::npos) << e.what();
+            EXPECT_NE(std::string(e.what()).find(path_), std::string::npos) << e.what();
           }
           hits = faulty.hits();
         }
@@ -157,7 +145,7 @@ TEST_F(NpyFaults, AFileThatGrowsIsAlwaysWhole) {
 
 TEST_F(NpyFaults, LoadingGivesTheArrayOrAnError) {
   const std::vector<int> values = counted(50);
-  save_npy(file_, values);
+  save_npy(path_, values);
   for (const FileFault fault : faults) {
     for (const bool stays : {false, true}) {
       if (must_pass(fault) && stays) continue;

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "io/in_folder.hpp"
 #include "io/npy_reader.hpp"
 
 namespace quarry::npy {
@@ -26,34 +27,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class NpyFile : public testing::Test {
+class NpyFile : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "quarry_npy_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::size_t file_count() const {
-    return std::size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
   std::string put(const std::string& name, const std::string& contents) const {
-    std::ofstream(path(name), std::ios::binary) << contents;
+    write(path(name), contents);
     return path(name);
-  }
-  static std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
   }
   static void save(const std::string& path, const std::string& text) {
     Writer file(path);
     file.write(text);
     file.commit(false);
   }
-
-  fs::path folder_;
 };
 
 TEST_F(NpyFile, IsReadInPieces) {

@@ -6,16 +6,15 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "io/in_folder.hpp"
 
 struct NpyPair {
   std::int8_t a;
@@ -28,26 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class NpyLoad : public testing::Test {
+class NpyLoad : public test::WithFile {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "quarry_load_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "a").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string contents() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  void put(const std::string& contents) const {
-    std::ofstream(path_, std::ios::binary) << contents;
-  }
-
-  fs::path folder_;
-  std::string path_;
+  NpyLoad() : WithFile("a") {}
+  void put(const std::string& text) const { write(path_, text); }
 };
 
 template <class T>

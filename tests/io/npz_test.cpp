@@ -5,17 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "io/in_folder.hpp"
 
 #if __has_include(<zlib.h>)
 
@@ -57,31 +57,14 @@ bool is_a(const NpyArray<float>& a) {
   return elements(a) == a_elements && a.shape() == Shape{2, 3};
 }
 
-class Npz : public testing::Test {
+class Npz : public test::WithFile {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "quarry_npz_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "a.npz").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  NpzFile put(const std::string& contents) const {
+  Npz() : WithFile("a.npz") {}
+  NpzFile put(const std::string& text) const {
     fs::remove(path_);  // some file systems flush a file that is written over
-    std::ofstream(path_, std::ios::binary) << contents;
+    write(path_, text);
     return NpzFile(path_);
   }
-  std::string contents() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::size_t file_count() const {
-    return std::size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-
-  fs::path folder_;
-  std::string path_;
 };
 
 /// All arrays of npz_cases.py but "big".
@@ -148,7 +131,7 @@ TEST_F(Npz, NumPyReadsWhatIsWritten) {
   std::vector<NpzEntry> entries = arrays.entries();
   const std::vector<std::uint16_t> big{0, 1, 2};
   entries.emplace_back("big", big);
-  const std::string compressed = (folder_ / "c.npz").string();
+  const std::string compressed = path("c.npz");
   savez(path_, entries, {.sync = true});
   savez_compressed(compressed, entries);
   expect_arrays(NpzFile(path_));
@@ -258,7 +241,7 @@ TEST_F(Npz, MistakesInNamesAreTheCallersAndLeaveTheOldFile) {
 }
 
 TEST_F(Npz, WhatIsNoArchiveIsNamed) {
-  EXPECT_THROW(NpzFile((folder_ / "absent").string()), IoError);
+  EXPECT_THROW(NpzFile(path("absent")), IoError);
   EXPECT_THROW(NpzFile(folder_.string()), IoError);
   save_npy(path_, a_elements);
   try {

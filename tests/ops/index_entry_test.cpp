@@ -6,11 +6,14 @@
 #include <array>
 #include <string>
 
+#include "message_of.hpp"
+
 namespace quarry {
 namespace {
 
 using test::counted;
 using test::Ints;
+using test::message_of;
 using test::Model;
 using test::Random;
 using test::Seen;
@@ -257,40 +260,30 @@ TEST(IndexEntries, OfAnotherDeviceAreRefused) {
   EXPECT_THROW((a(mask, 0) = 1), LogicError);
 }
 
-template <class Error, class F>
-std::string refusal(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(IndexEntries, RefuseWhatDoesNotFit) {
   const auto a = zeros<float>({2, 3, 4});
-  EXPECT_EQ(refusal<IndexError>([&] { a(0, zeros<bool>({2})); }),
+  EXPECT_EQ(message_of<IndexError>([&] { a(0, zeros<bool>({2})); }),
             "boolean index did not match indexed array along axis 1; size of axis is 3 but size of "
             "corresponding boolean axis is 2");
-  EXPECT_EQ(refusal<IndexError>([&] {
+  EXPECT_EQ(message_of<IndexError>([&] {
               a(ellipsis, zeros<bool>({3, 5})) = 1;
             }),
             "boolean index did not match indexed array along axis 2; size of axis is 4 but size of "
             "corresponding boolean axis is 5");
-  EXPECT_EQ(refusal<IndexError>([&] {
+  EXPECT_EQ(message_of<IndexError>([&] {
               a(zeros<bool>({2, 3}), 0, 0);
             }),
             "4 indices for an array of 3 axes");
-  EXPECT_EQ(refusal<IndexError>([&] { a(ones<bool>({2}), to_device({3})); }),
+  EXPECT_EQ(message_of<IndexError>([&] { a(ones<bool>({2}), to_device({3})); }),
             "position 3 is outside of axis 1 of extent 3");
   EXPECT_EQ(
-      refusal<IndexError>([&] { a(ones<bool>({2}), ones<bool>({3})); }),
+      message_of<IndexError>([&] { a(ones<bool>({2}), ones<bool>({3})); }),
       "shape mismatch: indexing arrays could not be broadcast together with shapes (2,) (3,)");
-  EXPECT_EQ(refusal<ShapeError>([&] {
+  EXPECT_EQ(message_of<ShapeError>([&] {
               a(ones<bool>({2}), 0) = zeros<float>({3, 4});
             }),
             "cannot write shape (3, 4) into shape (2, 4)");
-  EXPECT_EQ(refusal<IndexError>([&] {
+  EXPECT_EQ(message_of<IndexError>([&] {
               a(std::vector<IndexEntry>{ellipsis, true, ellipsis});
             }),
             "an index can only have one ellipsis");

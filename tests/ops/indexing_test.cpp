@@ -5,6 +5,8 @@
 
 #include <complex>
 
+#include "message_of.hpp"
+
 namespace quarry {
 namespace {
 
@@ -13,6 +15,7 @@ using test::counted;
 using test::Entry;
 using test::Host;
 using test::Ints;
+using test::message_of;
 using test::Model;
 using test::Random;
 using test::Seen;
@@ -252,34 +255,24 @@ TEST(Indexing, RunsInTheStreamOfTheArray) {
   EXPECT_EQ(values(a), std::vector<float>({7, 7, 2, 3, 4}));
 }
 
-template <class Error, class F>
-std::string refusal(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(Indexing, RefusesWhatDoesNotFit) {
   const auto a = zeros<float>({2, 3, 4});
   const auto at = [](std::int64_t p) { return to_device(std::vector<std::int64_t>{0, p}); };
-  EXPECT_EQ(refusal<IndexError>([&] { a(all, at(-4)); }),
+  EXPECT_EQ(message_of<IndexError>([&] { a(all, at(-4)); }),
             "position -4 is outside of axis 1 of extent 3");
-  EXPECT_EQ(refusal<IndexError>([&] { a(1, ellipsis, at(4)) = 1; }),
+  EXPECT_EQ(message_of<IndexError>([&] { a(1, ellipsis, at(4)) = 1; }),
             "position 4 is outside of axis 2 of extent 4");
-  EXPECT_EQ(refusal<IndexError>([&] { a(0, 0, 0, at(0)); }), "4 indices for an array of 3 axes");
+  EXPECT_EQ(message_of<IndexError>([&] { a(0, 0, 0, at(0)); }), "4 indices for an array of 3 axes");
   EXPECT_EQ(
-      refusal<IndexError>([&] {
+      message_of<IndexError>([&] {
         a(at(0), to_device({0, 1, 2}));
       }),
       "shape mismatch: indexing arrays could not be broadcast together with shapes (2,) (3,)");
-  EXPECT_EQ(refusal<ShapeError>([&] {
+  EXPECT_EQ(message_of<ShapeError>([&] {
               a(at(1)) = zeros<float>({5, 4});
             }),
             "cannot write shape (5, 4) into shape (2, 3, 4)");
-  EXPECT_EQ(refusal<ShapeError>([&] {
+  EXPECT_EQ(message_of<ShapeError>([&] {
               a(at(1)) += zeros<float>({2, 2, 3, 4});
             }),
             "an operation in place on shape (2, 3, 4) would give shape (2, 2, 3, 4)");

@@ -7,12 +7,15 @@
 #include <limits>
 #include <type_traits>
 
+#include "message_of.hpp"
+
 namespace quarry {
 namespace {
 
 using test::counted;
 using test::Host;
 using test::Ints;
+using test::message_of;
 using test::Random;
 using test::read;
 using test::Seen;
@@ -253,29 +256,21 @@ TEST(Take, ReadOnlyAndMisalignedArrays) {
             std::vector<double>({7, 2}));
 }
 
-template <class F>
-std::string refusal(const F& f) {
-  try {
-    f();
-  } catch (const IndexError& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(Take, RefusesPositionsOutsideWithTheFirstOne) {
   const auto a = arange<float>(12).reshape({3, 4});
   const auto at = [](std::int64_t p) { return to_device(std::vector<std::int64_t>{0, p, 99}); };
-  EXPECT_EQ(refusal([&] { take(a, at(4), 1); }), "position 4 is outside of axis 1 of extent 4");
-  EXPECT_EQ(refusal([&] { take(a, at(-4), 0); }), "position -4 is outside of axis 0 of extent 3");
-  EXPECT_EQ(refusal([&] { take(a, at(-13) * 1); }),
+  EXPECT_EQ(message_of<IndexError>([&] { take(a, at(4), 1); }),
+            "position 4 is outside of axis 1 of extent 4");
+  EXPECT_EQ(message_of<IndexError>([&] { take(a, at(-4), 0); }),
+            "position -4 is outside of axis 0 of extent 3");
+  EXPECT_EQ(message_of<IndexError>([&] { take(a, at(-13) * 1); }),
             "position -13 is outside of axis 0 of extent 12");
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(message_of<IndexError>([&] {
               take_along_axis(a, at(3).reshape({3, 1}), 0);
             }),
             "position 3 is outside of axis 0 of extent 3");
   const auto huge = to_device(std::vector<std::uint64_t>{~std::uint64_t{0}});
-  EXPECT_EQ(refusal([&] { take(a, huge); }),
+  EXPECT_EQ(message_of<IndexError>([&] { take(a, huge); }),
             "position 18446744073709551615 is outside of axis 0 of extent 12");
   EXPECT_THROW(take(a, at(0), 2), ShapeError);
 }
