@@ -104,7 +104,11 @@ void queued(Run& run, std::int64_t bytes, bool pinned, bool is_up) {
   const Array<float> array = random_array<float>(0, bytes / 4);
   declare(run, bytes);
   run.call([&] {
-    is_up ? array.copy_to_device(span, stream) : array.copy_to_host(span, stream);
+    if (is_up) {
+      array.copy_to_device(span, stream);
+    } else {
+      array.copy_to_host(span, stream);
+    }
     stream.synchronize();
   });
   check_host({host.data(), {1, bytes / 4}, {bytes / 4, 1}}, [](std::int64_t i) { return i; });
