@@ -72,8 +72,8 @@ def report(document):
     yield f"\n### Drawn {document['set']}, seed {document['seed']}\n"
     yield (
         f"{document['device']}; {len(rows)} cases of 2^{document['log2'] - 2} to "
-        f"2^{document['log2']} elements. The limit is the time for the bytes of every input and "
-        f"output, once, at the machine's own speed: {speeds}. Shares of the limit; the numbers "
+        f"2^{document['log2']} elements. The limit is the time for the bytes that have to be "
+        f"moved, at the machine's own speed: {speeds}. Shares of the limit; the numbers "
         "of a peer are its time over ours: above 1, Quarry is faster.\n"
     )
     measured = [row for row in rows if row.get("quarry")]

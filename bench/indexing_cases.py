@@ -10,7 +10,8 @@ from shape_cases import ITEMSIZE, draw_extents
 
 GROUPS = ("masks", "gathers", "scatters", "joins")
 JOINS = ("concatenate", "stack", "tile", "roll", "pad", "flip")
-SECTOR = 32  # bytes that a GPU reads at once
+SECTOR = 32  # bytes that a GPU's memory moves at once
+CACHE = 1 << 25  # of arrays up to this size a sector is moved once, whatever the order
 POSITION = 8  # bytes of an int64
 WIDTHS = ("float16", "float32", "float64", "int8")
 
@@ -52,22 +53,26 @@ class Case:
 
     @property
     def bytes(self):
-        """Of every input and output, once. A single element moves its sector, but no more than all
-        of the array moves."""
+        """What has to be moved: masks, positions and all that is dense once; of what is selected
+        the sectors, and those that are written in part twice, as they are read before."""
         whole, row = self.size * self.itemsize, self.row * self.itemsize
-        if self.operation == "read":
-            kept = self.shape[0] * self.count // 100
-            return self.shape[0] + (whole if self.row == 1 else kept * row) + kept * row
-        if self.operation == "write":
-            return self.shape[0] + self.shape[0] * self.count // 100 * row
-        moved = self.count * (max(row, SECTOR) if self.row == 1 else row)
-        if self.operation == "gather":
-            return self.count * (POSITION + row) + min(moved, whole)
-        if self.operation == "scatter":
-            return self.count * (POSITION + row) + min(moved, whole)
+        if self.group == "joins":
+            return whole * self.copies + math.prod(self.joined) * self.itemsize
+        if self.group == "masks":
+            share = self.count / 100
+            touched, partly = sectors_of_mask(row, share)
+            if self.operation == "write":
+                return round(self.shape[0] + whole * (touched + partly))
+            read = whole if self.row == 1 else whole * touched
+            return round(self.shape[0] + read + whole * share)
         if self.operation == "add_at":
             return self.count * (POSITION + row) + 2 * whole
-        return whole * self.copies + math.prod(self.joined) * self.itemsize
+        touched, partly = sectors_of_row(row)
+        times = touched + partly if self.operation == "scatter" else touched
+        moved = round(self.count * SECTOR * times)
+        if whole <= CACHE:
+            moved = min(moved, whole * (2 if self.operation == "scatter" else 1))
+        return self.count * (POSITION + row) + moved
 
     @property
     def copies(self):
@@ -101,6 +106,23 @@ class Case:
         shape = ",".join(map(str, self.shape))
         fields = (self.id, self.operation, self.dtype, shape, self.count, self.axis)
         return " ".join(map(str, fields))
+
+
+def sectors_of_row(size):
+    """Of rows of `size` bytes that lie side by side, on average: the sectors that have something of
+    one, and those of them that have something else, too."""
+    starts = range(0, SECTOR, math.gcd(size, SECTOR))
+    touched = sum((start + size - 1) // SECTOR + 1 for start in starts)
+    whole = sum(max(0, (start + size) // SECTOR - (start > 0)) for start in starts)
+    return touched / len(starts), (touched - whole) / len(starts)
+
+
+def sectors_of_mask(size, share):
+    """The same where this share of the rows is selected at random: as shares of all sectors."""
+    firsts = range(0, math.lcm(size, SECTOR), SECTOR)
+    rows = [(first + SECTOR - 1) // size - first // size + 1 for first in firsts]
+    touched = sum(1 - (1 - share) ** count for count in rows) / len(rows)
+    return touched, touched - sum(share**count for count in rows) / len(rows)
 
 
 def from_fields(fields):

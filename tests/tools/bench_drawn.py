@@ -124,10 +124,21 @@ def check_bytes_of_indexing():
 
     assert moved("read", "float32", (100,), 10) == 100 + 400 + 40
     assert moved("read", "float64", (100, 8), 10) == 100 + 1280, "rows that are kept"
-    assert moved("write", "int8", (100, 3), 50) == 100 + 150
-    assert moved("gather", "float32", (1000,), 10) == 10 * (8 + 4 + 32), "by sectors"
+    # rows of 48 bytes: of three sectors the middle one has something of two rows
+    assert moved("read", "float32", (100, 12), 50) == 100 + 4800 * 7 / 12 + 2400
+    assert moved("write", "float64", (100, 4), 10) == 100 + 320, "rows are sectors"
+    assert moved("write", "float64", (1000, 2), 50) == 1000 + 16000 * (0.75 + 0.5)
+    assert moved("write", "float64", (1000, 1), 90) == 1000 + round(8000 * (2 - 0.1**4 - 0.9**4))
+    assert moved("gather", "float32", (1 << 24,), 10) == 10 * (8 + 4 + 32), "by sectors"
     assert moved("gather", "float32", (4,), 1000) == 1000 * 12 + 16, "at most the array"
     assert moved("gather", "float16", (1000, 64), 10) == 10 * (8 + 128 + 128)
+    assert moved("gather", "int8", (1 << 20, 48), 10) == 10 * (8 + 48 + 64), "two of three sectors"
+    assert moved("gather", "int8", (1 << 20, 40), 4) == 4 * 48 + 32 * (2 + 2 + 2 + 2)
+    assert moved("gather", "int8", (1 << 20, 33), 32) == 32 * 41 + 32 * (31 * 2 + 2)
+    assert moved("scatter", "float32", (1 << 24,), 10) == 10 * (8 + 4 + 64), "read and written"
+    assert moved("scatter", "int8", (1 << 20, 48), 10) == 10 * (8 + 48 + 96)
+    assert moved("scatter", "float64", (1 << 20, 8), 10) == 10 * (8 + 64 + 64), "whole sectors"
+    assert moved("scatter", "float32", (4,), 1000) == 1000 * 12 + 32
     assert moved("add_at", "float64", (16,), 100) == 100 * 16 + 2 * 128
     assert moved("stack", "int8", (3, 5), 4, 2) == 2 * 60
     assert moved("tile", "float32", (3, 5), 2, 1) == 4 * (15 + 30)
