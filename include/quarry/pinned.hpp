@@ -218,13 +218,13 @@ class RegisteredArray {
 /// is owned by it.
 template <HostArray H>
 [[nodiscard]] auto register_host_memory(H& array, const RegisterOptions& options = {}) {
-  using T = std::remove_pointer_t<decltype(array.data())>;
+  using T = detail::HostElement<H>;
   return RegisteredArray<T>(host_ref(array), options);
 }
 template <HostArray H>
 requires(!std::is_reference_v<H>)
     [[nodiscard]] auto register_host_memory(H&& array, const RegisterOptions& options = {}) {
-  using T = std::remove_pointer_t<decltype(array.data())>;
+  using T = detail::HostElement<H>;
   auto base = std::make_shared<H>(std::move(array));
   const HostRef ref = host_ref(*base);
   return RegisteredArray<T>(ref, options, std::move(base));

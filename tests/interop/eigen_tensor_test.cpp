@@ -85,6 +85,8 @@ TEST(EigenTensor, MapsAndExpressionsAreRead) {
   const auto array = zeros<float>({2, 3, 4});
   array(all) = e + e * e.constant(2);
   expect_same(array, sum);
+  array.copy_to_device(e - sum);
+  expect_same(array, Rows(e - sum));
   const Eigen::Tensor<float, 0, Eigen::RowMajor> total = e.sum();
   EXPECT_EQ(to_device(e.sum()).shape(), Shape{});
   EXPECT_EQ(to_device(e.sum()).item(), total());

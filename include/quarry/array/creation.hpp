@@ -30,8 +30,6 @@ Layout layout_like(const Layout& like, std::size_t itemsize,
 void require_whole_strides(const Layout& layout, std::size_t itemsize);
 /// Throws LogicError unless the elements lie side by side, whatever the order of the axes.
 void require_dense(const Layout& layout, std::size_t itemsize);
-/// Throws ShapeError unless a list at this depth has `length` elements.
-void require_listed(const Shape& shape, std::size_t depth, std::size_t length);
 /// Options for an array with the layout of `like` where they have no other one.
 ArrayOptions options_like(const Layout& like, std::size_t itemsize, const ArrayOptions& options);
 
@@ -157,12 +155,19 @@ DeviceNDArray<host_value_t<const H>> to_device(const H& host, const ArrayOptions
   return to_device<host_value_t<const H>, H>(host, options);
 }
 ///@}
-/// Of an xtensor expression; <quarry/xtensor.hpp> evaluates it.
+///@{
+/// Of nested lists (see HostList), or of an xtensor expression, which <quarry/xtensor.hpp>
+/// evaluates.
 template <class X>
 requires(!HostArray<X> && !detail::OnDevice<X> &&
          !detail::Record<X>) auto to_device(const X& x, const ArrayOptions& options = {}) {
   return to_device(HostValuesOf<X>::make(x), options);
 }
+template <Element T, HostList L>
+DeviceNDArray<T> to_device(const L& list, const ArrayOptions& options = {}) {
+  return to_device<T>(HostValuesOf<L>::make(list), options);
+}
+///@}
 /// Queued in `stream`, as with {.stream = stream}.
 template <HostArray H>
 auto to_device(const H& host, const Stream& stream) {
@@ -201,47 +206,9 @@ DeviceNDArray<T> to_device(const DeviceNDArray<T>& array, const Device& device) 
 
 namespace detail {
 
-/// Values of nested lists in C order. Throws ShapeError if lists of one depth differ in length.
-template <class T>
-class ListedValues {
- public:
-  template <class L>
-  explicit ListedValues(const L& list) {
-    measure(list);
-    values_ = std::make_unique<T[]>(static_cast<std::size_t>(element_count(shape_)));
-    take(list, 0);
-  }
-  HostRef ref() const {
-    return {reinterpret_cast<std::byte*>(values_.get()),
-            dtype_of<T>,
-            {shape_, c_strides(shape_, sizeof(T))}};
-  }
-
- private:
-  void measure(const T&) {}
-  template <class L>
-  void measure(std::initializer_list<L> list) {
-    shape_.push_back(static_cast<std::int64_t>(list.size()));
-    if (list.size() > 0) measure(*list.begin());
-  }
-  void take(const T& value, std::size_t) { values_[count_++] = value; }
-  template <class L>
-  void take(std::initializer_list<L> list, std::size_t depth) {
-    require_listed(shape_, depth, list.size());
-    for (const L& part : list) take(part, depth + 1);
-  }
-
-  Shape shape_;
-  std::unique_ptr<T[]> values_;
-  std::size_t count_ = 0;
-};
 template <class T, class L>
 DeviceNDArray<T> array_of(const L& list, const ArrayOptions& options) {
-  const ListedValues<T> values(list);
-  const HostRef from = values.ref();
-  const DeviceNDArray<T> result(from.layout.shape, options);
-  upload(result.ref(), from, result.stream(), !options.stream);
-  return result;
+  return to_device(ListedValues<T>(list), options);
 }
 template <class T>
 using List = std::initializer_list<T>;
@@ -271,13 +238,14 @@ DeviceNDArray<T> array(detail::List<detail::List<detail::List<detail::List<T>>>>
   return detail::array_of<T>(values, options);
 }
 template <Element T>
-requires(!HostArray<T>) DeviceNDArray<T> array(const T& value, const ArrayOptions& options = {}) {
+requires(!HostArray<T> && !HostList<T>) DeviceNDArray<T> array(const T& value,
+                                                               const ArrayOptions& options = {}) {
   return full<T>({}, value, options);
 }
 ///@}
-/// A copy of a host array.
-template <HostArray H>
-auto array(const H& host, const ArrayOptions& options = {}) {
+/// A copy of a host array, or of nested lists.
+template <class H>
+requires(HostArray<H> || HostList<H>) auto array(const H& host, const ArrayOptions& options = {}) {
   return to_device(host, options);
 }
 /// A new array with the elements of one on a device, or those of an expression.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/array/casting.hpp>
+#include <quarry/array/host_lists.hpp>
 #include <quarry/array/host_values.hpp>
 #include <quarry/array/ndarray_base.hpp>
 
@@ -12,6 +13,14 @@ namespace quarry {
 
 template <class V>
 class DeviceNDArray;
+
+namespace detail {
+/// Whether elements of such host memory, if it has one axis, can have any shape in C order.
+template <class H>
+inline constexpr bool is_row = ContiguousHostRange<H> || std::is_array_v<H>;
+template <class T>
+inline constexpr bool is_row<ListedValues<T>> = true;
+}  // namespace detail
 
 /// Members of DeviceNDArray.
 template <class A>
@@ -37,9 +46,10 @@ class HostCopyMethods<DeviceNDArray<V>> {
     copy_to_host(host);
     return host;
   }
-  /// Into a host array of the same shape (an xtensor container or view), or a span or vector of as
-  /// many elements, in C order; converts as same_kind allows. Without a stream it waits; with one
-  /// it does not, and `host` must live until the copy is done. Returns `host`.
+  /// Into a host array of the same shape (an xtensor container or view), or a row of the standard
+  /// library (span, vector, C array) of as many elements, in C order; converts as same_kind allows.
+  /// Without a stream it waits; with one it does not, and `host` must live until the copy is done.
+  /// Returns `host`.
   template <WritableHostArray H>
   H copy_to_host(H&& host) const {
     download(like_this(host), self().ref(), detail::stream_for(self()), true, to_host<H>());
@@ -53,6 +63,16 @@ class HostCopyMethods<DeviceNDArray<V>> {
     download(like_this(host), self().ref(), detail::stream_for(self(), &stream), false,
              to_host<H>());
     return std::forward<H>(host);
+  }
+  /// Into lists of the same shape (see HostList); waits. Throws ShapeError for other lengths.
+  template <class R>
+  requires HostList<std::remove_reference_t<R>> R copy_to_host(R&& lists)
+  const {
+    const detail::ListedValues<typename detail::Listed<std::remove_reference_t<R>>::value_type>
+        values(lists);
+    copy_to_host(values);
+    values.write(lists);
+    return std::forward<R>(lists);
   }
   /// A new host array, queued in `stream`: it has the elements when the copy is done, and must live
   /// until then.
@@ -74,6 +94,13 @@ class HostCopyMethods<DeviceNDArray<V>> {
     upload(self().ref(), like_this(host), detail::stream_for(self(), &stream), false,
            detail::conversion<host_value_t<const H>, value_type>());
   }
+  /// The same from lists of the same shape (see HostList) and other libraries' expressions.
+  template <class X, class... Rest>
+  requires(!HostArray<X> && !detail::OnDevice<X>) void copy_to_device(const X& values,
+                                                                      const Rest&... stream) const
+      requires(!has_const) {
+    copy_to_device(HostValuesOf<X>::make(values), stream...);
+  }
   /// From an array of the same shape on any device, converted in the same way; queued.
   template <class U>
   void copy_to_device(const DeviceNDArray<U>& other) const requires(!has_const) {
@@ -94,15 +121,16 @@ class HostCopyMethods<DeviceNDArray<V>> {
  private:
   /// Whether a temporary of this type is a container: its elements are as constant as it is.
   template <class H>
-  static constexpr bool owns_elements = std::is_default_constructible_v<H>&&
-      std::is_const_v<std::remove_pointer_t<decltype(std::declval<const H&>().data())>>;
+  static constexpr bool owns_elements =
+      std::is_default_constructible_v<H>&& std::is_const_v<detail::HostElement<const H>>;
 
   const DeviceNDArray<V>& self() const { return static_cast<const DeviceNDArray<V>&>(*this); }
   /// One-dimensional host memory (a span, a vector) is taken as an array of any shape in C order.
   template <class H>
   HostRef like_this(H& host) const {
     HostRef ref = host_ref(host);
-    if (ContiguousHostRange<H> && ref.layout.shape[0] == self().size()) {
+    if (detail::is_row<std::remove_const_t<H>> && ref.layout.rank() == 1 &&
+        ref.layout.shape[0] == self().size()) {
       ref.layout = {self().shape(), c_strides(self().shape(), ref.dtype.itemsize())};
     }
     return ref;

@@ -49,31 +49,27 @@ template <class X>
 struct HostValuesOf {
   /// Does not compile for types that are no host arrays.
   static std::vector<float> make(const X&) {
-    static_assert(detail::never<X>,
-                  "this is no memory of the host: xtensor's containers, std::vector and std::span "
-                  "are; xtensor's expressions need #include <quarry/xtensor.hpp>");
+    static_assert(
+        detail::never<X>,
+        "this is no memory of the host, and no list of elements: xtensor's containers and "
+        "std's are; xtensor's expressions need #include <quarry/xtensor.hpp>");
     return {};
   }
 };
 
-/// What copy_to_host<H>() fills: the headers for libraries specialise it for their containers.
+/// The rank of a container that can have any.
+inline constexpr std::size_t any_rank = std::size_t(-1);
+
+/// What copy_to_host<H>() fills: the headers for libraries specialise it for their containers, with
+/// `rank`, the number of axes.
 template <class H>
 struct HostArrayMaker {
   /// Does not compile for types that it does not know.
   static H make(const Shape&) {
     static_assert(detail::never<H>,
-                  "this is no container that copy_to_host can make: std::vector is one, xtensor's "
+                  "this is no container that copy_to_host can make: std's are, xtensor's "
                   "need #include <quarry/xtensor.hpp>, Eigen's #include <quarry/eigen.hpp>");
     return {};
-  }
-};
-/// Of arrays of one axis. Throws ShapeError for another number of axes.
-template <class T, class A>
-struct HostArrayMaker<std::vector<T, A>> {
-  /// With value-initialised elements.
-  static std::vector<T, A> make(const Shape& shape) {
-    detail::require_rank(shape, 1);
-    return std::vector<T, A>(static_cast<std::size_t>(shape[0]));
   }
 };
 

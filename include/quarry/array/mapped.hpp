@@ -63,7 +63,7 @@ auto mapped_array_like(const H& like, const MappedOptions& options = {}) {
 namespace detail {
 template <HostArray H>
 auto map_host_array(const Stream& stream, H& array) {
-  using T = std::remove_pointer_t<decltype(array.data())>;
+  using T = HostElement<H>;
   const HostRef ref = host_ref(array);
   const HostSpan span = span_of(ref);
   auto buffer = registered_buffer(span, stream, {.mapped = true}, nullptr);

@@ -3,6 +3,7 @@
 #include <quarry/base/dtype.hpp>
 #include <quarry/base/layout.hpp>
 
+#include <array>
 #include <concepts>
 #include <span>  // has the concepts of ranges; <ranges> brings all views along
 #include <type_traits>
@@ -26,14 +27,73 @@ concept StridedHostArray = requires(H& h) {
 &&!requires(H & h) { h.device(); };
 
 /// How an array of another library lies in memory: its header specialises this with
-/// `static Layout make(const H&)`, strides in bytes from data().
+/// `static Layout make(const H&)`, strides in bytes from element 0, and with `static T* data(H&)`
+/// if that element is not at h.data().
 template <class H>
 struct HostLayoutOf;
-/// A type with data() for which that is known.
+
+namespace detail {
+/// The type of the elements of nested C arrays and std::arrays, and their extents.
+template <class T>
+struct FixedAxes {
+  using value_type = T;
+  static void append_to(Shape&) {}
+};
+template <class T, std::size_t N>
+struct FixedAxes<T[N]> {
+  using value_type = typename FixedAxes<T>::value_type;
+  static constexpr bool is_array = true;
+  static void append_to(Shape& shape) {
+    shape.push_back(N);
+    FixedAxes<T>::append_to(shape);
+  }
+};
+template <class T, std::size_t N>
+struct FixedAxes<std::array<T, N>> : FixedAxes<T[N]> {};
+template <class T, std::size_t N>
+struct FixedAxes<const std::array<T, N>> : FixedAxes<const T[N]> {};
+
+/// A C array of anything but characters, which are text; memory with a row of std::arrays.
+template <class H>
+concept HostOfArrays = (std::is_array_v<H> &&
+                        !std::same_as<std::remove_cv_t<std::remove_all_extents_t<H>>, char>) ||
+                       requires(H& h) {
+  FixedAxes<std::remove_cvref_t<decltype(*h.data())>>::is_array;
+};
+
+template <class H>
+auto host_data(H& h) -> decltype(h.data()) {
+  return h.data();
+}
+template <class H>
+requires requires(H& h) { HostLayoutOf<std::remove_cv_t<H>>::data(h); }
+auto* host_data(H& h) { return HostLayoutOf<std::remove_cv_t<H>>::data(h); }
+/// With const where elements can only be read.
+template <class H>
+using HostElement = std::remove_pointer_t<decltype(detail::host_data(std::declval<H&>()))>;
+}  // namespace detail
+
+/// The elements of all rows, in C order.
+template <detail::HostOfArrays H>
+struct HostLayoutOf<H> {
+  /// The address of the first element of the first array.
+  template <class Q>
+  static auto* data(Q& h) {
+    using Row = std::remove_reference_t<decltype(*std::data(h))>;
+    return reinterpret_cast<typename detail::FixedAxes<Row>::value_type*>(std::data(h));
+  }
+  static Layout make(const H& h) {
+    Shape shape(std::size(h));
+    detail::FixedAxes<std::remove_cvref_t<decltype(*std::data(h))>>::append_to(shape);
+    return {shape, c_strides(shape, sizeof(*data(h)))};
+  }
+};
+
+/// A type for which that is known.
 template <class H>
 concept DescribedHostArray = requires(H& h) {
-  h.data();
-  HostLayoutOf<std::remove_cv_t<H>>::make(h);
+  HostLayoutOf<std::remove_cvref_t<H>>::make(h);
+  *detail::host_data(h);
 };
 
 /// A type with data() and size() whose elements are contiguous: a contiguous range, or one for
@@ -45,22 +105,23 @@ inline constexpr bool is_contiguous_host_range = std::ranges::contiguous_range<H
 /// with data() and size() that is not contiguous (a matrix block) is refused where it is used.
 template <class H>
 concept ContiguousHostRange = !StridedHostArray<H> && !DescribedHostArray<H> && requires(H & h) {
-  h.data();
+  *h.data();
   { h.size() } -> std::convertible_to<std::size_t>;
 }
-&&!requires(H & h) { h.device(); };
+&&!requires(H & h) { h.device(); }
+&&!requires(H & h) { *h.data()->begin(); };
 
 template <class H>
 concept HostArray = StridedHostArray<H> || DescribedHostArray<H> || ContiguousHostRange<H>;
 
 /// The type of a host array's elements, without const.
 template <HostArray H>
-using host_value_t = std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<H&>().data())>>;
+using host_value_t = std::remove_cv_t<detail::HostElement<H>>;
 
-/// Whether elements may be written through `h.data()`.
+/// Whether its elements may be written.
 template <class H>
 concept WritableHostArray =
-    HostArray<H> && !std::is_const_v<std::remove_pointer_t<decltype(std::declval<H&>().data())>>;
+    HostArray<H> && !std::is_const_v<detail::HostElement<std::remove_reference_t<H>>>;
 
 namespace detail {
 /// Strides in bytes for strides in elements; strides of axes of extent 0 or 1 are ignored. Throws
@@ -84,8 +145,8 @@ HostRef host_ref(H& h) {
 template <DescribedHostArray H>
 HostRef host_ref(H& h) {
   using T = host_value_t<H>;
-  return {reinterpret_cast<std::byte*>(const_cast<T*>(h.data())), dtype_of<T>,
-          HostLayoutOf<std::remove_cv_t<H>>::make(h)};
+  return {reinterpret_cast<std::byte*>(const_cast<T*>(detail::host_data(h))), dtype_of<T>,
+          HostLayoutOf<std::remove_cvref_t<H>>::make(h)};
 }
 template <ContiguousHostRange H>
 HostRef host_ref(H& h) {

@@ -24,7 +24,7 @@ std::span<std::byte> dense_bytes(const HostRef& host);
 
 template <HostArray H>
 std::span<std::byte> host_bytes(H& host) {
-  if constexpr (StridedHostArray<H>) {
+  if constexpr (!ContiguousHostRange<H>) {
     return dense_bytes(host_ref(host));
   } else {
     using T = host_value_t<H>;
