@@ -87,10 +87,11 @@ requires(!detail::EigenMemory<E>) struct HostValuesOf<E> {
 template <class H>
 requires std::derived_from<H, Eigen::PlainObjectBase<H>>
 struct HostArrayMaker<H> {
+  static constexpr std::size_t rank = H::IsVectorAtCompileTime ? 1 : 2;  ///< by its type
   /// Uninitialised.
   static H make(const Shape& shape) {
     constexpr bool is_vector = H::IsVectorAtCompileTime;
-    detail::require_rank(shape, is_vector ? 1 : 2);
+    detail::require_rank(shape, rank);
     constexpr bool is_row = is_vector && H::RowsAtCompileTime == 1;
     const Eigen::Index rows = is_row ? 1 : Eigen::Index(shape[0]);
     const Eigen::Index cols = is_row      ? Eigen::Index(shape[0])

@@ -87,6 +87,7 @@ requires(!detail::is_tensor_memory<E>) struct HostValuesOf<E> {
 template <detail::EigenTensor H>
 requires detail::is_tensor_memory<H>
 struct HostArrayMaker<H> {
+  static constexpr std::size_t rank = detail::tensor_rank<H>;  ///< by its type
   /// Uninitialised.
   static H make(const Shape& shape) {
     H host;

@@ -19,11 +19,22 @@ struct HostArrayOf<T, void> {
   }
 };
 
+namespace detail {
+template <class Extents>
+inline constexpr std::size_t fixed_rank = any_rank;
+template <class Extents>
+requires requires { std::tuple_size<Extents>::value; }
+inline constexpr std::size_t fixed_rank<Extents> = std::tuple_size_v<Extents>;
+template <std::size_t... extents>
+inline constexpr std::size_t fixed_rank<xt::fixed_shape<extents...>> = sizeof...(extents);
+}  // namespace detail
+
 /// xt::xarray, xt::xtensor and xt::xtensor_fixed of any layout. Throws ShapeError for another
 /// number of axes than the type has, and for other extents than those of an xtensor_fixed.
 template <class H>
 requires std::is_base_of_v<xt::xcontainer<H>, H>
 struct HostArrayMaker<H> {
+  static constexpr std::size_t rank = detail::fixed_rank<typename H::shape_type>;  ///< by its type
   /// Uninitialised.
   static H make(const Shape& shape) {
     H host;

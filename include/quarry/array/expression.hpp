@@ -51,7 +51,7 @@ concept Mask = OnDevice<X> && is_bool<typename X::value_type>;
 /// Makes views; arrays are friends of it.
 struct Viewer {
   template <class A>
-  static A view(const A& array, const View& v) {
+  static auto view(const A& array, const View& v) {
     return array.view(v);
   }
   /// Read-only.

@@ -14,7 +14,7 @@ namespace expr {
 
 /// An array or an expression as `rule` shows it.
 template <ArrayOperand A>
-A viewed(const A& a, const ViewRule& rule) {
+auto viewed(const A& a, const ViewRule& rule) {
   return quarry::detail::Viewer::view(a, rule(a.layout()));
 }
 template <Expression E>
