@@ -22,6 +22,7 @@ CUDA_HEADER_ROOMS = (
     "tests/kernels/nvrtc_compile.cpp",
     "include/quarry/cuda_mr.hpp",
     "include/quarry/device_view.cuh",
+    "include/quarry/mdspan.hpp",
     "tests/interop/cuda_mr_test.cpp",
     "tests/interop/device_view.cu",
     "kernels/",
