@@ -119,8 +119,8 @@ TEST(Mdspan, DrawnViewsAgreeWithTheArray) {
   mapped.assign(arange<int>(210).reshape({5, 6, 7}));
   mapped.stream().synchronize();
   const auto draw = [&](std::int64_t extent) {
-    const std::int64_t from = random() % std::uint64_t(extent);
-    return range(from, _, 1 + random() % 3);
+    const auto from = std::uniform_int_distribution<std::int64_t>(0, extent - 1)(random);
+    return range(from, _, std::uniform_int_distribution<std::int64_t>(1, 3)(random));
   };
   for (int round = 0; round < 30; ++round) {
     std::array<std::int64_t, 3> axes{0, 1, 2};
