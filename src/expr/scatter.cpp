@@ -39,6 +39,14 @@ Layout output_layout(const Target& target, const DeviceNDArrayBase* const* array
 
 }  // namespace
 
+void require_met(const Shape& values, const Shape& place) {
+  require<ShapeError>(values.size() <= place.size(), [&] {
+    return fmt::format("values of shape {} have more axes than the elements, of shape {}",
+                       to_string(values), to_string(place));
+  });
+  require_broadcast(place, values, place);
+}
+
 void scatter_into(const kernels::program& program, const Target& target,
                   const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                   int own) {

@@ -161,10 +161,11 @@ SideView side_view(const DeviceNDArrayBase& array, std::span<const SideEntry> en
   axes.add_rest();
   SideView side = axes.finish(broadcast.size());
   require_elements(side, broadcast);
-  if (element_count(broadcast) == 0) return side;
+  const bool are_some = element_count(broadcast) > 0;
   std::size_t n = 0;
   for (const auto& [entry, positions, mask] : entries) {
-    if (positions && !mask) require_inside(*positions, side, n);
+    const bool is_integer = positions && !mask && positions->ndim() == 0;
+    if (is_integer || (are_some && positions && !mask)) require_inside(*positions, side, n);
     if (positions) n += mask ? mask->size() : 1;
   }
   return side;

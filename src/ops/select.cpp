@@ -174,16 +174,11 @@ void assign_ranked(const kernels::program& program, const DeviceNDArrayBase& out
   kernels::u64 scalar[1][2];
   std::memcpy(scalar, &values.axis, sizeof scalar);
   const SelectCall call{program, arrays, scalar, mask.shape(), 1};
-  std::int64_t rest = 1;  // of what a row has
-  for (std::size_t d = 0; d < out.ndim(); ++d) {
-    if (d >= mask.ndim() || mask.shape()[d] != out.shape()[d]) rest *= out.shape()[d];
-  }
-  const std::int64_t kept = count_selected(call) * std::max<std::int64_t>(rest, 1);
-  const bool fits =
-      values.repeat ? kept == 0 || values.axis.extent > 0 : rest == 0 || kept == values.axis.extent;
+  const std::int64_t kept = count_selected(call);
+  const bool fits = values.repeat ? kept == 0 || values.axis.extent > 0 : kept == values.rows;
   require<ShapeError>(fits, [&] {
-    return fmt::format("cannot assign {} values to the {} elements where the mask is true",
-                       values.axis.extent, kept);
+    return fmt::format("cannot assign values for {} places to the {} where the mask is true",
+                       values.rows, kept);
   });
   if (kept == 0 || element_count(out.shape()) == 0) return;
   const KernelInputs inputs(out, arrays, 2, stream);  // which checks the devices

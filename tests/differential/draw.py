@@ -10,9 +10,9 @@ from operations import MISSING, Unsuitable, entries_of
 EVERY = list(DTYPES)
 # as in the tables of replay's files
 COMPUTED = ["int32", "uint8", "float32", "float64"]
-MOVED = ["int32", "float64", "complex64", "particle", "pixel"]
-MASKED = ["int32", "uint8", "float32", "float64", "particle"]
-PICKED = ["int32", "float64", "pixel"]
+MOVED = ["int32", "float64", "complex64", "particle", "pixel", "float16"]
+MASKED = ["int32", "uint8", "float32", "float64", "particle", "float16"]
+PICKED = ["int32", "float64", "pixel", "float16"]
 REDUCED = ["bool", "int8", "int32", "uint8", "float32", "float64"]
 PAIRS = [("int8", "uint8"), ("int32", "float32"), ("bool", "int32"), ("int64", "float32"),
          ("float32", "float64"), ("float32", "complex64")]
@@ -187,14 +187,8 @@ def where(d):
     return f"where/{name}", [k], []
 
 
-def pick(d):
-    name = d.one_of(["read", "read", "twice", "fill", "write", "write", "update", "add_at"])
-    k = d.a(["int32", "float64"] if name in ("twice", "fill", "update", "add_at") else PICKED,
-            least=1)
-    together = [d.between(0 if d.chance(0.1) else 1, 3) for _ in range(d.between(0, 2))]
-    codes, arrays = draw_entries(d, d[k].shape, 0.6, together)
-    if not arrays:
-        return None
+def with_values(d, name, k, codes, arrays):
+    """The operands and arguments of an index that is read or written."""
     operands, arguments = [k, *arrays], [codes]
     if name == "fill":
         arguments.append([d.between(0, 9)])
@@ -204,7 +198,54 @@ def pick(d):
         except IndexError:
             shape = [1]
         operands.append(d.of_shape(str_of(d[k].dtype), shape, k))
-    return f"pick/{name}", operands, arguments
+    return operands, arguments
+
+
+def pick(d):
+    name = d.one_of(["read", "read", "twice", "fill", "write", "write", "update", "add_at"])
+    k = d.a(["int32", "float64"] if name in ("twice", "fill", "update", "add_at") else PICKED,
+            least=1)
+    together = [d.between(0 if d.chance(0.1) else 1, 3) for _ in range(d.between(0, 2))]
+    codes, arrays = draw_entries(d, d[k].shape, 0.6, together)
+    if not arrays:
+        return None
+    return f"pick/{name}", *with_values(d, name, k, codes, arrays)
+
+
+def draw_list(d, shape):
+    """The same of a list of entries of any kind: masks, positions and truth values, too."""
+    codes, arrays, axis, rows = [], [], 0, d.between(1, 3)
+    while axis < len(shape) and not (codes and d.chance(0.2)):
+        kind = d.one_of(["mask", "positions", "positions", "range", "integer"])
+        if kind == "mask":
+            axes = d.between(1, min(2, len(shape) - axis))
+            arrays.append(d.new("bool", [n + d.chance(0.01) for n in shape[axis : axis + axes]]))
+            rows = rows if d.chance(0.2) else int(d[arrays[-1]].sum())
+            codes.append([4, 0, 0, 1])
+            axis += axes
+            continue
+        n = shape[axis]
+        axis += 1
+        if kind == "positions":
+            own = [*[d.between(1, 2) for _ in range(d.chance(0.3))], 1 if d.chance(0.2) else rows]
+            arrays.append(d.positions(n, own[d.between(0, len(own)) :] if d.chance(0.2) else own))
+            codes.append([4, 0, 0, 1])
+        else:
+            codes.append([0, d.between(-n, n - 1), 0, 1] if kind == "integer" and n else
+                         code_of_range(d, min(n, 20)))
+    for code, share in (([2, 0, 0, 1], 0.2), ([3, 0, 0, 1], 0.3), ([5, d.chance(0.8), 0, 1], 0.15)):
+        if d.chance(share):
+            codes.insert(d.between(0, len(codes)), code)
+    return [v for code in codes for v in code], arrays
+
+
+def listed(d):
+    name = d.one_of(["read", "read", "fill", "write", "write", "update", "add_at"])
+    k = d.a(PICKED if name in ("read", "write") else ["int32", "float64"], least=1)
+    codes, arrays = draw_list(d, d[k].shape)
+    if not arrays:
+        return None
+    return f"listed/{name}", *with_values(d, name, k, codes, arrays)
 
 
 def take(d):
@@ -254,11 +295,11 @@ def save(d):
 
 
 DRAWN = {f.__name__: f for f in (index, view, field, astype, unary, binary, tree, reduce, assign,
-                                 mask, where, pick, take, choose, join, text, save)}
+                                 mask, where, pick, listed, take, choose, join, text, save)}
 DRAWN["shape"] = shape_steps.draw
 WEIGHTED = [name for name, weight in {
     "index": 6, "view": 4, "field": 2, "astype": 1, "unary": 1, "binary": 3, "tree": 2,
-    "reduce": 3, "assign": 7, "mask": 4, "where": 1, "pick": 4, "take": 2, "choose": 1, "join": 2,
+    "reduce": 3, "assign": 7, "mask": 4, "where": 1, "pick": 4, "listed": 4, "take": 2, "choose": 1, "join": 2,
     "text": 1, "save": 1, "shape": 3}.items() for _ in range(weight)]
 
 
@@ -273,9 +314,9 @@ def draw_step(d):
 
 
 def draw_program(seed):
-    """The program, and its bytes."""
+    """The program, its bytes, and how many of its writes overlap what they read."""
     d = Drawer(np.random.default_rng(seed))
     for _ in range(2 * STEPS):
         if len(d.program["steps"]) < STEPS and len(d.program["inputs"]) < LARGEST_NUMBER:
             draw_step(d)
-    return d.program, packed_program(d.program, d.inputs, d.steps)
+    return d.program, packed_program(d.program, d.inputs, d.steps), d.machine.overlapping

@@ -9,6 +9,7 @@ registers. Register k is input k; those of results are from 100 on. Registers sh
 NumPy's arrays do, so that later writes show whether Quarry's do, too.
 """
 import struct
+from collections import Counter
 
 import numpy as np
 
@@ -20,7 +21,7 @@ RECORDS = {
     "pixel": np.dtype([("r", "u1"), ("g", "u1"), ("b", "u1")]),
 }
 NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint64", "float32", "float64",
-         "complex64", "particle", "pixel"]
+         "complex64", "particle", "pixel", "float16"]
 DTYPES = {n: RECORDS.get(n) or np.dtype(n) for n in NAMES}
 IDS = {dtype: i for i, dtype in enumerate(DTYPES.values())}
 FIRST_RESULT = 100
@@ -92,11 +93,19 @@ class Outcome:
         self.summed = False  # what has changed, by sums that Quarry rounds once
 
 
+def overlaps(written, read):
+    """Whether they share elements, and not each its own."""
+    same = (written.ctypes.data, written.shape, written.strides) == (
+        read.ctypes.data, read.shape, read.strides)
+    return not same and written.dtype == read.dtype and np.shares_memory(written, read)
+
+
 class Machine:
     """The registers of a program."""
 
     def __init__(self):
         self.registers, self.bases = {}, []
+        self.overlapping = Counter()  # writes from memory that they write, by the kind of index
 
     def add_input(self, spec):
         base, view = make_input(spec)
@@ -116,8 +125,10 @@ class Machine:
             outcome.refused = True
             return outcome
         if given is None:
+            self.overlapping[name.split("/")[0]] += any(
+                map(overlaps, operands[:1] * len(operands), operands[1:]))
             outcome.changed = list(self.registers)
-            outcome.summed = name == "pick/add_at"
+            outcome.summed = name.endswith("/add_at")
             return outcome
         if isinstance(given, bytes):
             outcome.text = given

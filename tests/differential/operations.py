@@ -37,12 +37,13 @@ def refusing(compute):
 
 def entries_of(codes, arrays=()):
     """An index: four integers an entry (kind, start, stop, step), as layout_cases.py packs them;
-    kind 4 is the next array."""
+    kind 4 is the next array, of positions or a mask, kind 5 is True or False."""
     arrays, entries = iter(arrays), []
     for kind, start, stop, step in zip(*[iter(codes)] * 4):
         bounds = [None if b == MISSING else b for b in (start, stop)]
         entries.append(start if kind == 0 else slice(*bounds, step) if kind == 1 else
-                       None if kind == 2 else Ellipsis if kind == 3 else next(arrays))
+                       None if kind == 2 else Ellipsis if kind == 3 else
+                       next(arrays) if kind == 4 else bool(start))
     return tuple(entries)
 
 
@@ -177,8 +178,6 @@ def mask(name, operands, arguments):
     m = operands[1]
     if name == "read":
         return a[m]
-    if name in ("write", "add") and 0 in a.shape[m.ndim :]:
-        raise Unsuitable  # of rows without elements Quarry does not ask how many there are
     if name == "product":
         return (a * operands[2])[m]
     if name == "fill":
@@ -213,8 +212,6 @@ def pick(name, operands, arguments):
     a = operands[0]
     arrays = sum(kind == 4 for kind in arguments[0][::4])
     entries = entries_of(arguments[0], in_order(operands[1 : 1 + arrays]))
-    if 0 in (e.size for e in entries if isinstance(e, np.ndarray)):
-        raise Unsuitable  # positions without axes are checked, others are not
     found = a[entries]
     if name == "read":
         return found.copy()  # a view, if the arrays have no axes
@@ -227,8 +224,10 @@ def pick(name, operands, arguments):
     elif name == "update":
         a[entries] += operands[-1]
     elif name == "add_at":
-        if not found.size or operands[-1].ndim > found.ndim:
-            raise Unsuitable  # it refuses positions and axes of extent 1 that indexing lets pass
+        if not found.size:
+            raise Unsuitable  # it checks positions that meet no others
+        if operands[-1].ndim > found.ndim:
+            raise ValueError
         # broadcast before, since NumPy 2.4.6 reads beyond values that it has to broadcast itself
         np.add.at(a, entries, np.array(np.broadcast_to(operands[-1], found.shape)))
     return None
@@ -238,10 +237,7 @@ def take(name, operands, arguments):
     a, i = operands[:2]
     axis = arguments[0][0] if arguments else None
     if name in ("raise", "wrap", "clip"):
-        result = np.take(a, i, axis, mode=name)
-        if i.size and not result.size:
-            raise Unsuitable  # NumPy does not check positions that meet no others
-        return result
+        return np.take(a, i, axis, mode=name)
     if name == "flat":
         return np.take(a, i)
     if name == "along":
@@ -281,6 +277,6 @@ def saved(_, operands, __):
 OPERATIONS = {name: refusing(function) for name, function in {
     "index": index, "view": view, "field": field, "astype": astype, "unary": unary,
     "binary": binary, "tree": tree, "reduce": reduce, "assign": assign, "mask": mask,
-    "where": where, "pick": pick, "take": take, "choose": choose, "join": join, "print": text,
+    "where": where, "pick": pick, "listed": pick, "take": take, "choose": choose, "join": join, "print": text,
     "save": saved,
 }.items()}

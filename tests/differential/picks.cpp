@@ -74,8 +74,50 @@ void pick_step(const Step& s, Outcome& out) {
   });
 }
 
+/// Entries of any kind in a list that is known at run time only.
+std::vector<IndexEntry> list_of(const Step& s) {
+  const Ints& codes = s.arguments[0];
+  const std::vector<Index> plain = entries_of(codes);
+  std::vector<IndexEntry> list;
+  std::size_t arrays = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (codes[4 * i] == 5) {
+      list.emplace_back(codes[4 * i + 1] != 0);
+    } else if (codes[4 * i] == 4) {
+      with(Types<bool, std::int32_t, std::int64_t>(), s.operands.at(++arrays),
+           [&](const auto& array) { list.emplace_back(array); });
+    } else {
+      list.emplace_back(plain[i]);
+    }
+  }
+  return list;
+}
+void listed_step(const Step& s, Outcome& out) {
+  const std::vector<IndexEntry> list = list_of(s);
+  const auto values = [&]<class T>(const DeviceNDArray<T>&) -> const DeviceNDArray<T>& {
+    return std::get<DeviceNDArray<T>>(s.operands.back());
+  };
+  if (s.name == "read" || s.name == "write") {
+    return with(Picked(), s.operands[0], [&](const auto& a) {
+      if (s.name == "read") {
+        out.add(a(list));
+      } else {
+        a(list) = values(a);
+      }
+    });
+  }
+  with(Added(), s.operands[0], [&]<class T>(const DeviceNDArray<T>& a) {
+    named(s, "fill", [&] { a(list) = s.scalar<T>(); }) ||
+        named(s, "update", [&] { a(list) += values(a); }) ||
+        named(s, "add_at", [&] { add_at(a(list), values(a)); }) || (throw_unnamed(s), true);
+  });
+}
+
 }  // namespace
 
-void add_picks(Operations& all) { all["pick"] = pick_step; }
+void add_picks(Operations& all) {
+  all["pick"] = pick_step;
+  all["listed"] = listed_step;
+}
 
 }  // namespace quarry::differential

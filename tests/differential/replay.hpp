@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/quarry.hpp>
 
+#include <Eigen/Core>
 #include <complex>
 #include <cstdint>
 #include <map>
@@ -34,15 +35,16 @@ struct Types {
   using array = std::variant<DeviceNDArray<T>...>;
 };
 /// In the order of machine.py's NAMES.
-using Everything = Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                         std::uint64_t, float, double, std::complex<float>, Particle, Pixel>;
+using Everything =
+    Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint64_t,
+          float, double, std::complex<float>, Particle, Pixel, Eigen::half>;
 using Array = Everything::array;
 // as in draw.py
 using Computed = Types<std::int32_t, std::uint8_t, float, double>;
 using Floating = Types<float, double>;
-using Moved = Types<std::int32_t, double, std::complex<float>, Particle, Pixel>;
-using Masked = Types<std::int32_t, std::uint8_t, float, double, Particle>;
-using Picked = Types<std::int32_t, double, Pixel>;
+using Moved = Types<std::int32_t, double, std::complex<float>, Particle, Pixel, Eigen::half>;
+using Masked = Types<std::int32_t, std::uint8_t, float, double, Particle, Eigen::half>;
+using Picked = Types<std::int32_t, double, Pixel, Eigen::half>;
 using Added = Types<std::int32_t, double>;
 
 /// A step that draw.py draws and no table has: an error of the test itself.

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -52,12 +53,14 @@ def replay(program, packed):
 
 
 def draw_chunk(program, seed, start, count):
-    """Draws some programs, and returns those that fail."""
+    """Draws some programs, and returns those that fail, the number of steps and of writes that
+    overlap what they read."""
     from draw import draw_program
 
     drawn = [draw_program([seed, k]) for k in range(start, start + count)]
-    failed, _ = replay(program, [packed for _, packed in drawn])
-    return [(start + k, drawn[k][0]) for k in failed], sum(len(d["steps"]) for d, _ in drawn)
+    failed, _ = replay(program, [packed for _, packed, _ in drawn])
+    return ([(start + k, drawn[k][0]) for k in failed], sum(len(d["steps"]) for d, *_ in drawn),
+            sum((overlapping for *_, overlapping in drawn), Counter()))
 
 
 def smaller(program):
@@ -176,15 +179,18 @@ def run(program, seed, cases):
     with ProcessPoolExecutor() as pool:
         done = pool.map(draw_chunk, *zip(*((program, seed, start, min(CHUNK, cases - start))
                                            for start in starts)))
-        wrong, steps = [], 0
-        for found, count in done:
+        wrong, steps, overlapping = [], 0, Counter()
+        for found, count, writes in done:
             wrong += found
             steps += count
+            overlapping += writes
     for number, drawn in wrong[:SHRUNK]:
         print(f"\nprogram {number}")
         report(program, drawn)
     print(f"{len(known)} regressions, {len(failed)} back; {cases} programs of {steps} steps, "
           f"{len(wrong)} differ")
+    kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(overlapping.items()))
+    print(f"{overlapping.total()} writes overlap what they read: {kinds}")
     return 1 if failed or wrong else 0
 
 

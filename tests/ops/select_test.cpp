@@ -258,9 +258,9 @@ TEST(Selections, of_other_shapes_are_refused_with_both) {
   EXPECT_EQ(message([&] {
               a(mask) = zeros<int>({2, 3});
             }),
-            "ShapeError: cannot assign 6 values to the 9 elements where the mask is true");
+            "ShapeError: cannot assign values for 2 places to the 3 where the mask is true");
   EXPECT_EQ(message([&] { a(a == 0) = zeros<int>({11}); }),
-            "ShapeError: cannot assign 11 values to the 12 elements where the mask is true");
+            "ShapeError: cannot assign values for 11 places to the 12 where the mask is true");
   EXPECT_NE(message([&] { a(mask) = zeros<int>({2}); }), "");
   EXPECT_EQ(sum(a).item(), 0);
 }

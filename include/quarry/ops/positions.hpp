@@ -39,9 +39,9 @@ struct SideEntry {
   const Shape* mask = nullptr;
 };
 /// Of the axes with positions, which are checked: waits for them. Their axes, broadcast together,
-/// come where NumPy has them. Throws IndexError as indexing does, for a position outside unless
-/// there is none together, for a mask that has not the extents of its axes and for shapes that do
-/// not broadcast together.
+/// come where NumPy has them. Throws IndexError as indexing does, for a position outside (unless
+/// there is none together; one without axes always), for a mask that has not the extents of its
+/// axes and for shapes that do not broadcast together.
 SideView side_view(const DeviceNDArrayBase& array, std::span<const SideEntry> entries);
 bool has_aligned_elements(const DeviceNDArrayBase& array);
 /// Throws IndexError for positions on an axis without elements.

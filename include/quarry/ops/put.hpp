@@ -16,9 +16,12 @@ auto place_along(const DeviceNDArray<T>& whole, const DeviceNDArray<T>& array, c
   return Indexed<kernel_mode<Mode>, T, Leaf<P>>(whole, array, side, Leaf<P>{positions});
 }
 
+/// Throws ShapeError unless values broadcast to a place; they may not have more axes.
+void require_met(const Shape& values, const Shape& place);
+
 /// The tree of what meets elements of T: a number or an operand.
 template <class T, class X>
-auto met_values(const X& x) {
+auto met_tree(const X& x) {
   if constexpr (quarry::detail::ElementValue<X, T>) {
     using K = kernel_type_t<T>;
     return Constant<K>{quarry::detail::scalar_as<K>(x)};
@@ -34,6 +37,13 @@ auto met_values(const X& x) {
   } else {
     return as_tree(to_device<T>(x));
   }
+}
+
+template <kernels::index_mode Mode, class T, class... P, class X>
+auto met_values(const Indexed<Mode, T, P...>& place, const X& x) {
+  auto values = met_tree<T>(x);
+  require_met(values.shape(), place.shape());
+  return values;
 }
 
 /// Calls f(elements, own axes, positions...) with the parts of a place.
@@ -52,7 +62,7 @@ void with_parts(const Indexed<Mode, T, P...>& place, const F& f) {
 /// The values meet the elements in any order.
 template <class F, kernels::index_mode Mode, class T, class... P, class X>
 void meet_at(const Indexed<Mode, T, P...>& place, const X& x) {
-  const auto values = met_values<T>(x);
+  const auto values = met_values(place, x);
   with_parts(place, [&](const auto& elements, const auto& own, const auto&... positions) {
     scatter<kernels::combined<F>, kernel_type_t<T>, Mode>(
         {elements.array, elements.window, place.shape()}, own, -1, values, positions...);
@@ -118,7 +128,7 @@ void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
   if constexpr (kernels::is_integer<kernel_type_t<T>>) {
     meet_at<kernels::add_op>(place, x);
   } else {
-    const auto values = met_values<T>(x);
+    const auto values = met_values(place, x);
     with_parts(place, [&](const auto& elements, const auto&, const auto&... positions) {
       add_floating(place, elements, values, positions...);
     });
@@ -129,7 +139,8 @@ void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
 
 /// a(i) += values for every position, as NumPy's add.at: repeated ones add up. `place` is a(i...).
 /// The result does not depend on the order of threads; floating sums are rounded once. Throws
-/// ShapeError unless the values broadcast to the shape of the place.
+/// ShapeError unless the values broadcast to the shape of the place, of which they have no more
+/// axes.
 template <kernels::index_mode Mode, class T, class... P, class X>
 void add_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
   expr::add_values(place, values);

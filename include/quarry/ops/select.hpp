@@ -119,6 +119,7 @@ struct RankedValues {
   const DeviceNDArrayBase& window;
   kernels::side_axis axis;
   bool repeat;
+  std::int64_t rows;  ///< how many there are values for, unless `repeat`
 };
 void assign_ranked(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase& mask, const RankedValues& values);
@@ -161,8 +162,10 @@ void assign_in_order(const DeviceNDArray<T>& out, DeviceNDArray<const bool> mask
     return out.assign(aligned);
   }
   auto array = array_of<T>(values);
+  std::int64_t rows = 0;
   if (!repeat) {
     const RankedShape shape(array.shape(), out.shape(), axes);
+    rows = shape.whole[0];
     array = array.reshape(shape.given).broadcast_to(shape.whole);
   }
   auto flat = array.ravel();
@@ -171,7 +174,7 @@ void assign_in_order(const DeviceNDArray<T>& out, DeviceNDArray<const bool> mask
   }
   if (!are_apart(mask, out)) mask = mask.copy();
   const SideView side = side_view(flat, 0, 1);
-  assign_ranked(*program, out, mask, {window_of(flat, side), side.own[0], repeat});
+  assign_ranked(*program, out, mask, {window_of(flat, side), side.own[0], repeat, rows});
 }
 
 /// a(mask): the elements of tree V, an array or a node, for which tree M is true. Of an array it is

@@ -23,14 +23,15 @@ auto pick(const DeviceNDArray<T>& array, const SideView& side, const P& position
                                                              Tree(as_tree(positions)));
 }
 
-/// The same with axes behind those of the positions, which are checked if Mode says so.
+/// The same with axes behind those of the positions, which are checked if Mode says so and any of
+/// them is used.
 template <IndexMode Mode, class T, Operand P>
 auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& positions,
-                  std::size_t axes) {
+                  std::size_t axes, bool are_used) {
   require_elements(side, positions.shape());
   if constexpr (Mode == IndexMode::raise) {
     const auto evaluated = eval(positions);
-    require_inside(evaluated, side, 0);
+    if (are_used) require_inside(evaluated, side, 0);
     return pick<Mode>(array, side, with_axes(evaluated, axes));
   } else {
     return pick<Mode>(array, side, with_axes(positions, axes));
@@ -44,8 +45,8 @@ auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& 
 /// positions, bools or integers, are arrays or expressions; an expression in the place of `a` is
 /// evaluated first. With IndexMode::raise the positions are evaluated and checked at once, which
 /// waits for them; the other modes neither check nor wait. Throws ShapeError for an axis that there
-/// is not, IndexError for a position outside, with its value and the extent, and for positions on
-/// an axis without elements.
+/// is not, IndexError for a position outside, with its value and the extent (unless an axis in
+/// front has no elements), and for positions on an axis without elements.
 template <IndexMode Mode = IndexMode::raise, expr::Operand A, expr::Operand P>
 auto take(const A& a, const P& positions, std::int64_t axis) {
   static_assert(dtype_of<expr::element_t<P>>.kind() <= Kind::unsigned_integer,
@@ -53,7 +54,9 @@ auto take(const A& a, const P& positions, std::int64_t axis) {
   auto array = expr::side_array(a);
   if (array.ndim() == 0) array = array.ravel();
   const expr::SideView side = expr::side_view(array, axis, positions.ndim());
-  return expr::pick_checked<Mode>(array, side, positions, side.behind);
+  const auto first = array.shape().begin();
+  const Shape in_front(first, first + (array.ndim() - 1 - side.behind));
+  return expr::pick_checked<Mode>(array, side, positions, side.behind, element_count(in_front) > 0);
 }
 
 /// The same of the elements of `a` in C order, as if it had one axis. A view where that is
@@ -71,7 +74,9 @@ auto take_along_axis(const A& a, const P& positions, std::int64_t axis) {
   static_assert(detail::is_integer(dtype_of<expr::element_t<P>>.kind()), "positions are integers");
   expr::require_same_rank(positions.shape(), a.shape());
   const auto array = expr::side_array(a);
-  return expr::pick_checked<Mode>(array, expr::side_view(array, axis, 1), positions, 0);
+  const expr::SideView side = expr::side_view(array, axis, 1);
+  const Shape all = broadcast_shapes(side.window.layout.shape, positions.shape());
+  return expr::pick_checked<Mode>(array, side, positions, 0, element_count(all) > 0);
 }
 
 namespace expr {
