@@ -2,6 +2,8 @@
 #include <quarry/base/overlap.hpp>
 #include <quarry/expr/scatter.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <memory>
