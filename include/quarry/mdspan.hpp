@@ -119,10 +119,12 @@ auto mdspan_of(T* data, const Layout& layout) {
 /// Where the elements of an mdspan lie.
 template <detail::Mdspan M>
 struct HostLayoutOf<M> {
+  /// The address of the first element.
   template <class Q>
   static typename M::element_type* data(Q& m) {
     return m.data_handle();
   }
+  /// Its extents and strides.
   static Layout make(const M& m) {
     Layout layout;
     for (std::size_t d = 0; d < M::rank(); ++d) {

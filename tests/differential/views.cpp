@@ -62,9 +62,8 @@ void save_step(const Step& s, Outcome& out) {
   std::filesystem::remove(path);
 }
 
-using Join = Types<std::int32_t, double, std::complex<float>, Particle, Pixel>;
 void join_step(const Step& s, Outcome& out) {
-  with(Join(), s.operands[0], [&]<class T>(const DeviceNDArray<T>& a) {
+  with(Moved(), s.operands[0], [&]<class T>(const DeviceNDArray<T>& a) {
     const auto both = [&] { return std::vector{a, s.get<T>(1)}; };
     named(s, "concatenate", [&] { out.add(concatenate(both(), s.number(0))); }) ||
         named(s, "stack", [&] { out.add(stack(both(), s.number(0))); }) ||

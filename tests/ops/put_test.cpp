@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "array/index_model.hpp"
+#include "message_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -180,6 +181,22 @@ TEST(Put, RowsAndNumbers) {
   add_at(m(zeros<int>({0})), 7);
   EXPECT_EQ(values(m), std::vector<float>({9, 2, 1, 0, 2, 4}));
   EXPECT_THROW(add_at(m(to_device({0, 0})), zeros<float>({3})), ShapeError);
+  EXPECT_EQ(values(m), std::vector<float>({9, 2, 1, 0, 2, 4}));
+}
+
+TEST(Put, ValuesThatMeetHaveNoMoreAxes) {
+  const auto m = zeros<float>({3, 2});
+  const auto n = zeros<int>({3, 2});
+  const auto at = to_device({0, 2});
+  EXPECT_EQ(test::message_of<ShapeError>([&] {
+              add_at(m(at), zeros<float>({1, 2, 2}));
+            }),
+            "values of shape (1, 2, 2) have more axes than the elements, of shape (2, 2)");
+  EXPECT_THROW(add_at(n(at), zeros<int>({1, 1, 1})), ShapeError);
+  EXPECT_THROW(minimum_at(m(at), zeros<float>({1, 1, 1})), ShapeError);
+  const auto none = zeros<float>({3, 0});
+  EXPECT_THROW(add_at(none(to_device({1})), zeros<float>({2, 0})), ShapeError);
+  add_at(none(at), zeros<float>({2, 1}));
 }
 
 TEST(Put, InCOrderWithValuesRepeated) {

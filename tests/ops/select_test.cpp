@@ -262,6 +262,12 @@ TEST(Selections, of_other_shapes_are_refused_with_both) {
   EXPECT_EQ(message([&] { a(a == 0) = zeros<int>({11}); }),
             "ShapeError: cannot assign values for 11 places to the 12 where the mask is true");
   EXPECT_NE(message([&] { a(mask) = zeros<int>({2}); }), "");
+  const auto rows = zeros<int>({4, 0});
+  rows(mask) = zeros<int>({3, 0});
+  EXPECT_EQ(message([&] {
+              rows(mask) = zeros<int>({2, 0});
+            }),
+            "ShapeError: cannot assign values for 2 places to the 3 where the mask is true");
   EXPECT_EQ(sum(a).item(), 0);
 }
 
@@ -354,6 +360,10 @@ TEST(Place, repeats_the_values) {
   EXPECT_EQ(values(c), (std::vector<float>{1, 0, 3, 1, 0, 3}));
   copyto(c, ones<float>({3}));
   EXPECT_EQ(values(c), std::vector<float>(6, 1.f));
+  copyto(c, 2, to_device({{false, true, false}}));
+  EXPECT_EQ(values(c), (std::vector<float>{1, 2, 1, 1, 2, 1}));
+  copyto(c, 3.f);
+  EXPECT_EQ(values(c), std::vector<float>(6, 3.f));
   EXPECT_THROW(copyto(c, ones<float>({2}), ones<bool>({3})), ShapeError);
 }
 

@@ -287,6 +287,9 @@ TEST(Take, AxesWithoutElements) {
   EXPECT_EQ(take(none, no_positions, 0).shape(), Shape({0, 3}));
   EXPECT_TRUE(values(take(none, no_positions, 0)).empty());
   EXPECT_THROW(take(none, one, 0), IndexError);
+  EXPECT_THROW(take(zeros<float>({3, 0}), to_device({7}), 0), IndexError);
+  EXPECT_EQ(take(zeros<float>({0, 3}), to_device({7}), 1).shape(), Shape({0, 1}));
+  EXPECT_EQ(take_along_axis(zeros<float>({3, 0}), to_device({{7}}), 0).shape(), Shape({1, 0}));
   EXPECT_THROW((take<IndexMode::clip>(none, one, 0)), IndexError);
   EXPECT_EQ(take(none, one, 1).shape(), Shape({0, 1}));
   EXPECT_TRUE(values(take(none, one, 1)).empty());

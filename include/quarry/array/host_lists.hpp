@@ -111,14 +111,16 @@ C made_list(const Shape& shape, std::size_t axis) {
 
 }  // namespace detail
 
+/// Of values in C order.
 template <class T>
 struct HostLayoutOf<detail::ListedValues<T>> {
-  /// In C order.
+  /// Of the shape of the lists.
   static Layout make(const detail::ListedValues<T>& values) {
     return {values.shape(), c_strides(values.shape(), sizeof(T))};
   }
 };
 
+/// Of ranges in each other.
 template <HostList R>
 struct HostValuesOf<R> {
   /// Reads the range. Throws ShapeError, with the lengths, for lists of different ones.

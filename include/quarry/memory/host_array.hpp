@@ -82,6 +82,7 @@ struct HostLayoutOf<H> {
     using Row = std::remove_reference_t<decltype(*std::data(h))>;
     return reinterpret_cast<typename detail::FixedAxes<Row>::value_type*>(std::data(h));
   }
+  /// With an axis for each level of arrays.
   static Layout make(const H& h) {
     Shape shape(std::size(h));
     detail::FixedAxes<std::remove_cvref_t<decltype(*std::data(h))>>::append_to(shape);

@@ -141,8 +141,8 @@ void putmask(const DeviceNDArray<T>& a, const M& mask, const V& values) {
 }
 
 ///@{
-/// Writes `values`, which broadcast, into `a`, where the mask, which broadcasts too, is true; what
-/// is not written is not touched. Throws ShapeError where they do not broadcast.
+/// Writes `values`, a number or what broadcasts, into `a`, where the mask, which broadcasts too, is
+/// true; what is not written is not touched. Throws ShapeError where they do not broadcast.
 template <class T, expr::Operand V>
 void copyto(const DeviceNDArray<T>& a, const V& values) {
   a.assign(values);
@@ -150,6 +150,15 @@ void copyto(const DeviceNDArray<T>& a, const V& values) {
 template <class T, expr::Operand V, detail::Mask M>
 void copyto(const DeviceNDArray<T>& a, const V& values, const M& where) {
   expr::assign_where(a, expr::as_tree(where), expr::as_tree(values));
+}
+template <class T, detail::ElementValue<T> V>
+void copyto(const DeviceNDArray<T>& a, const V& value) {
+  a.fill(value);
+}
+template <Number T, detail::ElementValue<T> V, detail::Mask M>
+void copyto(const DeviceNDArray<T>& a, const V& value, const M& where) {
+  using K = kernel_type_t<T>;
+  expr::assign_where(a, expr::as_tree(where), expr::Constant<K>{detail::scalar_as<K>(value)});
 }
 ///@}
 
