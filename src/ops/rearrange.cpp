@@ -29,12 +29,13 @@ void require_count(std::int64_t count) {
 
 View tiled(const Layout& layout, const Shape& counts) {
   const std::size_t rank = std::max(layout.rank(), counts.size());
-  const Shape times = padded(counts, rank);
+  Shape times = padded(counts, rank);
   View result;
   for (std::size_t d = 0; d < rank; ++d) {
-    require_count(times[d]);
     const bool is_new = d < rank - layout.rank();
     const std::size_t own = d - (rank - layout.rank());
+    if (!is_new && layout.shape[own] == 0) times[d] = 0;  // NumPy takes any count here
+    require_count(times[d]);
     if (times[d] != 1) push(result.layout, times[d], 0);
     if (!is_new && layout.shape[own] != 1) {
       push(result.layout, layout.shape[own], layout.strides[own]);

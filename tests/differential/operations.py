@@ -277,6 +277,6 @@ def saved(_, operands, __):
 OPERATIONS = {name: refusing(function) for name, function in {
     "index": index, "view": view, "field": field, "astype": astype, "unary": unary,
     "binary": binary, "tree": tree, "reduce": reduce, "assign": assign, "mask": mask,
-    "where": where, "pick": pick, "listed": pick, "take": take, "choose": choose, "join": join, "print": text,
-    "save": saved,
+    "where": where, "pick": pick, "listed": pick, "take": take, "choose": choose, "join": join,
+    "print": text, "save": saved,
 }.items()}

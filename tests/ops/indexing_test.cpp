@@ -291,7 +291,6 @@ TEST(Indexing, ArraysWithoutElements) {
   EXPECT_THROW(none(to_device({0})), IndexError);
   EXPECT_THROW(zeros<float>({3, 0})(to_device({7})), IndexError);
   const auto some = zeros<float>({3, 4});
-  const auto no_positions = zeros<int>({0});
   EXPECT_EQ(some(to_device({5}), no_positions).shape(), Shape({0}));
   EXPECT_THROW(some(full<int>({}, 5), no_positions), IndexError);
   const auto a = arange<float>(3);

@@ -170,6 +170,8 @@ TEST(Rearranged, OutsideAndNegativeNumbersAreRefusedWithTheValue) {
   EXPECT_THROW(insert(a, {0, 4}, 0), IndexError);
   EXPECT_EQ(message_of<LogicError>([&] { repeat(a, {1, 2}); }), "2 counts for an axis of extent 3");
   EXPECT_EQ(message_of<LogicError>([&] { repeat(a, -1); }), "repeated -1 times");
+  EXPECT_THROW(tile(zeros<int>({0, 3}), {1, -1}), ShapeError);
+  EXPECT_EQ(tile(zeros<int>({0, 3}), {-1, 2}).shape(), Shape({0, 6}));
   EXPECT_EQ(message_of<LogicError>([&] { roll(a, {1, 2, 3}, {0, 0}); }), "3 shifts along 2 axes");
   EXPECT_EQ(message_of<LogicError>([&] { pad(a, -1); }), "pad: widths -1 and -1 of axis 0");
   EXPECT_EQ(message_of<LogicError>([&] {

@@ -360,7 +360,7 @@ TEST(Place, repeats_the_values) {
   EXPECT_EQ(values(c), (std::vector<float>{1, 0, 3, 1, 0, 3}));
   copyto(c, ones<float>({3}));
   EXPECT_EQ(values(c), std::vector<float>(6, 1.f));
-  copyto(c, 2, to_device({{false, true, false}}));
+  copyto(c, 2, array({{false, true, false}}));
   EXPECT_EQ(values(c), (std::vector<float>{1, 2, 1, 1, 2, 1}));
   copyto(c, 3.f);
   EXPECT_EQ(values(c), std::vector<float>(6, 3.f));

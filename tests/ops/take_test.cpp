@@ -289,9 +289,12 @@ TEST(Take, AxesWithoutElements) {
   EXPECT_THROW(take(none, one, 0), IndexError);
   EXPECT_THROW(take(zeros<float>({3, 0}), to_device({7}), 0), IndexError);
   EXPECT_EQ(take(zeros<float>({0, 3}), to_device({7}), 1).shape(), Shape({0, 1}));
-  EXPECT_EQ(take_along_axis(zeros<float>({3, 0}), to_device({{7}}), 0).shape(), Shape({1, 0}));
+  EXPECT_EQ(take_along_axis(zeros<float>({3, 0}), array({{7}}), 0).shape(), Shape({1, 0}));
   EXPECT_THROW((take<IndexMode::clip>(none, one, 0)), IndexError);
   EXPECT_EQ(take(none, one, 1).shape(), Shape({0, 1}));
+  EXPECT_EQ((take<IndexMode::clip>(zeros<float>({0, 0}), one, 0).shape()), Shape({1, 0}));
+  EXPECT_EQ((take<IndexMode::wrap>(zeros<float>({0, 1, 0}), one, 2).shape()), Shape({0, 1, 1}));
+  EXPECT_THROW(take(zeros<float>({0, 0}), one, 0), IndexError);
   EXPECT_TRUE(values(take(none, one, 1)).empty());
   EXPECT_THROW(take_along_axis(none, one, 0), ShapeError);
 }

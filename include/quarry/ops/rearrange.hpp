@@ -122,7 +122,7 @@ View with_rank(const Layout& layout, std::size_t rank, bool moves, std::size_t a
 }  // namespace expr
 
 /// `a` repeated so many times along its last axes, as NumPy's tile. An expression is evaluated
-/// first. Throws ShapeError for a negative number.
+/// first. Throws ShapeError for a negative number, unless the axis has no elements.
 template <expr::Operand A>
 expr::ArrayOf<A> tile(const A& a, const Shape& counts) {
   const auto array = eval(a);

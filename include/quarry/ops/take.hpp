@@ -28,13 +28,16 @@ auto pick(const DeviceNDArray<T>& array, const SideView& side, const P& position
 template <IndexMode Mode, class T, Operand P>
 auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& positions,
                   std::size_t axes, bool are_used) {
-  require_elements(side, positions.shape());
+  const auto checked = [&](const auto& picked) {
+    if (element_count(picked.shape()) > 0) require_elements(side, positions.shape());
+    return picked;
+  };
   if constexpr (Mode == IndexMode::raise) {
     const auto evaluated = eval(positions);
     if (are_used) require_inside(evaluated, side, 0);
-    return pick<Mode>(array, side, with_axes(evaluated, axes));
+    return checked(pick<Mode>(array, side, with_axes(evaluated, axes)));
   } else {
-    return pick<Mode>(array, side, with_axes(positions, axes));
+    return checked(pick<Mode>(array, side, with_axes(positions, axes)));
   }
 }
 
@@ -46,7 +49,7 @@ auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& 
 /// evaluated first. With IndexMode::raise the positions are evaluated and checked at once, which
 /// waits for them; the other modes neither check nor wait. Throws ShapeError for an axis that there
 /// is not, IndexError for a position outside, with its value and the extent (unless an axis in
-/// front has no elements), and for positions on an axis without elements.
+/// front has no elements), and for elements of an axis that has none.
 template <IndexMode Mode = IndexMode::raise, expr::Operand A, expr::Operand P>
 auto take(const A& a, const P& positions, std::int64_t axis) {
   static_assert(dtype_of<expr::element_t<P>>.kind() <= Kind::unsigned_integer,
