@@ -6,86 +6,27 @@
 #include "kernels/stream_order.cuh"
 #include "kernels/vector.cuh"
 
-/// The elements for which a predicate is true, in one pass: every block takes the next tile, counts
-/// what it keeps there, and looks back at the tiles before for how many are kept there (Merrill and
-/// Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). Counts are integers,
-/// so the result does not depend on which block is first.
+/// The elements for which a predicate is true, in two passes: the first one leaves a bit for every
+/// element and counts those that are kept by each block, the second one adds up the counts of the
+/// blocks before its own and reads what is kept. Counts are integers, so the result does not depend
+/// on the order of blocks.
 namespace quarry::kernels {
 
-/// The words that blocks tell each other by: the number of the next tile, then one for each tile,
-/// which is written in one access; 0 says nothing yet.
-struct tile_counts {
-  static constexpr u64 of_tile = u64{1} << 62;  ///< how many are kept in the tile
-  static constexpr u64 of_all = u64{1} << 63;   ///< in it and all before it
-  static constexpr u64 number = of_tile - 1;
-
-  u64* word;
-
-  __device__ static u64 read(const u64* at) {
-#ifdef __CUDA_ARCH__
-    return *reinterpret_cast<const volatile u64*>(at);
-#else
-    return __atomic_load_n(at, __ATOMIC_RELAXED);
-#endif
-  }
-  __device__ void tell(i64 tile, u64 text) const {
-#ifdef __CUDA_ARCH__
-    *reinterpret_cast<volatile u64*>(word + 1 + tile) = text;
-#else
-    __atomic_store_n(word + 1 + tile, text, __ATOMIC_RELAXED);
-#endif
-  }
-  __device__ i64 next_tile() const {
-    return static_cast<i64>(atomicAdd(reinterpret_cast<unsigned long long*>(word), 1ull));
-  }
-
-  __device__ static void wait_a_little() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-    __nanosleep(200);
-#endif
-  }
-
-  /// A tile's word for each lane, `tile` first; before the first tile nothing is kept.
-  __device__ u64 look(i64 tile) const {
-    const i64 t = tile - static_cast<i64>(threadIdx.x % 32);
-    return t >= 0 ? read(word + 1 + t) : of_all;
-  }
-  /// How many are kept before `tile` > 0. Called by a whole warp, which looks at several rows of 32
-  /// tiles at once, and less often where one has not told anything yet.
-  __device__ u64 before(i64 tile) const {
-    constexpr int rows = 4;
-    const u32 nearer = (1u << threadIdx.x % 32) - 1;
-    u64 sum = 0;
-    bool is_end = false;
-    for (i64 last = tile - 1; !is_end; last -= 32 * rows) {
-      u64 seen;
-      for (bool is_ready = false; !is_ready;) {
-        u64 text[rows];
+/// The sum over the lanes of a warp up to its own.
+template <class T>
+__device__ T sum_of_lanes(T own) {
+  T sum = own;
 #pragma unroll
-        for (int row = 0; row < rows; ++row) text[row] = look(last - 32 * row);
-        is_ready = true, seen = 0;
-#pragma unroll
-        for (int row = 0; row < rows; ++row) {
-          const u32 ends = __ballot_sync(0xffffffffu, (text[row] & of_all) != 0);
-          const u32 waiting = __ballot_sync(0xffffffffu, text[row] == 0);
-          if (is_end || !is_ready) continue;
-          is_ready = (waiting & ((ends - 1) & ~ends)) == 0;  // lanes nearer than the first end
-          is_end = is_ready && ends != 0;
-          if ((ends & nearer) == 0) seen += text[row] & number;
-        }
-        if (!is_ready) wait_a_little();
-      }
-      sum += seen;
+  for (u32 apart = 1; apart < 32; apart *= 2) {
+    const u64 word = static_cast<u64>(sum);
+    u64 other = __shfl_up_sync(0xffffffffu, static_cast<u32>(word), apart, 32);
+    if constexpr (sizeof(T) > 4) {
+      other |= u64{__shfl_up_sync(0xffffffffu, static_cast<u32>(word >> 32), apart, 32)} << 32;
     }
-#pragma unroll
-    for (u32 apart = 16; apart > 0; apart /= 2) {
-      const u32 high = __shfl_xor_sync(0xffffffffu, static_cast<u32>(sum >> 32), apart);
-      const u32 low = __shfl_xor_sync(0xffffffffu, static_cast<u32>(sum), apart);
-      sum += u64{high} << 32 | low;
-    }
-    return sum;
+    if (threadIdx.x % 32 >= apart) sum += static_cast<T>(other);
   }
-};
+  return sum;
+}
 
 /// The context of an element that has a rank in the place of its position.
 template <class C>
@@ -93,6 +34,12 @@ struct ranked : C {
   i64 rank;
   __device__ i64 index() const { return rank; }
 };
+
+/// The input that a predicate is; -1 for others.
+template <class P>
+inline constexpr int mask_of = -1;
+template <int K>
+inline constexpr int mask_of<in<bool, K>> = K;
 
 template <class M, int R, class Index, int V, unsigned Wide>
 struct select_body;
@@ -102,19 +49,22 @@ template <class P, class E, class Out, bool InPlace, int S, class... In, int R, 
 struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   using Types = operands_of<several<i64, Out>, In...>;
   using B = params<Types::count, S, R>;
-  using Loaded = loaded<V, Wide, 0, In...>;
   static constexpr int count = 0, out = 1, inputs = 2;  // operands
-  static constexpr int vectors = select_vectors(Types::largest(out), V), items = vectors * V;
-  static constexpr int warps = select_threads / 32, segment = 32 * items, tile = warps * segment;
-  static constexpr bool is_staged = !InPlace && sizeof(Out) <= 32;
+  static constexpr int warps = select_threads / 32;
   static constexpr u32 every_lane = 0xffffffffu;
+  /// That a lane reads at once in the first pass: a mask's, or others of up to 32 bytes an input.
+  static constexpr int read_at_once = mask_of<P> >= 0 ? 4 : 32 / (V * Types::largest(inputs));
+  static constexpr int most = V >= 8 ? 2 : 4;
+  static constexpr int vectors = read_at_once < 1 ? 1 : read_at_once < most ? read_at_once : most;
 
   struct shared_memory {
-    alignas(16) char values[is_staged ? sizeof(Out) * tile + 4 : 1];
-    int kept[warps];
-    i64 next;
-    u64 before;
+    u32 bits[select_words];
+    u16 places[warps][32 * 32];
+    i64 sums[warps];
   };
+
+  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+  static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
 
   /// Where element i of the operands from `out` on is.
   static __device__ void locate(const B& p, i64 i, char** at) {
@@ -134,22 +84,37 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
     for (int k = out; k < Types::count; ++k) at[k] = p.template pointer<char>(k) + offset[k];
   }
 
-  /// What a thread has of a tile: vectors, 32 V elements apart, from element `first` on.
+  /// The words of bits of this warp: those from `begin` on before `end`, multiples of V.
   struct share {
-    Loaded in[vectors];
-    i64 first;
-    u32 kept = 0;  ///< a bit for every element
+    i64 begin, end;
 
-    __device__ i64 start(int u) const { return first + u * (32 * V); }
-    __device__ auto context(const B& p, int u, int lane) const {
-      return lane_context<B, V, Wide, In...>{p, in[u], start(u) + lane, lane};
+    __device__ share(const B& p, i64 words_of_warp) {
+      const i64 all = (p.kept() + (32 * V - 1)) / (32 * V) * V;
+      begin = (static_cast<i64>(blockIdx.x) * warps + warp()) * words_of_warp;
+      end = begin + words_of_warp < all ? begin + words_of_warp : all;
     }
-    __device__ void load(const B& p) {
-      const i64 n = p.kept();
+  };
+
+  /// Sets the bits of the elements that are kept, clears the others, and returns how many of a
+  /// lane's own are kept.
+  static __device__ i64 mark(const B& p, const share& mine, u32* bits) {
+    if constexpr (R == 1 && mask_of<P> >= 0) {
+      const char* const mask = p.template pointer<char>(inputs + mask_of<P>);
+      const bool is_whole = mine.begin % 16 == 0 && mine.end % 16 == 0;
+      const bool is_dense = p.stride(inputs + mask_of<P>, 0) == 1;
+      if (is_whole && is_dense && reinterpret_cast<u64>(mask) % 16 == 0) {
+        return mark_mask(mask, p.kept(), mine, bits);
+      }
+    }
+    const i64 n = mine.end * 32 < p.kept() ? mine.end * 32 : p.kept();
+    i64 kept = 0;
+    for (i64 w = mine.begin; w < mine.end; w += vectors * V) {
+      loaded<V, Wide, 0, In...> in[vectors];
       char* at[Types::count];
+      const i64 first = w * 32 + lane() * V;
 #pragma unroll
       for (int u = 0; u < vectors; ++u) {
-        const i64 i = start(u);
+        const i64 i = first + u * (32 * V);
         if (i + V <= n) {
           locate(p, i, at);
           in[u].load(at + inputs);
@@ -161,176 +126,221 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
       loads_are_above();
 #pragma unroll
       for (int u = 0; u < vectors; ++u) {
+        const i64 i = first + u * (32 * V);
+        u32 own = 0;
 #pragma unroll
-        for (int lane = 0; lane < V; ++lane) {
-          if (start(u) + lane < n && P{}(context(p, u, lane))) kept |= 1u << (u * V + lane);
+        for (int l = 0; l < V; ++l) {
+          const lane_context<B, V, Wide, In...> here{p, in[u], i + l, l};
+          if (i + l < n && P{}(here)) own |= 1u << l;
         }
+        kept += __popc(own);
+        const bool is_there = w + u * V < mine.end;
+        store_bits(own, is_there, reinterpret_cast<char*>(bits + w + u * V));
       }
     }
-    __device__ bool has(int u, int lane) const { return (kept >> (u * V + lane) & 1) != 0; }
-    __device__ u32 count_of(int u) const {
-      return static_cast<u32>(__popc(kept >> (u * V) & ((V < 32 ? 1u << V : 0u) - 1)));
-    }
-  };
-
-  /// How many the lanes before keep of each vector of the warp, and the warp of all of them. Counts
-  /// of several vectors are in one word.
-  struct warp_counts {
-    static constexpr int bits = V <= 4 ? 8 : 16, in_word = 32 / bits;
-    static constexpr int words = (vectors + in_word - 1) / in_word;
-    u32 before[words] = {}, all[words];
-
-    __device__ explicit warp_counts(const share& mine) {
-      u32 own[words] = {};
-#pragma unroll
-      for (int u = 0; u < vectors; ++u) {
-        own[u / in_word] += mine.count_of(u) << (u % in_word * bits);
-      }
-#pragma unroll
-      for (int w = 0; w < words; ++w) {
-        u32 sum = own[w];
-#pragma unroll
-        for (u32 apart = 1; apart < 32; apart *= 2) {
-          const u32 other = __shfl_up_sync(every_lane, sum, apart, 32);
-          if (threadIdx.x % 32 >= apart) sum += other;
-        }
-        all[w] = __shfl_sync(every_lane, sum, 31, 32);
-        before[w] = sum - own[w];
-      }
-    }
-    __device__ static int field(const u32* word, int u) {
-      return static_cast<int>(word[u / in_word] >> (u % in_word * bits) & ((1u << bits) - 1));
-    }
-    __device__ int total() const {
-      int sum = 0;
-#pragma unroll
-      for (int u = 0; u < vectors; ++u) sum += field(all, u);
-      return sum;
-    }
-  };
-
-  /// Calls f(u, lane, rank) for the elements that are kept, the first one of the warp has `rank`.
-  template <class F>
-  static __device__ void for_each_kept(const share& mine, const warp_counts& counts, int rank,
-                                       const F& f) {
-#pragma unroll
-    for (int u = 0; u < vectors; ++u) {
-      int next = rank + warp_counts::field(counts.before, u);
-#pragma unroll
-      for (int lane = 0; lane < V; ++lane) {
-        if (mine.has(u, lane)) f(u, lane, next++);
-      }
-      rank += warp_counts::field(counts.all, u);
-    }
+    return kept;
   }
-
-  /// Stores the tile's values behind the first `before` ones. Those of less than 4 bytes are
-  /// written by words, which begin where they do in memory.
-  static __device__ void store(const B& p, const shared_memory& shared, i64 before, int n) {
-    const int thread = static_cast<int>(threadIdx.x);
-    if constexpr (sizeof(Out) % 4 == 0) {
-      Out* const to = p.template pointer<Out>(out) + before;
-      const Out* const from = reinterpret_cast<const Out*>(shared.values);
-#pragma unroll 4
-      for (int i = thread; i < n; i += select_threads) to[i] = from[i];
+  /// The same of bytes, 16 of them by each lane at a time.
+  static __device__ i64 mark_mask(const char* mask, i64 n, const share& mine, u32* bits) {
+    constexpr int together = 2;
+    i64 kept = 0;
+    for (i64 w = mine.begin; w < mine.end; w += 16 * together) {
+      aligned_words<16> bytes[together];
+      const i64 first = w * 32 + lane() * 16;
+#pragma unroll
+      for (int u = 0; u < together; ++u) {
+        const i64 i = first + u * 512;
+        if (i + 16 <= n) {
+          bytes[u] = *reinterpret_cast<const aligned_words<16>*>(mask + i);
+        } else {
+#pragma unroll
+          for (int k = 0; k < 4; ++k) bytes[u].word[k] = word_before(n, mask, i + 4 * k);
+        }
+      }
+      loads_are_above();
+#pragma unroll
+      for (int u = 0; u < together; ++u) {
+        u32 own = 0;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) own |= are_set(bytes[u].word[k]) << (4 * k);
+        const bool is_there = w + u * 16 < mine.end;
+        kept += is_there ? __popc(own) : 0;
+        if (is_there) reinterpret_cast<u16*>(bits + w + u * 16)[lane()] = static_cast<u16>(own);
+      }
+    }
+    return kept;
+  }
+  /// The four bytes from number i on, of which there are n.
+  static __device__ u32 word_before(i64 n, const char* mask, i64 i) {
+    u32 word = 0;
+    for (u32 shift = 0; shift < 32 && i < n; ++i, shift += 8) {
+      word |= u32{static_cast<u8>(mask[i])} << shift;
+    }
+    return word;
+  }
+  /// A bit for each byte of a word that is not 0.
+  static __device__ u32 are_set(u32 word) {
+    const u32 high = (((word & 0x7f7f7f7fu) + 0x7f7f7f7fu) | word) & 0x80808080u;
+    return high * 0x00204081u >> 28;
+  }
+  /// The V bits of every lane, one behind the other.
+  static __device__ void store_bits(u32 own, bool is_there, char* to) {
+    if constexpr (V >= 16) {
+      if (is_there) reinterpret_cast<u16*>(to)[lane()] = static_cast<u16>(own);
     } else {
-      constexpr int size = sizeof(Out);
-      char* const to = p.template pointer<char>(out) + before * size;
-      const int bytes = n * size, lead = static_cast<int>(-reinterpret_cast<u64>(to) % 4);
-      const int head = lead < bytes ? lead : bytes, words = (bytes - head) / 4;
-      const u32* const from = reinterpret_cast<const u32*>(shared.values);
-      u32* const aligned = reinterpret_cast<u32*>(to + head);
-#pragma unroll 4
-      for (int i = thread; i < words; i += select_threads) {
-        aligned[i] = static_cast<u32>((u64{from[i + 1]} << 32 | from[i]) >> (8 * head));
+#pragma unroll
+      for (int apart = 1; apart * V < 8; apart *= 2) {
+        const u32 other = __shfl_xor_sync(every_lane, own, static_cast<u32>(apart));
+        const bool is_behind = (lane() & apart) != 0;
+        own = (is_behind ? other : own) | (is_behind ? own : other) << (apart * V);
       }
-      const int rest = head + 4 * words;
-      if (thread < head) to[thread] = shared.values[thread];
-      if (thread < bytes - rest) to[rest + thread] = shared.values[rest + thread];
+      constexpr int in_byte = V < 8 ? 8 / V : 1;
+      if (is_there && lane() % in_byte == 0) {
+        reinterpret_cast<u8*>(to)[lane() / in_byte] = static_cast<u8>(own);
+      }
+    }
+  }
+  /// How many bits a lane finds.
+  static __device__ i64 counted(const share& mine, const u32* bits) {
+    i64 sum = 0;
+#pragma unroll 4
+    for (i64 w = mine.begin + lane(); w < mine.end; w += 32) sum += __popc(bits[w]);
+    return sum;
+  }
+
+  /// Stores elements that are kept.
+  struct target {
+    const B& p;
+
+    __device__ void store(const loaded<1, 0, 0, In...>& in, i64 i, i64 rank, char* to) const {
+      using Context = lane_context<B, 1, 0, In...>;
+      const Context here{p, in, i, 0};
+      if constexpr (InPlace) {
+        *reinterpret_cast<Out*>(to) = convert<Out>(E{}(ranked<Context>{here, rank}));
+      } else {
+        p.template pointer<Out>(out)[rank] = convert<Out>(E{}(here));
+      }
+    }
+  };
+
+  /// Lists where in a row of 32 words the bits are set: four words after the others by all lanes, 4
+  /// bits each; where few are set, every lane those of a word.
+  static __device__ void list(u32 own, int before, int all, u16* places) {
+    constexpr int few = 96;
+    if (all <= few) {
+      for (u32 rest = own; rest != 0; rest &= rest - 1) {
+        places[before++] = static_cast<u16>(lane() * 32 + __popc(~rest & (rest - 1)));
+      }
+    } else {
+      const int first = lane() % 8 * 4;
+#pragma unroll 4
+      for (int k = 0; k < 32; k += 4) {
+        const u32 word = __shfl_sync(every_lane, own, k + lane() / 8, 32);
+        int at = __shfl_sync(every_lane, before, k + lane() / 8, 32);
+        at += static_cast<int>(__popc(word & ((1u << first) - 1)));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          if ((word >> (first + j) & 1) != 0) {
+            places[at++] = static_cast<u16>(k * 32 + lane() * 4 + j);
+          }
+        }
+      }
+    }
+    __syncwarp();
+  }
+
+  /// Stores the elements whose bits are set, a row of 32 words at a time; `rank` are kept before
+  /// them.
+  static __device__ void collect(const B& p, const share& mine, const u32* bits, i64 rank,
+                                 u16* places) {
+    constexpr int together = sizeof(Out) > 16 ? 2 : 4;
+    const target to{p};
+    const auto row = [&](i64 w) { return w + lane() < mine.end ? bits[w + lane()] : 0; };
+    u32 next = row(mine.begin);
+    for (i64 w = mine.begin; w < mine.end; w += 32) {
+      const u32 own = next;
+      next = row(w + 32);
+      const int count = static_cast<int>(__popc(own)), up_to = sum_of_lanes(count);
+      const int all = __shfl_sync(every_lane, up_to, 31, 32);
+      list(own, up_to - count, all, places);
+      for (int r = lane(); r < all; r += 32 * together) {
+        i64 position[together];
+        char* at[Types::count];
+        char* place[together];
+        loaded<1, 0, 0, In...> in[together];
+#pragma unroll
+        for (int u = 0; u < together; ++u) {
+          if (r + 32 * u < all) position[u] = w * 32 + places[r + 32 * u];
+        }
+#pragma unroll
+        for (int u = 0; u < together; ++u) {
+          if (r + 32 * u >= all) continue;
+          locate(p, position[u], at);
+          in[u].load(at + inputs);
+          place[u] = at[out];
+        }
+        loads_are_above();
+#pragma unroll
+        for (int u = 0; u < together; ++u) {
+          if (r + 32 * u < all) to.store(in[u], position[u], rank + r + 32 * u, place[u]);
+        }
+      }
+      __syncwarp();
+      rank += all;
     }
   }
 
-  static __device__ void run_tile(const B& p, const tile_counts& counts, i64 t,
-                                  shared_memory& shared) {
-    const int warp = static_cast<int>(threadIdx.x / 32);
-    share mine;
-    mine.first = t * tile + warp * segment + static_cast<i64>(threadIdx.x % 32) * V;
-    mine.load(p);
-    const warp_counts of_warp(mine);
-    if (threadIdx.x % 32 == 0) shared.kept[warp] = of_warp.total();
+  /// The sum over the block of what every lane has; `before` is that of the warps before.
+  static __device__ i64 sum_of_block(i64 own, shared_memory& shared, i64* before) {
+    const i64 up_to = sum_of_lanes(own);
+    if (lane() == 31) shared.sums[warp()] = up_to;
     __syncthreads();
-    int rank = 0, all = 0;
+    i64 all = 0;
+    *before = 0;
 #pragma unroll
     for (int w = 0; w < warps; ++w) {
-      if (w < warp) rank += shared.kept[w];
-      all += shared.kept[w];
-    }
-    if (threadIdx.x == 0 && counts.word) {
-      counts.tell(t, (t == 0 ? tile_counts::of_all : tile_counts::of_tile) | static_cast<u64>(all));
-    }
-    const bool is_written = p.address(out) != 0;
-    if constexpr (is_staged) {
-      Out* const values = reinterpret_cast<Out*>(shared.values);
-      if (is_written) {
-        for_each_kept(mine, of_warp, rank, [&](int u, int lane, int to) {
-          values[to] = convert<Out>(E{}(mine.context(p, u, lane)));
-        });
-      }
-    }
-    if (warp == 0) {
-      const u64 before = t > 0 ? counts.before(t) : 0;
-      if (threadIdx.x == 0) {
-        if (t > 0) counts.tell(t, tile_counts::of_all | (before + static_cast<u64>(all)));
-        if (t == (p.kept() - 1) / tile)
-          *p.template pointer<i64>(count) = static_cast<i64>(before) + all;
-        shared.before = before;
-      }
+      if (w < warp()) *before += shared.sums[w];
+      all += shared.sums[w];
     }
     __syncthreads();
-    if (!is_written) return;
-    const i64 before = static_cast<i64>(shared.before);
-    if constexpr (is_staged) {
-      store(p, shared, before, all);
-    } else if constexpr (InPlace) {
-      char* at[Types::count];
-      for_each_kept(mine, of_warp, rank, [&](int u, int lane, int to) {
-        using Context = decltype(mine.context(p, u, lane));
-        locate(p, mine.start(u) + lane, at);
-        *reinterpret_cast<Out*>(at[out]) =
-            convert<Out>(E{}(ranked<Context>{mine.context(p, u, lane), before + to}));
-      });
-    } else {
-      for_each_kept(mine, of_warp, rank, [&](int u, int lane, int to) {
-        p.template pointer<Out>(out)[before + to] = convert<Out>(E{}(mine.context(p, u, lane)));
-      });
-    }
+    return all;
   }
 
-  static __device__ void run(const B& p, const tile_counts& counts) {
+  static __device__ void run(const B& p, const select_marks& marks) {
     __shared__ shared_memory shared;
-    if (!counts.word) return run_tile(p, counts, 0, shared);
-    for (;;) {  // a tile is taken by who reads it at once: others wait for what is kept there
-      __syncthreads();
-      if (threadIdx.x == 0) shared.next = counts.next_tile();
-      __syncthreads();
-      const i64 t = shared.next;
-      if (t * tile >= p.kept()) return;
-      run_tile(p, counts, t, shared);
+    u32* const bits = marks.bits ? marks.bits : shared.bits;
+    const share mine(p, marks.words_of_warp);
+    const bool is_last = blockIdx.x == gridDim.x - 1;
+    i64 before_block = 0, before = 0, kept = 0;
+    if (marks.pass != select_pass::second) {
+      kept = mark(p, mine, bits);
+      __syncwarp();
+    } else {
+      i64 sum = 0;
+      for (unsigned b = threadIdx.x; b < blockIdx.x; b += select_threads) sum += marks.counts[b];
+      before_block = sum_of_block(sum, shared, &before);
+      kept = counted(mine, bits);
     }
+    const i64 all = sum_of_block(kept, shared, &before);
+    if (marks.pass == select_pass::first) {
+      if (threadIdx.x == 0) marks.counts[blockIdx.x] = all;
+      return;
+    }
+    if (is_last && threadIdx.x == 0) *p.template pointer<i64>(count) = before_block + all;
+    if (p.address(out) != 0) collect(p, mine, bits, before_block + before, shared.places[warp()]);
   }
   using param_type = B;
 };
 
-/// `words`, all 0, has one word more than there are tiles; nullptr where there is one tile and one
-/// block. V > 1 requires that inputs are dense along the last axis (bit k of Wide for input k), by
-/// aligned vectors, or do not move along it, and with R > 1 that V divides its extent.
+/// V > 1 requires that inputs are dense along the last axis (bit k of Wide for input k), by aligned
+/// vectors, or do not move along it, and with R > 1 that V divides its extent.
 template <class M, int R, int IndexBytes, int V, unsigned Wide>
-__global__ void __launch_bounds__(select_threads)
+__global__ void __launch_bounds__(select_threads, 3)
     select(const __grid_constant__
            typename select_body<M, R, index_of<IndexBytes>, V, Wide>::param_type p,
-           u64* words) {
+           const __grid_constant__ select_marks marks) {
   wait_for_stream();
-  select_body<M, R, index_of<IndexBytes>, V, Wide>::run(p, tile_counts{words});
+  select_body<M, R, index_of<IndexBytes>, V, Wide>::run(p, marks);
 }
 
 }  // namespace quarry::kernels

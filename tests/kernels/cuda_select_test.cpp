@@ -26,14 +26,14 @@ using backend::KernelCall;
 using backend::cuda::Select;
 using backend::cuda::Variant;
 
-using SelectKernel = void (*)(const u64* block, u64* words);
+using SelectKernel = void (*)(const u64* block, const select_marks& marks);
 using SelectKernels = std::unordered_map<Variant, SelectKernel, HashOfVariant>;
 
 template <class M, int R, int IndexBytes, int V, unsigned Wide>
-void run(const u64* block, u64* words) {
+void run(const u64* block, const select_marks& marks) {
   typename select_body<M, R, index_of<IndexBytes>, V, Wide>::param_type p;
   std::memcpy(&p, block, sizeof p);
-  select<M, R, IndexBytes, V, Wide>(p, words);
+  select<M, R, IndexBytes, V, Wide>(p, marks);
 }
 
 /// Whether inputs of these sizes have vectors of so many elements.
@@ -72,17 +72,15 @@ struct Case<select_of<P, E, Out, InPlace, S, In...>> {
   static const SelectKernels& kernels() {
     static const SelectKernels found = [] {
       SelectKernels all;
-      constexpr u32 most = std::max({sizeof(Out), sizeof(In)...});
-      constexpr int width = std::min(select_items(most), 16);
-      add_widths<M, width, (1u << inputs) - 1, In...>(all);
+      add_widths<M, 16, (1u << inputs) - 1, In...>(all);
       return all;
     }();
     return found;
   }
 
   explicit Case(std::uint64_t seed) : draw(seed), call(program_for<M>::value) {
-    const i64 tile = select_threads * select_items(std::max({sizeof(Out), sizeof(In)...}));
-    n = draw.of<i64>({1, 7, tile - 1, tile, tile + 1, 3 * tile, 3 * tile + 5, 9 * tile - 3});
+    const i64 most = 32 * select_words;  // of one block
+    n = draw.of<i64>({1, 7, 500, most - 1, most, most + 1, 3 * most, 5 * most + 5, 9 * most - 3});
     columns = draw.one_in(2) ? 1 : draw.of<i64>({3, 16, 48});
     n = std::max<i64>(n / columns, 1) * columns;
     call.kept = n;
@@ -173,12 +171,8 @@ struct Case<select_of<P, E, Out, InPlace, S, In...>> {
   void check() {
     const backend::cuda::CallOperands operands(call);
     const auto vectors = backend::cuda::select_vectors(operands, call.shape);
-    const auto g =
-        backend::cuda::select_geometry({.elements = n,
-                                        .span = call.span,
-                                        .itemsize = backend::cuda::largest_selected(operands),
-                                        .vector_width = vectors.width},
-                                       draw.of({1, 4}));
+    const auto g = backend::cuda::select_geometry(
+        {.elements = n, .span = call.span, .vector_width = vectors.width}, draw.of({1, 4}));
     const Select variant{static_cast<int>(call.rank()), 4, vectors.width, vectors.wide};
     const auto kernel = kernels().find(variant);
     ASSERT_TRUE(kernel != kernels().end()) << "no kernel of width " << vectors.width;
@@ -188,23 +182,34 @@ struct Case<select_of<P, E, Out, InPlace, S, In...>> {
       call.operands[1].data = nullptr;
       expected = values;
     }
-    std::vector<u64> words(static_cast<std::size_t>(g.words));
+    std::vector<u32> bits(static_cast<std::size_t>(g.words()), 0xa5a5a5a5);
+    std::vector<i64> counts(g.blocks, -1);
     const auto block = backend::cuda::parameter_block(call, true, 1);
-    const Grid grid{{g.blocks}, {select_threads}, static_cast<unsigned>(draw.of({1, 2, 3}))};
-    const auto faults = launch(grid, draw.bits(), [&] {
-      kernel->second(reinterpret_cast<const u64*>(block.data()),
-                     words.empty() ? nullptr : words.data());
-    });
-    EXPECT_EQ(faults, std::vector<std::string>{});
+    const auto launch_pass = [&](select_pass pass) {
+      const bool is_small = pass == select_pass::both;
+      const select_marks marks{is_small ? nullptr : bits.data(), is_small ? nullptr : counts.data(),
+                               g.words_of_warp, pass};
+      const Grid grid{{g.blocks}, {select_threads}, static_cast<unsigned>(draw.of({1, 2, 3}))};
+      const auto faults = launch(grid, draw.bits(), [&] {
+        kernel->second(reinterpret_cast<const u64*>(block.data()), marks);
+      });
+      EXPECT_EQ(faults, std::vector<std::string>{});
+    };
+    if (g.blocks == 1) {
+      launch_pass(select_pass::both);
+    } else {
+      launch_pass(select_pass::first);
+      launch_pass(select_pass::second);
+    }
     EXPECT_EQ(count, kept);
     EXPECT_TRUE(values == expected);
     width = vectors.width;
-    tiles = std::max<i64>(g.words - 1, 1);
+    blocks = g.blocks;
   }
 
   Draw draw;
   KernelCall call;
-  i64 n, columns, count = -1, kept = 0, tiles = 0;
+  i64 n, columns, count = -1, kept = 0, blocks = 0;
   int density = 0, width = 0;
   std::vector<std::byte> values, expected;
   std::vector<std::vector<std::byte>> memory;
@@ -237,36 +242,12 @@ TYPED_TEST(cuda_select, keeps_what_plain_loops_keep) {
                  std::to_string(c.density));
     c.check();
     ++seen[c.width > 1 ? "vectors" : "elements"];
-    ++seen[c.tiles > 1 ? "several tiles" : "one tile"];
+    ++seen[c.blocks > 1 ? "several blocks" : "one block"];
     ++seen[c.columns > 1 ? "rows" : "one row"];
     if (::testing::Test::HasFailure()) break;
   }
-  for (const char* const what : {"elements", "several tiles", "one tile", "rows", "one row"}) {
+  for (const char* const what : {"elements", "several blocks", "one block", "rows", "one row"}) {
     EXPECT_GT(seen[what], 2) << what;
-  }
-}
-
-/// What a block finds in the words of the tiles before: nothing yet, a tile's count, or that of all
-/// up to it, in every mixture that blocks can leave. A lane reads several tiles.
-TEST(cuda_select_words, are_added_from_the_last_tile_whose_count_is_of_all) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    Draw draw(seed);
-    const i64 tile = 1 + draw.below(seed % 2 ? 700 : 140);
-    std::vector<u64> words(static_cast<std::size_t>(tile) + 1);
-    u64 sum = 0;
-    const auto rarely = draw.of<i64>({1, 2, 50, 400});
-    for (i64 t = 0; t < tile; ++t) {
-      const u64 kept = static_cast<u64>(draw.below(9000));
-      sum += kept;
-      const bool is_of_all = t == 0 || draw.one_in(rarely);
-      words[static_cast<std::size_t>(t) + 1] =
-          is_of_all ? tile_counts::of_all | sum : tile_counts::of_tile | kept;
-    }
-    std::vector<u64> found(32);
-    const auto faults = launch(
-        {{1}, {32}}, seed, [&] { found[threadIdx.x] = tile_counts{words.data()}.before(tile); });
-    EXPECT_EQ(faults, std::vector<std::string>{});
-    EXPECT_EQ(found, std::vector<u64>(32, sum)) << "seed " << seed << ", tile " << tile;
   }
 }
 

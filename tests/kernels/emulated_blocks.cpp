@@ -156,7 +156,7 @@ std::uint32_t shuffle_up(std::uint32_t mask, std::uint32_t value, unsigned dista
   return current->shuffle_up(mask, value, distance, width);
 }
 std::uint32_t shuffle(std::uint32_t mask, std::uint32_t value, unsigned lane) {
-  return static_cast<std::uint32_t>(current->exchange(mask, value, lane, -1).value[lane]);
+  return static_cast<std::uint32_t>(current->exchange(mask, value, 0, -1).value[lane]);
 }
 std::uint32_t shuffle_xor(std::uint32_t mask, std::uint32_t value, unsigned lanes) {
   const Exchange& all = current->exchange(mask, value, lanes, -2);

@@ -9,13 +9,14 @@
 #define __device__
 #define __global__
 #define __grid_constant__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static thread_local
 #define threadIdx (::quarry::test::position().thread)
 #define blockIdx (::quarry::test::position().block)
 #define gridDim (::quarry::test::position().grid_size)
 #define blockDim (::quarry::test::position().block_size)
 #define __syncthreads() ::quarry::test::barrier()
+#define __syncwarp() ::quarry::test::ballot(0xffffffffu, false)
 #define __shfl_down_sync(mask, value, distance, width) \
   ::quarry::test::shuffle_down(mask, value, distance, width)
 #define __shfl_up_sync(mask, value, distance, width) \

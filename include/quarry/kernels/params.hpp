@@ -96,16 +96,17 @@ QUARRY_HD constexpr u32 tile_space(u32 size, u32 inputs) {
 inline constexpr u32 most_tile_bytes = 45056;
 
 inline constexpr int select_threads = 512;
-/// How many elements a thread of a selection takes, of which the largest operand has `size` bytes:
-/// 64 bytes of it, or fewer.
-QUARRY_HD constexpr int select_items(u32 size) {
-  return size > 32 ? 1 : size > 16 ? 2 : size > 8 ? 4 : size > 4 ? 8 : size > 2 ? 16 : 32;
-}
-/// The same in vectors, whose `width` divides it.
-QUARRY_HD constexpr int select_vectors(u32 size, int width) {
-  const int items = select_items(size);
-  return width > 1 || items < 8 ? items / width : 8;
-}
+/// The words of 32 bits that one block has for all elements of a small selection, each of its warps
+/// 32 of them.
+inline constexpr int select_words = select_threads;
+enum class select_pass : i32 { both, first, second };
+/// What the passes of a selection leave for each other.
+struct select_marks {
+  u32* bits;          ///< one for each element; nullptr: in shared memory, with one block
+  i64* counts;        ///< how many elements each block keeps
+  i64 words_of_warp;  ///< of bits; a multiple of the vectors' width
+  select_pass pass;
+};
 
 /// How many bins a block of bincount_private counts in its shared memory: the 48 KiB of every GPU.
 inline constexpr i64 most_private_bins = 12288;

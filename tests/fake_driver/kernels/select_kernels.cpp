@@ -2,6 +2,7 @@
 #include <quarry/kernels/select.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 #include "fake_driver/kernels/kernel.hpp"
 #include "fake_driver/state.hpp"
@@ -13,25 +14,33 @@ using kernels::block_places;
 
 constexpr int out = 1, inputs = 2;  // operands
 
-/// Empty when the tiles cover every element once, and blocks can tell each other of them.
-std::string wrong_tiles(const Launch& launch) {
-  const auto* const sizes = launch.program->itemsize;
-  const std::uint32_t largest = *std::max_element(sizes + out, sizes + launch.program->operands());
-  const int width = launch.argument(2);
-  const std::int64_t tile =
-      std::int64_t{kernels::select_threads} * width * kernels::select_vectors(largest, width);
-  const std::int64_t n = launch.word(block_places::kept);
+using kernels::select_pass;
+
+kernels::select_marks marks_of(const Launch& launch) {
+  kernels::select_marks marks;
+  std::memcpy(&marks, launch.more.data(), sizeof marks);
+  return marks;
+}
+
+/// Empty when the warps have a bit for every element, and memory for them.
+std::string wrong_words(const Launch& launch) {
+  constexpr std::int64_t warps = kernels::select_threads / 32;
+  const kernels::select_marks marks = marks_of(launch);
+  const std::int64_t words = marks.words_of_warp * warps * launch.grid_x;
   if (launch.block_x != kernels::select_threads || launch.block_y != 1 || launch.grid_y != 1) {
     return "the blocks have the wrong size";
   }
-  if (width > kernels::select_items(largest)) return "a vector is more than a thread takes";
-  const std::uint64_t words = launch.more[0];
-  if (words == 0) return n <= tile && launch.grid_x == 1 ? "" : "one tile is too little";
-  const auto count = static_cast<std::size_t>((n + tile - 1) / tile + 1);
-  const std::byte* const memory = state().memory.find(words, 8 * count, launch.device);
-  if (!memory) return "the words of the tiles are not in live memory";
-  const bool is_clear = std::all_of(memory, memory + 8 * count, [](auto b) { return !int(b); });
-  return is_clear ? "" : "the words of the tiles are not 0";
+  if (marks.words_of_warp % launch.argument(2) != 0) return "warps share a vector";
+  if (32 * words < launch.word(block_places::kept)) return "there are too few bits";
+  if (marks.pass == select_pass::both) {
+    return launch.grid_x == 1 && words <= kernels::select_words ? "" : "one block is too little";
+  }
+  const auto is_there = [&](const auto* memory, std::int64_t count) {
+    return state().memory.find(reinterpret_cast<std::uint64_t>(memory),
+                               static_cast<std::size_t>(count) * sizeof *memory, launch.device);
+  };
+  const bool are_there = is_there(marks.bits, words) && is_there(marks.counts, launch.grid_x);
+  return are_there ? "" : "the bits or the counts are not in live memory";
 }
 
 /// Calls f(n, addresses, strides, position) for the runs along the last axis.
@@ -54,11 +63,12 @@ bool for_runs(const Launch& launch, const Operands& operands, const F& f) {
 }
 
 CUresult run_select(const Launch& given) {
-  if (const std::string wrong = wrong_tiles(given); !wrong.empty()) return illegal(given, wrong);
+  if (const std::string wrong = wrong_words(given); !wrong.empty()) return illegal(given, wrong);
   Launch launch = given;
   const bool is_stored = launch.pointer(out) != 0;
   // where nothing is stored the count's memory stands for that of the values
   if (!is_stored) launch.words[block_places::pointers + out] = launch.pointer(0);
+  const select_pass pass = marks_of(launch).pass;
   const Operands operands = launch.operands(launch.argument(1) == 8);
   const int inner = launch.rank() - 1, width = launch.argument(2);
   if (inner > 0 && operands.extent(inner) % width != 0) return misaligned(launch);
@@ -73,6 +83,16 @@ CUresult run_select(const Launch& given) {
   });
   std::byte* const count = state().memory.find(launch.pointer(0), sizeof kept, launch.device);
   if (!count || !is_inside) return illegal(launch, "an operand is not in live memory");
+  if (pass != select_pass::both) {
+    const auto counts = reinterpret_cast<std::uint64_t>(marks_of(launch).counts);
+    auto* const of_first = state().memory.find(counts, sizeof kept, launch.device);
+    auto& counted = *reinterpret_cast<std::int64_t*>(of_first);
+    if (pass == select_pass::first) {
+      counted = kept;
+      return CUDA_SUCCESS;
+    }
+    if (counted != kept) return illegal(launch, "the first pass has not been made");
+  }
   *reinterpret_cast<std::int64_t*>(count) = kept;
   if (!is_stored || kept == 0) return CUDA_SUCCESS;
   bool is_dense = true;
@@ -93,7 +113,8 @@ CUresult run_select(const Launch& given) {
 
 std::span<const Kernel> select_kernels() {
   static constexpr auto rank = [](const std::vector<int>& arguments) { return arguments[0]; };
-  static constexpr Kernel kernels[] = {{"select", "select", 4, 512, rank, {8}, run_select}};
+  static constexpr Kernel kernels[] = {
+      {"select", "select", 4, 512, rank, {sizeof(kernels::select_marks)}, run_select}};
   return kernels;
 }
 

@@ -230,13 +230,19 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
 }
 
 SelectGeometry select_geometry(const SelectShape& shape, int multiprocessors) {
-  constexpr std::int64_t blocks_at_once = 8;  // of a multiprocessor; those that wait have no tile
-  const std::int64_t tile = std::int64_t{kernels::select_threads} * shape.vector_width *
-                            kernels::select_vectors(shape.itemsize, shape.vector_width);
-  const std::int64_t tiles = divide_up(shape.elements, tile);
-  const auto blocks = std::min(tiles, std::max<std::int64_t>(multiprocessors, 1) * blocks_at_once);
-  return {static_cast<unsigned>(blocks), tiles > 1 ? tiles + 1 : 0,
+  constexpr std::int64_t row = 32, warps = kernels::select_threads / row;  // a row of words
+  constexpr std::int64_t blocks_of_each = 6;  // twice those that run at once
+  const std::int64_t words = divide_up(shape.elements, 32);
+  const std::int64_t most = std::max<std::int64_t>(multiprocessors, 1) * blocks_of_each;
+  const std::int64_t blocks = std::min(divide_up(words, kernels::select_words), most);
+  const std::int64_t step = blocks > 1 ? row : shape.vector_width;
+  const std::int64_t words_of_warp = divide_up(divide_up(words, blocks * warps), step) * step;
+  return {grid(words, words_of_warp * warps), words_of_warp,
           needs_wide_index(shape.span, shape.elements)};
+}
+
+std::int64_t SelectGeometry::words() const {
+  return blocks * words_of_warp * (kernels::select_threads / 32);
 }
 
 BincountGeometry bincount_geometry(const BincountShape& shape, int multiprocessors) {

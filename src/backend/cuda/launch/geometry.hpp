@@ -75,13 +75,15 @@ FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits);
 
 struct SelectShape {
   std::int64_t elements, span;
-  std::uint32_t itemsize;  ///< of the largest operand
   int vector_width = 1;
 };
 struct SelectGeometry {
-  unsigned blocks;
-  std::int64_t words;  ///< that blocks tell each other by; 0 where there is one tile
+  unsigned blocks;  ///< one makes both passes
+  std::int64_t words_of_warp;
   bool wide_index;
+
+  /// Of bits, for all warps.
+  std::int64_t words() const;
 };
 SelectGeometry select_geometry(const SelectShape& shape, int multiprocessors);
 

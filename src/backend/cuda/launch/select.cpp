@@ -4,23 +4,28 @@
 namespace quarry::backend::cuda {
 
 void launch_select(const Launcher& launcher) {
+  using kernels::select_pass;
   const KernelCall& call = launcher.call;
   const VectorAccess vectors = select_vectors(launcher.operands, call.shape);
-  const SelectGeometry g = select_geometry({.elements = call.kept,
-                                            .span = call.span,
-                                            .itemsize = largest_selected(launcher.operands),
-                                            .vector_width = vectors.width},
-                                           launcher.multiprocessors());
+  const SelectGeometry g =
+      select_geometry({.elements = call.kept, .span = call.span, .vector_width = vectors.width},
+                      launcher.multiprocessors());
   const Select variant{static_cast<int>(call.rank()), g.wide_index ? 8 : 4, vectors.width,
                        vectors.wide};
-  void* words = nullptr;
-  if (g.words > 0) {
-    const std::size_t bytes = static_cast<std::size_t>(g.words) * sizeof(std::uint64_t);
-    words = launcher.workspace.take(bytes);
-    launcher.clear(words, bytes);
-  }
-  launcher.run_early(variant, {g.blocks, 1, kernels::select_threads, 1},
-                     parameter_block(call, true, call.reduced), words);
+  kernels::select_marks marks{nullptr, nullptr, g.words_of_warp, select_pass::both};
+  const auto run = [&](select_pass pass) {
+    marks.pass = pass;
+    launcher.run_early(variant, {g.blocks, 1, kernels::select_threads, 1},
+                       parameter_block(call, true, call.reduced), marks);
+  };
+  if (g.blocks == 1) return run(select_pass::both);
+  const std::size_t counts = g.blocks * sizeof *marks.counts;
+  void* const memory =
+      launcher.workspace.take(counts + static_cast<std::size_t>(g.words()) * sizeof *marks.bits);
+  marks.counts = static_cast<kernels::i64*>(memory);
+  marks.bits = reinterpret_cast<kernels::u32*>(marks.counts + g.blocks);
+  run(select_pass::first);
+  run(select_pass::second);
 }
 
 }  // namespace quarry::backend::cuda

@@ -258,12 +258,8 @@ VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent) {
   return access;
 }
 
-std::uint32_t largest_selected(const CallOperands& operands) {
-  return *std::max_element(operands.itemsizes + 1, operands.itemsizes + operands.all.size());
-}
-
 VectorAccess select_vectors(const CallOperands& operands, const Shape& shape) {
-  int width = std::min(widest, kernels::select_items(largest_selected(operands)));
+  int width = widest;
   while (shape.size() > 1 && width > 1 && shape.back() % width != 0) width /= 2;
   return moving(input_vectors(operands, shape.size() - 1, width));
 }

@@ -84,10 +84,7 @@ VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent);
 VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent,
                             bool every_second = false);
 
-/// The size of the largest operand of a selection, without the count.
-std::uint32_t largest_selected(const CallOperands& operands);
-/// The vectors of its inputs along the last axis, to which every row is aligned; they divide what a
-/// thread takes.
+/// The vectors of a selection's inputs along the last axis, to which every row is aligned.
 VectorAccess select_vectors(const CallOperands& operands, const Shape& shape);
 
 }  // namespace quarry::backend::cuda
