@@ -61,6 +61,7 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
       for (int lane = 0; lane < V; ++lane) {
         out.set(lane, lane_context<P, V, ~0u, In...>{p, in, first + lane, lane});
       }
+      fetch(out, at);
       out.store(at);
     } else if constexpr (V > 1) {
       const i64 i = thread + static_cast<i64>(static_cast<u64>(n) / V) * (V - 1);
@@ -187,6 +188,8 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     Computed out[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) fetch(out[r], to[r]);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       if (r == 0 || by != 0) out[r].store(to[r]);

@@ -153,6 +153,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
       to[k] = p.template pointer<char>(k) + first * static_cast<Index>(Types::size_of(k));
     }
     if (n - first >= V) {
+      fetch(out, to);
       out.store(to);
     } else {
       out.store_part(0, static_cast<int>(n - first), to);

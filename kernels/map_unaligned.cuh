@@ -92,6 +92,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
         out.set(lane, vector_context<P, Inputs>{p, in[r], position + lane, lane});
       }
       if (column[r] >= 0 && columns - column[r] >= V) {
+        fetch(out, to[r]);
         out.store(to[r]);
       } else if (column[r] > -V && column[r] < columns) {
         out.store_part(static_cast<int>(-column[r]), part_end(columns - column[r]), to[r]);

@@ -108,7 +108,8 @@ struct all_lanes {
   static constexpr bool are_all = true;
   __device__ bool has(int /*lane*/) const { return true; }
   template <class Computed>
-  __device__ void store(const Computed& out, char* const* at) const {
+  __device__ void store(Computed& out, char* const* at) const {
+    fetch(out, at);
     out.store(at);
   }
 };
@@ -117,8 +118,9 @@ struct some_lanes {
   i32 begin, end;
   __device__ bool has(int lane) const { return lane >= begin && lane < end; }
   template <class Computed>
-  __device__ void store(const Computed& out, char* const* at) const {
+  __device__ void store(Computed& out, char* const* at) const {
     if (begin <= 0 && end >= Computed::width) {
+      fetch(out, at);
       out.store(at);
     } else {
       out.store_part(begin, end, at);

@@ -151,25 +151,36 @@ struct computed {
     return reinterpret_cast<const Word*>(&v.v[lane]);
   }
 };
-/// Lanes that are not kept are not stored.
+/// Lanes that are not kept stay what they are. One that is kept alone is stored alone; of a vector
+/// with several the others are stored as they were read: the memory reads what is around a single
+/// element, too, and takes as long for each of them as for the vector.
 template <int V, class P, class E, class Out>
 struct computed<V, guarded<P, E>, Out> {
   static constexpr int width = V;
-  vec<Out, V> v;
+  static constexpr u32 all = (u32{1} << V) - 1;
+  vec<Out, V> v, before;
+  vec<Out, 1> last;  ///< of the lanes that are kept
   u32 kept = 0;
   template <class C>
   __device__ void set(int lane, const C& c) {
     if (!P{}(c)) return;
-    kept |= 1u << lane;
-    v.v[lane] = convert<Out>(E{}(c));
+    kept |= u32{1} << lane;
+    last.v[0] = convert<Out>(E{}(c));
+    *lane_of(v, lane) = last;
   }
-  __device__ void store(char* const* at) const {
-    if (V > 1 && kept == (1u << V) - 1) {
+  __device__ bool has_several() const { return (kept & (kept - 1)) != 0; }
+  __device__ void store(char* const* at) {
+    if (has_several()) {
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane) {
+        if ((kept >> lane & 1) == 0) *lane_of(v, lane) = *lane_of(before, lane);
+      }
       *reinterpret_cast<vec<Out, V>*>(at[0]) = v;
-    } else {
-      store_part(0, V, at);
+    } else if (kept != 0) {
+      reinterpret_cast<vec<Out, 1>*>(at[0])[__popc(kept - 1)] = last;
     }
   }
+  /// These one by one: of the others some may be outside of the operand.
   __device__ void store_part(int begin, int end, char* const* at) const {
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
@@ -177,7 +188,20 @@ struct computed<V, guarded<P, E>, Out> {
       reinterpret_cast<Out*>(at[0])[lane] = v.v[lane];
     }
   }
+  static __device__ vec<Out, 1>* lane_of(vec<Out, V>& lanes, int lane) {
+    return reinterpret_cast<vec<Out, 1>*>(&lanes) + lane;
+  }
 };
+/// Reads what store() needs of the output: of all vectors of a thread before the first is stored.
+template <class Computed>
+__device__ void fetch(Computed& /*out*/, char* const* /*at*/) {}
+template <int V, class P, class E, class Out>
+__device__ void fetch(computed<V, guarded<P, E>, Out>& out, char* const* at) {
+  if (out.has_several() && out.kept != out.all) {
+    out.before = *reinterpret_cast<const vec<Out, V>*>(at[0]);
+  }
+}
+
 template <int V>
 struct computed<V, several<>, several<>> {
   template <class C>

@@ -107,7 +107,7 @@ void Arena::note_write(const void* element) {
 std::vector<std::string> Arena::faults() const {
   std::vector<std::string> result(faults_.begin(), faults_.end());
   for (std::size_t i = 0; i < size; ++i) {
-    if ((role_[i] & 2) != 0 && writes_[i] == 0) {
+    if ((role_[i] & 4) != 0 && writes_[i] == 0) {
       result.emplace_back("an element is not written");
       break;
     }

@@ -61,7 +61,9 @@ class Arena {
   /// The address of the lowest byte of a new operand, aligned to `alignment` and to no more.
   std::byte* place(Draw& draw, std::int64_t bytes, std::int64_t alignment);
   void allow_read(const void* element) { role_[offset(element)] |= 1; }
-  void allow_write(const void* element) { role_[offset(element)] |= 2; }
+  /// At most once, and after it was read.
+  void allow_update(const void* element) { role_[offset(element)] |= 1 | 2; }
+  void require_write(const void* element) { role_[offset(element)] |= 2 | 4; }
 
   std::byte* begin() const { return memory_.get(); }
   std::span<std::byte> all() const { return {begin(), size}; }

@@ -42,13 +42,11 @@ struct mix {
   }
 };
 
-/// How many mixes an expression has.
+/// Of an expression that is stored where a condition is true.
 template <class E>
-inline constexpr i64 mixes_of = 0;
-template <template <class...> class Node, class... A>
-inline constexpr i64 mixes_of<Node<A...>> = (i64{0} + ... + mixes_of<A>);
-template <class F, class... A>
-inline constexpr i64 mixes_of<kernels::call<F, A...>> = (i64{1} + ... + mixes_of<A>);
+inline constexpr bool is_partial = false;
+template <class P, class E>
+inline constexpr bool is_partial<kernels::guarded<P, E>> = true;
 
 /// Of tables of kernels.
 struct HashOfVariant {
@@ -85,11 +83,14 @@ class Operands {
   Operands(Draw& draw, Arena& arena) : draw_(draw), arena_(arena) {}
 
   template <class T>
-  void output(const Extents& extents, bool is_dense) {
+  void output(const Extents& extents, bool is_dense, bool is_partial = false) {
     place(extents, sizeof(T), alignof(T), is_dense, false);
     const std::size_t k = outputs_++;
     if constexpr (!is_watched<T>) return;
-    for (i64 i = 0; i < product(extents); ++i) arena_.allow_write(arena_.begin() + place(k, i));
+    for (i64 i = 0; i < product(extents); ++i) {
+      std::byte* const element = arena_.begin() + place(k, i);
+      is_partial ? arena_.allow_update(element) : arena_.require_write(element);
+    }
   }
   template <class T>
   void input(const Extents& extents, bool is_dense, bool may_be_output, bool has_gaps = false) {
@@ -151,6 +152,12 @@ class Operands {
   void store_all(Memory& expected, const Memory& before, i64 i, const kernels::several<Each>*,
                  const kernels::several<T>*) const {
     store<Each, T>(expected, before, 0, i);
+  }
+  template <class P, class E, class T>
+  void store_all(Memory& expected, const Memory& before, i64 i,
+                 const kernels::several<kernels::guarded<P, E>>*,
+                 const kernels::several<T>*) const {
+    if (value<P>(before, i, i)) store<E, T>(expected, before, 0, i);
   }
 
   std::vector<u64> words;

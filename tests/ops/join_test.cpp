@@ -211,6 +211,18 @@ TEST(Rearranged, TilesOfTheHighestRank) {
   EXPECT_EQ(repeat(a, 2, 31).shape()[31], 2);
 }
 
+TEST(Roll, OfBlocksThatNoVectorsReach) {
+  const std::int64_t n = 1'300'000;
+  const auto a = astype<std::uint8_t>(arange<std::int64_t>(n) % 251);
+  for (const std::int64_t shift : {1, 6, 8, 650'001}) {
+    const std::vector<std::uint8_t> rolled = values(roll(a, shift));
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      wrong += rolled[std::size_t(i)] != (i + n - shift) % n % 251;
+    EXPECT_EQ(wrong, 0) << shift;
+  }
+}
+
 TEST(Pad, OfFloats) {
   const auto a = array({1.f, 2.f, 4.f});
   EXPECT_EQ(values(pad<PadMode::mean>(a, {1, 0})), (std::vector{7.f / 3, 1.f, 2.f, 4.f}));

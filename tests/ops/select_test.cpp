@@ -210,6 +210,26 @@ TEST(Selections, are_updated_in_place) {
   EXPECT_EQ(values(m), (std::vector<float>{0, 0, 1, 2, 1, 2}));
 }
 
+TEST(Selections, leave_what_is_beside_them_and_round_the_view) {
+  Random random(11);
+  for (int round = 0; round < 30; ++round) {
+    const std::int64_t rows = random.between(1, 5), columns = random.between(1, 300),
+                       from = random.between(0, columns - 1), to = random.between(from, columns);
+    auto a =
+        arange<std::int16_t>(static_cast<std::int16_t>(rows * columns)).reshape({rows, columns});
+    const Mask mask(random, {rows, to - from});
+    std::vector<std::int16_t> want = values(a);
+    for (std::size_t i = 0; i < mask.list.size(); ++i) {
+      const auto row = std::int64_t(i) / (to - from), column = from + std::int64_t(i) % (to - from);
+      std::int16_t& element = want[std::size_t(row * columns + column)];
+      if (mask.list[i]) element = std::int16_t(-element - 1);
+    }
+    const auto view = a(all, range(from, to));
+    copyto(view, -view - 1, mask.array);
+    ASSERT_EQ(values(a), want) << "round " << round << " of " << to - from << " columns";
+  }
+}
+
 TEST(Selections, that_overlap_are_as_with_a_temporary) {
   auto a = arange<int>(20'000);
   const auto want = [](int i) { return i > 0 && (i - 1) % 3 == 0 ? 19'999 - i : i; };

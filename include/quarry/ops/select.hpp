@@ -324,7 +324,8 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
 }  // namespace expr
 
 /// a(mask): see expr::Selected. Throws IndexError, with the extents, unless the mask has the shape
-/// of `a`, or that of its first axes.
+/// of `a`, or that of its first axes. a(mask) = v may write elements of `a` that are not selected,
+/// too, as they were: meanwhile no other stream may write to `a`.
 template <expr::Operand A, detail::Mask M>
 auto select(const A& a, const M& mask) {
   using V = std::remove_cvref_t<decltype(expr::as_tree(a))>;

@@ -248,6 +248,14 @@ void copy_across(const DeviceRef& to, const DeviceRef& from, const Stream& strea
   copy_to_peer(to, converted, stream);
 }
 
+/// Whether the driver's copy of a block is slow: it has no vectors where the addresses differ by
+/// less than 8 bytes. Small blocks are not worth a kernel that may have to be compiled.
+bool is_shifted(const DeviceRef& to, const DeviceRef& from) {
+  constexpr std::size_t least = std::size_t{1} << 20;
+  return !to.buffer->device().is_cpu() && (to.data - from.data) % 8 != 0 &&
+         bytes_of(to.layout, to.dtype) >= least;
+}
+
 /// Whether writing `to` could change an element of `from` that is still to be read.
 bool conflicts(const DeviceRef& to, const DeviceRef& from) {
   return to.buffer->shares_memory(*from.buffer) &&
@@ -277,7 +285,7 @@ void copy_on_device(const DeviceRef& to, const DeviceRef& from, const Stream& st
     copy_within(safe, from, stream);
   }
   if (convert) return convert_within(to, safe, *convert, stream);
-  if (same_block(to.layout, safe.layout, to.dtype.itemsize())) {
+  if (same_block(to.layout, safe.layout, to.dtype.itemsize()) && !is_shifted(to, safe)) {
     return copy_bytes(stream, device_to_device, to.data, safe.data, bytes_of(to.layout, to.dtype),
                       false);
   }

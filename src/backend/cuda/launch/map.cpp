@@ -7,9 +7,9 @@
 namespace quarry::backend::cuda {
 namespace {
 
-void launch_flat(const Launcher& launcher) {
+void launch_flat(const Launcher& launcher, int width) {
   const KernelCall& call = launcher.call;
-  const int width = vector_width(launcher.operands), backwards = launcher.backwards();
+  const int backwards = launcher.backwards();
   launcher.run_early(FlatMap{width}, {flat_grid(call.kept, width), 1, flat_threads, 1},
                      parameter_block(call, false, call.reduced), backwards);
 }
@@ -72,12 +72,31 @@ void launch_tiled(const Launcher& launcher, Tiles& tiles) {
                      parameter_block(call, true, call.reduced), tiles.tiling, backwards);
 }
 
+/// Returns false unless its vectors are wider than those of `width` elements.
+bool launch_unaligned(const Launcher& launcher, int width) {
+  const CallOperands& operands = launcher.operands;
+  const std::int64_t columns = launcher.call.shape.back();
+  const VectorAccess vectors = unaligned_map_vectors(operands, columns, width);
+  if (vectors.width <= width) return false;
+  launch_rows<UnalignedMap>(launcher, vectors,
+                            unaligned_lead(operands.itemsizes[0], columns, vectors.width));
+  return true;
+}
+
+/// Dense operands that are not aligned alike have no vectors of map_flat.
+void launch_dense(const Launcher& launcher) {
+  const int width = vector_width(launcher.operands);
+  const auto bytes = static_cast<std::uint32_t>(width) * launcher.operands.itemsizes[0];
+  if (bytes < 8 && launch_unaligned(launcher, width)) return;
+  launch_flat(launcher, width);
+}
+
 }  // namespace
 
 /// Where operands are not dense, the kernel with the widest vectors: of rows that are whole ones,
 /// of all rows as one, of rows that begin at any element.
 void launch_map(const Launcher& launcher) {
-  if (launcher.call.is_flat()) return launch_flat(launcher);
+  if (launcher.call.is_flat()) return launch_dense(launcher);
   if (std::optional<Tiles> tiles = tiles_of(launcher)) return launch_tiled(launcher, *tiles);
   const CallOperands& operands = launcher.operands;
   const Shape& shape = launcher.call.shape;
@@ -85,11 +104,7 @@ void launch_map(const Launcher& launcher) {
   if (!has_sides(launcher.call)) {
     const VectorsAcross across = vectors_across(operands, shape);
     if (across.width > aligned.width) return launch_across(launcher, across);
-    const VectorAccess unaligned = unaligned_map_vectors(operands, shape.back(), aligned.width);
-    if (unaligned.width > aligned.width) {
-      const auto lead = unaligned_lead(operands.itemsizes[0], shape.back(), unaligned.width);
-      return launch_rows<UnalignedMap>(launcher, unaligned, lead);
-    }
+    if (launch_unaligned(launcher, aligned.width)) return;
   }
   const std::int64_t lead = lead_of(operands, shape.back());
   if (launcher.call.program->is_side(0)) return launch_rows<ScatterMap>(launcher, aligned, lead);
