@@ -52,10 +52,29 @@ struct word_around {
   }
 };
 
-template <class F, class T>
+template <class F>
+inline constexpr bool is_sum = is_same<F, added> || is_same<F, combined<add_op>>;
+
+/// Whether the values are the larger the later they are: most are more than what is there.
+template <class E>
+inline constexpr bool rises = false;
+template <class F, class T, class... Places>
+inline constexpr bool rises<into<F, iota<T>, Places...>> = true;
+
+/// By one instruction, whose result nobody waits for, where the GPU has it.
+template <class E, class T>
 __device__ void combine_at(T* at, T value) {
+  using F = typename E::meeting;
   if constexpr (is_same<F, replaced>) {
     *at = value;
+  } else if constexpr (is_same<F, largest> && is_same<T, i64>) {
+    if (!rises<E> && *const_cast<volatile T*>(at) >= value) return;
+    atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(value));
+  } else if constexpr (is_sum<F> && is_integer<T> && sizeof(T) == 8) {
+    using Word = unsigned long long;
+    if (value != 0) atomicAdd(reinterpret_cast<Word*>(at), static_cast<Word>(value));
+  } else if constexpr (is_sum<F> && is_integer<T> && sizeof(T) == 4) {
+    if (value != 0) atomicAdd(reinterpret_cast<u32*>(at), static_cast<u32>(value));
   } else {
     const word_around<T> around(at);
     auto seen = *const_cast<volatile typename word_around<T>::Word*>(around.at);
@@ -96,7 +115,7 @@ struct computed<V, E, side<T, First, Axes>> {
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
       if (is_written[lane])
-        combine_at<F>(reinterpret_cast<T*>(at[0] + offset[lane]) + lane, v.v[lane]);
+        combine_at<E>(reinterpret_cast<T*>(at[0] + offset[lane]) + lane, v.v[lane]);
     }
   }
 };

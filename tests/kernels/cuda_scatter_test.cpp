@@ -100,11 +100,12 @@ struct Rows {
 template <int S, int K>
 using at_rows = place<index_mode::from_end, S, in<i64, K>>;
 
-template <class F, class T, class Plain>
+template <class F, class T, class Value = in<T, 0>, class Plain>
 void check_meeting(const Plain& plain) {
-  using M = map_of<into<F, in<T, 0>, at_rows<0, 1>>, side<T>, 1, T, i64>;
+  using M = map_of<into<F, Value, at_rows<0, 1>>, side<T>, 1, T, i64>;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Rows<T> r(seed, 1);
+    if constexpr (is_same<Value, iota<T>>) std::iota(r.from, r.from + r.rows * r.columns, T{0});
     const auto want = r.expected([&](T a, T b, i64) { return plain(a, b); });
     r.template run<M, 1, 0>(r.words({u64(r.extent), r.own_stride()}, {}, {}));
     ASSERT_EQ(r.table, want) << "seed " << seed;
@@ -118,7 +119,10 @@ TEST(cuda_scatter, values_meet_in_words_around_them) {
   check_meeting<combined<add_op>, i32>(add);
   check_meeting<combined<add_op>, u64>(add);
   check_meeting<combined<minimum_op>, double>([](double a, double b) { return std::min(a, b); });
-  check_meeting<largest, i64>([](i64 a, i64 b) { return std::max(a, b); });
+  check_meeting<added, i64>(add);
+  const auto larger = [](i64 a, i64 b) { return std::max(a, b); };
+  check_meeting<largest, i64>(larger);
+  check_meeting<largest, i64, iota<i64>>(larger);
 }
 
 /// Only the owner of a row writes it.

@@ -46,6 +46,12 @@ template <class T>
 T atomic_add(T* to, T value) {
   return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
 }
+template <class T>
+T atomic_max(T* to, T value) {
+  const T was = *to;
+  if (was < value) *to = value;
+  return was;
+}
 
 template <class T>
 T compare_and_swap(T* at, T expected, T desired) {
