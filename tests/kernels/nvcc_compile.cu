@@ -82,9 +82,10 @@ using finish_params = typename reduce_finish_body<M, Rk, Rr>::param_type;
 template <class M, int R, int IndexBytes, int V, unsigned Wide>
 using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>::param_type;
 
-#define QUARRY_SELECT(M, ...)                      \
-  template __global__ void select<M, __VA_ARGS__>( \
-      const __grid_constant__ select_params<M, __VA_ARGS__>, u64*);
+#define QUARRY_SELECT(M, ...)                                \
+  template __global__ void select<M, __VA_ARGS__>(           \
+      const __grid_constant__ select_params<M, __VA_ARGS__>, \
+      const __grid_constant__ select_marks);
 #define QUARRY_FLAT(M, ...)                          \
   template __global__ void map_flat<M, __VA_ARGS__>( \
       const __grid_constant__ flat_params<M, __VA_ARGS__>, int);
