@@ -95,9 +95,12 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
         fetch(out, to[r]);
         out.store(to[r]);
       } else if (column[r] > -V && column[r] < columns) {
-        out.store_part(static_cast<int>(-column[r]), part_end(columns - column[r]), to[r]);
+        out.store_part(part_begin(column[r]), part_end(columns - column[r]), to[r]);
       }
     }
+  }
+  static __device__ int part_begin(Index column) {
+    return column < 0 ? static_cast<int>(-column) : 0;
   }
   static __device__ int part_end(Index left) { return left < V ? static_cast<int>(left) : V; }
 

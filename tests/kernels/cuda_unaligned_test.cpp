@@ -84,5 +84,47 @@ TEST(cuda_map_unaligned, reads_no_words_without_elements_of_a_row) {
   }
 }
 
+/// Address space of so many bytes, of which only pages that are used take memory.
+class SparseBytes {
+ public:
+  explicit SparseBytes(i64 size) : size_(static_cast<std::size_t>(size)) {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (memory_ == MAP_FAILED) {
+      throw std::system_error(errno, std::generic_category(), "no address space");
+    }
+  }
+  SparseBytes(const SparseBytes&) = delete;
+  SparseBytes& operator=(const SparseBytes&) = delete;
+  ~SparseBytes() { munmap(memory_, size_); }
+  char* begin() const { return static_cast<char*>(memory_); }
+
+ private:
+  std::size_t size_;
+  void* memory_;
+};
+
+/// The last vectors of rows whose length is near a power of two that numbers of 32 bits have.
+TEST(cuda_map_unaligned, reaches_the_end_of_the_longest_rows) {
+  using Body = map_unaligned_body<map_of<in<u8, 0>, u8, 0, u8>, 1, i64, 1, 16, 1>;
+  const i64 limits[] = {i64{1} << 31, i64{1} << 32, i64{3} << 31};
+  for (const i64 limit : limits) {
+    const SparseBytes from(limit + 128), to(limit + 128);
+    for (const i64 columns : {limit - 20, limit - 7, limit - 3, limit, limit + 25}) {
+      for (int i = 1; i <= 40; ++i) from.begin()[4 + columns - i] = static_cast<char>(i);
+      const auto word = [](const char* at) { return reinterpret_cast<u64>(at); };
+      const u64 words[] = {u64(columns), 1, 1, word(to.begin()), word(from.begin() + 4),
+                           u64(columns), 1, 1};
+      Body::param_type p;
+      static_assert(sizeof p == sizeof words);
+      std::memcpy(&p, words, sizeof p);
+      const i64 last = (columns - 1) / 16 * 16;
+      for (i64 ahead = last - 32; ahead <= last + 16; ahead += 16) Body::run_rows(p, ahead, 0, 0);
+      for (int i = 1; i <= 32; ++i) ASSERT_EQ(to.begin()[columns - i], i) << columns;
+      std::memset(to.begin() + columns - 64, 0, 128);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quarry::test
