@@ -78,8 +78,8 @@ auto take_along_axis(const A& a, const P& positions, std::int64_t axis) {
   expr::require_same_rank(positions.shape(), a.shape());
   const auto array = expr::side_array(a);
   const expr::SideView side = expr::side_view(array, axis, 1);
-  const Shape all = broadcast_shapes(side.window.layout.shape, positions.shape());
-  return expr::pick_checked<Mode>(array, side, positions, 0, element_count(all) > 0);
+  const Shape result = broadcast_shapes(side.window.layout.shape, positions.shape());
+  return expr::pick_checked<Mode>(array, side, positions, 0, element_count(result) > 0);
 }
 
 namespace expr {
