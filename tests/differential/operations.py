@@ -133,11 +133,13 @@ def reduce(name, operands, arguments):
         return Rounded(result, 0, True)
     wide = a.astype(np.clongdouble if a.dtype.kind == "c" else np.longdouble)
     precise = getattr(np, name)(wide, axis=axes, keepdims=keepdims).astype(result.dtype)
+    finite = np.abs(np.where(np.isfinite(a), a, 0)).astype(float)
+    count = max(a.size // max(result.size, 1), 1)
     with np.errstate(all="ignore"):
-        sizes = np.sum(np.abs(np.where(np.isfinite(a), a, 0)).astype(float), axis=axes,
-                       keepdims=keepdims)
-    scale = {"sum": sizes, "mean": sizes / max(a.size // max(result.size, 1), 1),
-             "var": 64.0, "std": 64.0, "prod": np.abs(precise).astype(float)}[name]
+        sizes = np.sum(finite, axis=axes, keepdims=keepdims)
+        squares = np.maximum(64, np.sum(finite**2, axis=axes, keepdims=keepdims) / count)
+    scale = {"sum": sizes, "mean": sizes / count, "var": squares,
+             "std": np.sqrt(squares) + 64, "prod": np.abs(precise).astype(float)}[name]
     bound = 16 * EPSILON[str(result.dtype)] * np.nan_to_num(scale)
     if name in ("var", "std"):
         bound = bound + 1e-3 * EPSILON[str(result.dtype)] ** (0.5 if name == "std" else 1)
