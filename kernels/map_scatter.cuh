@@ -61,12 +61,15 @@ inline constexpr bool rises = false;
 template <class F, class T, class... Places>
 inline constexpr bool rises<into<F, iota<T>, Places...>> = true;
 
-/// By one instruction, whose result nobody waits for, where the GPU has it.
+/// By one instruction, whose result nobody waits for, where the GPU has it. `first` is the first
+/// element of the operand.
 template <class E, class T>
-__device__ void combine_at(T* at, T value) {
+__device__ void combine_at(T* at, T value, T* first) {
   using F = typename E::meeting;
   if constexpr (is_same<F, replaced>) {
     *at = value;
+  } else if constexpr (is_same<F, marked>) {
+    if ((atomicOr(at, value) & value) != 0) *first = 1;
   } else if constexpr (is_same<F, largest> && is_same<T, i64>) {
     if (!rises<E> && *const_cast<volatile T*>(at) >= value) return;
     atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(value));
@@ -115,7 +118,8 @@ struct computed<V, E, side<T, First, Axes>> {
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
       if (is_written[lane])
-        combine_at<E>(reinterpret_cast<T*>(at[0] + offset[lane]) + lane, v.v[lane]);
+        combine_at<E>(reinterpret_cast<T*>(at[0] + offset[lane]) + lane, v.v[lane],
+                      reinterpret_cast<T*>(at[0]));
     }
   }
 };

@@ -115,19 +115,49 @@ std::int64_t bits_of_each(std::int64_t count) {
   return 62 - static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(count)));
 }
 
+namespace {
+
+/// `elements` of them for places of shape `all`, of which `axes` are own ones, `size` units each.
+template <class T>
+Places<T> places_of(const Target& target, std::int64_t elements, const Shape& all, std::size_t axes,
+                    std::size_t size) {
+  const Strides strides = c_strides(all, size);
+  const auto behind = static_cast<std::ptrdiff_t>(axes);
+  Places<T> made{
+      {Shape{elements}, quarry::detail::stream_for(target.array)},
+      {Shape(all.begin(), all.end() - behind), Strides(strides.begin(), strides.end() - behind)},
+      {}};
+  for (std::size_t d = all.size() - axes; d < all.size(); ++d) {
+    made.own.push_back({all[d], strides[d]});
+  }
+  return made;
+}
+
+}  // namespace
+
 Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
                   const Shape& turns) {
-  const Shape all = region_of(target, own, turns).shape,
-              window(all.begin(), all.end() - own.size());
-  const Strides strides = c_strides(all, sizeof(std::int64_t));
-  Owners owners{{Shape{element_count(all)}, quarry::detail::stream_for(target.array)},
-                {window, Strides(strides.begin(), strides.begin() + window.size())},
-                {}};
-  for (std::size_t n = 0; n < own.size(); ++n) {
-    owners.own.push_back({own[n].extent, strides[window.size() + n]});
-  }
+  const Shape all = region_of(target, own, turns).shape;
+  Owners owners =
+      places_of<std::int64_t>(target, element_count(all), all, own.size(), sizeof(std::int64_t));
   owners.array.fill(-1);
   return owners;
+}
+
+bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> own,
+                     const Shape& turns) {
+  constexpr std::int64_t many = std::int64_t{1} << 16;
+  std::int64_t places = 1;
+  for (const auto& axis : own) places *= axis.extent;
+  return places >= many && places >= element_count(turns) &&
+         places == element_count(region_of(target, own, turns).shape);
+}
+
+Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns) {
+  const Shape all = region_of(target, own, turns).shape;
+  Marks marks = places_of<std::uint32_t>(target, 2 + element_count(all) / 32, all, own.size(), 1);
+  marks.array.fill(0);
+  return marks;
 }
 
 }  // namespace quarry::expr

@@ -20,7 +20,7 @@ using namespace quarry::kernels;
 template <class T>
 struct Rows {
   explicit Rows(std::uint64_t seed, i64 width) : draw(seed) {
-    extent = 1 + draw.below(9), rows = 1 + draw.below(40);
+    extent = 1 + draw.below(draw.of({9, 90})), rows = 1 + draw.below(40);
     columns = width * (1 + draw.below(draw.of({1, 20, 300})));
     pitch = columns + width * draw.below(3);
     table.resize(std::size_t(extent * pitch + 16)), values.resize(std::size_t(rows * columns + 16));
@@ -123,6 +123,28 @@ TEST(cuda_scatter, values_meet_in_words_around_them) {
   const auto larger = [](i64 a, i64 b) { return std::max(a, b); };
   check_meeting<largest, i64>(larger);
   check_meeting<largest, i64, iota<i64>>(larger);
+}
+
+TEST(cuda_scatter, marks_are_a_bit_for_each_place_and_one_for_repeated_ones) {
+  using M = map_of<into<marked, val<u32, 1>, at_rows<0, 1>>, side<u32>, 2, u32, i64>;
+  int repeated = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rows<u32> r(seed, 1);
+    r.columns = 1, r.rows = std::min(r.rows, r.extent);
+    std::ranges::fill(r.table, 0u);
+    std::vector<u32> want = r.table;
+    u32* const word = want.data() + (r.to - r.table.data());
+    for (i64 i = 0; i < r.rows; ++i) {
+      u32& bits = word[1 + r.place(i) / 32];
+      const u32 bit = 1u << r.place(i) % 32;
+      if ((bits & bit) != 0) word[0] = 1;
+      bits |= bit;
+    }
+    repeated += int(word[0]);
+    r.run<M, 1, 0>(r.words({u64(r.extent), 1, 1, 0}, {}, {}));
+    ASSERT_EQ(r.table, want) << "seed " << seed;
+  }
+  EXPECT_TRUE(repeated > 20 && repeated < 180) << repeated;
 }
 
 /// Only the owner of a row writes it.

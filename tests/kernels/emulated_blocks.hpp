@@ -47,6 +47,10 @@ T atomic_add(T* to, T value) {
   return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
 }
 template <class T>
+T atomic_or(T* to, T value) {
+  return __atomic_fetch_or(to, value, __ATOMIC_RELAXED);
+}
+template <class T>
 T atomic_max(T* to, T value) {
   const T was = *to;
   if (was < value) *to = value;

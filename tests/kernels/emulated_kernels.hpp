@@ -28,6 +28,7 @@
 #define __popc(bits) std::popcount(bits)
 #define atomicCAS(at, expected, desired) ::quarry::test::compare_and_swap(at, expected, desired)
 #define atomicAdd(to, value) ::quarry::test::atomic_add(to, value)
+#define atomicOr(to, value) ::quarry::test::atomic_or(to, value)
 #define atomicMax(to, value) ::quarry::test::atomic_max(to, value)
 
 #include "kernels/bincount.cuh"

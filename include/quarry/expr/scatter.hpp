@@ -77,22 +77,38 @@ bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* cons
 bool is_same_for_all(const Shape& values, const Shape& turns);
 kernels::turns turns_of(const Shape& target, const Shape& turns);
 
-/// The numbers of the values that stay: an element for each place on the own axes, and along the
-/// window's axes in `turns` where these are not 1.
-struct Owners {
-  DeviceNDArray<std::int64_t> array;
+/// An element for each place on the own axes, and along the window's axes in `turns` where these
+/// are not 1.
+template <class T>
+struct Places {
+  DeviceNDArray<T> array;
   Layout window;
   std::vector<kernels::side_axis> own;
 
   template <int Axes>
-  SideLeaf<std::int64_t, Axes> leaf() const {
-    SideLeaf<std::int64_t, Axes> made{array, {window, array.device_pointer(), array.buffer()}, {}};
+  OwnAxes<Axes> axes() const {
+    OwnAxes<Axes> made;
+    for (std::size_t n = 0; n < Axes; ++n) made.axis[n] = own[n];
+    return made;
+  }
+  template <int Axes>
+  SideLeaf<T, Axes> leaf() const {
+    SideLeaf<T, Axes> made{array, {window, array.device_pointer(), array.buffer()}, {}};
     for (std::size_t n = 0; n < Axes; ++n) made.axis[n] = own[n];
     return made;
   }
 };
+/// The numbers of the values that stay.
+using Owners = Places<std::int64_t>;
 Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
                   const Shape& turns);
+/// Whether it takes less time to find out if places are repeated than to have owners of all of
+/// them: there are many places, and not more `turns`; all are on the own axes.
+bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> own,
+                     const Shape& turns);
+/// A bit for each place, as kernels::marked sets them.
+using Marks = Places<std::uint32_t>;
+Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
 /// The elements of the target as new_owners has numbers for them.
 Layout region_of(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
 /// In so many bits as many numbers fit 62 bits together.
@@ -117,8 +133,21 @@ void scatter(const Target& target, const OwnAxes<Axes>& own, int own_input, cons
                own_input);
 }
 
+/// Whether no two of the positions, of shape `turns`, are the same place. Waits.
+template <kernels::index_mode Mode, int Axes, class... P>
+bool are_distinct(const Target& target, const OwnAxes<Axes>& own, const Shape& turns,
+                  const P&... positions) {
+  const Marks marks = new_marks(target, own.axis, turns);
+  const auto window = marks.template leaf<Axes>().window;
+  scatter<kernels::marked, kernels::u32, Mode>({marks.array, window, turns},
+                                               marks.template axes<Axes>(), -1,
+                                               Constant<kernels::u32>{1}, positions...);
+  return marks.array(0).item() == 0;
+}
+
 /// The values that stay are those that are last in C order. `turns` is the shape of the positions:
-/// values along its axes may meet. The CPU writes in C order anyway.
+/// values along its axes may meet. The CPU writes in C order anyway. Waits only for positions that
+/// have been waited for before, of mode from_end.
 template <class K, kernels::index_mode Mode, int Axes, class V, class... P>
 void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& turns, int own_input,
                   const V& values, const P&... positions) {
@@ -131,13 +160,18 @@ void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& t
     }
     return write(values);
   }
+  if constexpr (Mode == kernels::index_mode::from_end) {
+    if (may_be_distinct(target, own.axis, turns) &&
+        are_distinct<Mode>(target, own, turns, positions...)) {
+      return scatter<kernels::replaced, K, Mode>(target, own, own_input, values, positions...);
+    }
+  }
   const Owners owners = new_owners(target, own.axis, turns);
-  OwnAxes<Axes> owner_axes;
-  for (std::size_t n = 0; n < Axes; ++n) owner_axes.axis[n] = owners.own[n];
   const auto window = owners.template leaf<Axes>().window;
-  scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns}, owner_axes, -1,
+  scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns},
+                                                owners.template axes<Axes>(), -1,
                                                 Position<kernels::i64>{}, positions...);
-  const auto leaf = owners.template leaf<Axes>();
+  const auto leaf = owners.template leaf<Axes>();  // what is written before
   const Constant<kernels::turns> numbers{turns_of(target.shape, turns)};
   using Op = Operation<IntoOwned<Mode>, OwnAxes<Axes>, SideLeaf<std::int64_t, Axes>,
                        Constant<kernels::turns>, V, P...>;

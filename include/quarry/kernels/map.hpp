@@ -95,6 +95,8 @@ struct element<E, side<T, First, Axes>> {
     if (!is_written) return;
     if constexpr (is_same<F, replaced>) {
       *at = value;
+    } else if constexpr (is_same<F, marked>) {
+      F::apply(*at, value, *reinterpret_cast<T*>(pointer[0] + i * stride[0]));
     } else {
       *at = F::apply(*at, value);
     }

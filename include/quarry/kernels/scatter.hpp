@@ -34,6 +34,14 @@ struct combined {
   }
 };
 
+/// Bits are set, of which those that were set before set the first bit of the operand.
+struct marked {
+  QUARRY_HD static void apply(u32& word, u32 bits, u32& first) {
+    if ((word & bits) != 0) first |= 1;
+    word |= bits;
+  }
+};
+
 template <class F, class V, class... Places>
 struct into {
   using meeting = F;
@@ -48,6 +56,30 @@ struct into {
   template <class C>
   QUARRY_HD static bool is_written(const C&) {
     return true;
+  }
+};
+
+/// A place is a bit, behind the first word of the operand.
+template <class V, class... Places>
+struct into<marked, V, Places...> {
+  using meeting = marked;
+  template <class C>
+  QUARRY_HD static u32 value(const C& c) {
+    return static_cast<u32>(V{}(c)) << (place(c) & 31);
+  }
+  template <class C>
+  QUARRY_HD static i64 offset(const C& c) {
+    return ((place(c) >> 5) + 1) * static_cast<i64>(sizeof(u32));
+  }
+  template <class C>
+  QUARRY_HD static bool is_written(const C&) {
+    return true;
+  }
+
+ private:
+  template <class C>
+  QUARRY_HD static i64 place(const C& c) {
+    return (Places{}(c) + ...);
   }
 };
 

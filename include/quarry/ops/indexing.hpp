@@ -4,6 +4,7 @@
 #include <quarry/expr/scatter.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/index_entry.hpp>
+#include <quarry/ops/reduce.hpp>
 
 /// Indexing by arrays of integers and by masks among other entries: a(i), a(1, i, range(2, 5), j),
 /// a(mask, 0), as in NumPy.
@@ -64,7 +65,8 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
   ///@}
 
   /// If several values are written to an element, the last one in C order stays, as in NumPy. What
-  /// is written is read before, as if there were a temporary. Queued in the stream of the array.
+  /// is written is read before, as if there were a temporary. Queued in the stream of the array; on
+  /// a GPU it waits where values differ among 65536 places or more, to see whether any is repeated.
   template <class X>
   void assign(const X& x) const {
     if constexpr (std::is_const_v<T>) {

@@ -85,8 +85,7 @@ void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof.
     return made;
   };
   const Owners peaks = scratch(-1), high = scratch(0), low = scratch(0);
-  OwnAxes<axes> own;
-  for (std::size_t n = 0; n < axes; ++n) own.axis[n] = peaks.own[n];
+  OwnAxes<axes> own = peaks.template axes<axes>();
   const auto into = [&]<class F>(F, const Owners& to, const auto& tree) {
     const auto window = to.template leaf<axes>().window;
     scatter<F, i64, Mode>({to.array, window, shape}, own, -1, tree, positions...);
