@@ -112,7 +112,7 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
   __device__ T get(int lane) const { return r.get(lane); }
 };
 template <int K, int V, unsigned Wide, unsigned Flat, class T, class... Rest>
-__device__ T input_at(const across_inputs<V, Wide, Flat, K, T, Rest...>& in, int lane) {
+__device__ T loaded_at(const across_inputs<V, Wide, Flat, K, T, Rest...>& in, int lane) {
   return in.get(lane);
 }
 

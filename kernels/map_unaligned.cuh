@@ -38,8 +38,43 @@ struct unaligned_inputs<V, Wide, K, Index, T, Rest...>
   }
   __device__ T get(int lane) const { return r.get(read == 1 ? 0 : lane * gap); }
 };
+/// Of a side operand they are read when the position of the first lane is known; lanes with another
+/// position are read one by one.
+template <int V, unsigned Wide, int K, class Index, class T, int First, int Axes, class... Rest>
+struct unaligned_inputs<V, Wide, K, Index, side<T, First, Axes>, Rest...>
+    : unaligned_inputs<V, Wide, K + 1, Index, Rest...> {
+  static constexpr bool is_wide = input_access::of(Wide, K).is_wide;
+  static constexpr Index size = sizeof(T);
+  const char* row;
+  Index begin, end;
+  i64 offset_read = 0;
+  bool is_read = false;
+  packed<T, V> r;
+
+  __device__ void load(const char* const* at, Index column, Index columns) {
+    row = at[K], begin = column * size, end = columns * size;
+    unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load(at, column, columns);
+  }
+  __device__ T get_at(int lane, i64 offset) {
+    if constexpr (is_wide) {
+      if (lane == 0) {
+        r = read_unaligned<T, V>(row + offset, begin, end);
+        offset_read = offset, is_read = true;
+      }
+      if (is_read && offset == offset_read) return r.get(lane);
+      return kernels::load<T>(row + offset + between<Index>(begin + lane * size, 0, end - size));
+    } else {
+      return kernels::load<T>(row + offset);
+    }
+  }
+};
+template <int K, int V, unsigned Wide, class Index, class T, int First, int Axes, class... Rest>
+__device__ T side_at(unaligned_inputs<V, Wide, K, Index, side<T, First, Axes>, Rest...>& in,
+                     int lane, i64 offset) {
+  return in.get_at(lane, offset);
+}
 template <int K, int V, unsigned Wide, class Index, class T, class... Rest>
-__device__ T input_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in, int lane) {
+__device__ T loaded_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in, int lane) {
   return in.get(lane);
 }
 
@@ -80,22 +115,26 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
       }
       in[r].load(a.at + outputs, column[r], columns);
     }
+    computed<V, E, Out> out[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       if (r > 0 && by == 0) break;
       const i64 position = static_cast<i64>(row + r * by) * columns + column[r];
-      computed<V, E, Out> out;
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
         const bool is_there = column[r] >= -lane && column[r] < columns - lane;
         if (calls_user_functions<E> && !is_there) continue;
-        out.set(lane, vector_context<P, Inputs>{p, in[r], position + lane, lane});
+        out[r].set(lane, vector_context<P, Inputs>{p, in[r], position + lane, lane});
       }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (r > 0 && by == 0) break;
       if (column[r] >= 0 && columns - column[r] >= V) {
-        fetch(out, to[r]);
-        out.store(to[r]);
+        fetch(out[r], to[r]);
+        out[r].store(to[r]);
       } else if (column[r] > -V && column[r] < columns) {
-        out.store_part(part_begin(column[r]), part_end(columns - column[r]), to[r]);
+        out[r].store_part(part_begin(column[r]), part_end(columns - column[r]), to[r]);
       }
     }
   }
@@ -121,7 +160,8 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
 /// Outputs are dense along the last axis, and as far from a vector as the first one. An input is
 /// dense along it (bit k of Wide for input k), has every second element (bit 16 + k too), or has
-/// the stride 0 along it. All are aligned to their elements, the sizes of which are powers of two.
+/// the stride 0 along it; a side operand has none with gaps. All are aligned to their elements, the
+/// sizes of which are powers of two.
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
 __global__ void __launch_bounds__(256) map_unaligned(
     const __grid_constant__

@@ -81,16 +81,21 @@ __device__ packed<T, V> read_unaligned(const char* row, Index from, Index end) {
 }
 
 /// The context (node.hpp) of one lane of the vectors that `Inputs` has loaded, by its function
-/// input_at<K>(inputs, lane).
+/// loaded_at<K>(inputs, lane).
 template <class P, class Inputs>
 struct vector_context {
   const P& p;
-  const Inputs& in;
+  Inputs& in;
   i64 position;
   int lane;
   template <class T, int K>
   __device__ T input() const {
-    return input_at<K>(in, lane);
+    return loaded_at<K>(in, lane);
+  }
+  /// Of side operands, by their function side_at<K>(inputs, lane, offset).
+  template <class T, int K>
+  __device__ T input_at(i64 offset) const {
+    return side_at<K>(in, lane, offset);
   }
   template <class T, int S>
   __device__ T scalar() const {

@@ -84,6 +84,65 @@ TEST(cuda_map_unaligned, reads_no_words_without_elements_of_a_row) {
   }
 }
 
+/// Rows of a table that ends or begins with a page, at positions that are the same along a row or,
+/// with PositionOfEach, are not.
+template <class T, int V, bool PositionOfEach>
+void gather_unaligned(const GuardedPage& page, Draw& draw) {
+  using At = place<index_mode::from_end, 0, in<i64, 0>>;
+  using M = map_of<pick<T, 1, At>, T, 1, i64, side<T>>;
+  constexpr unsigned wide = PositionOfEach ? 3 : 2;
+  const i64 size = sizeof(T), columns = 1 + draw.below(draw.of({5, 60, 300})), rows = 2;
+  const i64 extent = 1 + draw.below(3), n = extent * columns * size, ahead = draw.below(16);
+  const char* const table = draw.below(2) == 0 ? page.begin() : page.end() - n;
+  std::vector<i64> positions(std::size_t(rows * columns));
+  for (i64& p : positions) p = draw.below(2 * extent) - extent;
+  alignas(128) static char to[2 * GuardedPage::size];
+  const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
+  const i64 step = PositionOfEach ? 8 : 0, apart = PositionOfEach ? 8 * columns : 8;
+  const std::vector<u64> words{u64(rows * columns),
+                               1,
+                               1,
+                               word(to + ahead * size),
+                               word(positions.data()),
+                               word(table),
+                               u64(extent),
+                               u64(columns * size),
+                               u64(rows),
+                               u64(columns),
+                               u64(columns * size),
+                               u64(size),
+                               u64(apart),
+                               u64(step),
+                               0,
+                               u64(size)};
+  using P = typename map_unaligned_body<M, 2, i64, 2, V, wide>::param_type;
+  P p;
+  ASSERT_EQ(sizeof(P), words.size() * sizeof(u64));
+  std::memcpy(&p, words.data(), sizeof(P));
+  const auto faults = launch({{unsigned(columns + 128) / (V * 32) + 1, 2}, {32, 1}}, 1,
+                             [&] { map_unaligned<M, 2, 8, 2, V, wide>(p, 0); });
+  ASSERT_EQ(faults, std::vector<std::string>{});
+  for (i64 i = 0; i < rows * columns; ++i) {
+    const i64 at = positions[std::size_t(PositionOfEach ? i : i / columns)];
+    const char* const row = table + (at < 0 ? at + extent : at) * columns * size;
+    ASSERT_EQ(std::memcmp(to + (ahead + i) * size, row + i % columns * size, sizeof(T)), 0) << i;
+  }
+}
+
+TEST(cuda_map_unaligned, reads_rows_where_positions_say) {
+  const GuardedPage page;
+  std::iota(page.begin(), page.end(), char{3});
+  Draw draw(8);
+  for (int i = 0; i < 300; ++i) {
+    gather_unaligned<u8, 16, false>(page, draw);
+    gather_unaligned<u8, 16, true>(page, draw);
+    gather_unaligned<u8, 2, false>(page, draw);
+    gather_unaligned<u16, 8, false>(page, draw);
+    gather_unaligned<u32, 4, false>(page, draw);
+    gather_unaligned<u32, 2, true>(page, draw);
+  }
+}
+
 /// Address space of so many bytes, of which only pages that are used take memory.
 class SparseBytes {
  public:

@@ -28,6 +28,8 @@ using scattered =
     map_of<into<F, in<T, 0>, place<index_mode::from_end, 0, in<i64, 1>>>, side<T>, 1, T, i64>;
 using added_at = scattered<combined<add_op>, i16>;
 using written_rows = scattered<replaced, float>;
+using marked_places = map_of<into<marked, val<u32, 1>, place<index_mode::from_end, 0, in<i64, 0>>>,
+                             side<u32>, 2, i64>;
 
 /// The root of a mean, which is applied before it is stored.
 using root = op<sqrt_op, float, op<add_op, float, result<float>, val<float, 0>>>;
@@ -142,6 +144,8 @@ QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
 QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
 QUARRY_SCATTER(added_at, 1, 8, 4, 1, 0)
 QUARRY_SCATTER(written_rows, 2, 4, 2, 4, 1)
+QUARRY_SCATTER(marked_places, 1, 8, 1, 1, 0)
+QUARRY_UNALIGNED(looked_up, 2, 4, 2, 2, 2)
 QUARRY_UNALIGNED(fused_map<float>, 1, 8, 1, 4, 1)
 QUARRY_UNALIGNED(two_outputs, 2, 4, 2, 4, 0x10003)
 QUARRY_ACROSS(fused_map<i8>, 2, 4, 16, 1, 2)

@@ -117,6 +117,15 @@ bool is_congruent(const Launch& launch, const Operands& operands, int k, std::ui
   return apart % vector == 0;
 }
 
+/// Whether a side operand is read only at whole elements from its window.
+bool has_whole_steps(const Launch& launch, int k) {
+  const kernels::own_axes own = launch.program->own[k];
+  for (int s = own.first; s < own.first + own.count; ++s) {
+    if (launch.scalars()[2 * s + 1] % launch.program->itemsize[k] != 0) return false;
+  }
+  return true;
+}
+
 bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
   const kernels::program& program = *launch.program;
   const int last = launch.rank() - 1, width = launch.argument(3), wide = launch.argument(4);
@@ -127,8 +136,9 @@ bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
     const int input = k - program.outputs;
     const bool is_wide = input < 0 || has(input), has_gaps = input >= 0 && has(16 + input);
     const std::int64_t apart = is_wide ? (has_gaps ? 2 : 1) * std::int64_t{size} : 0;
-    if (program.is_side(static_cast<std::size_t>(k)) || operands.stride(k, last) != apart)
-      return false;
+    const bool is_side = program.is_side(static_cast<std::size_t>(k));
+    if (is_side && (input < 0 || has_gaps || !has_whole_steps(launch, k))) return false;
+    if (operands.stride(k, last) != apart) return false;
     if (!std::has_single_bit(size) || width * apart > 16) return false;
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
     const bool is_like_first = size == program.itemsize[0];

@@ -104,8 +104,8 @@ void launch_map(const Launcher& launcher) {
   if (!has_sides(launcher.call)) {
     const VectorsAcross across = vectors_across(operands, shape);
     if (across.width > aligned.width) return launch_across(launcher, across);
-    if (launch_unaligned(launcher, aligned.width)) return;
   }
+  if (launch_unaligned(launcher, aligned.width)) return;
   const std::int64_t lead = lead_of(operands, shape.back());
   if (launcher.call.program->is_side(0)) return launch_rows<ScatterMap>(launcher, aligned, lead);
   launch_rows<StridedMap>(launcher, aligned, lead);

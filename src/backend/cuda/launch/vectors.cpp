@@ -175,10 +175,14 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t co
     return k >= operands.outputs &&
            operands.stride(k, axis) == 2 * std::int64_t{operands.itemsizes[k]};
   };
-  // a word of each row is enough for several rows a thread; a row alone, or with gaps, is not
-  const bool has_words = static_cast<std::uint32_t>(aligned) * operands.itemsizes[0] >= 4;
-  bool is_useful = !has_words || axis == 0;
-  for (std::size_t k = 0; k < operands.all.size(); ++k) is_useful = is_useful || has_gaps(k);
+  // a word of each row is enough for several rows a thread; a row alone, one with gaps, or one that
+  // is read where a position says is not
+  const std::uint32_t bytes = static_cast<std::uint32_t>(aligned) * operands.itemsizes[0];
+  bool is_useful = bytes < 4 || axis == 0;
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    is_useful = is_useful || has_gaps(k) || (operands.is_side(k) && bytes < 8);
+    if (operands.is_side(k) && (k < operands.outputs || has_gaps(k))) return {};
+  }
   WideInputs inputs(operands, axis);
   if (!is_useful || inputs.count() > most_with_gaps) return {};
   int width = widest;
@@ -188,7 +192,8 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t co
     const std::uint32_t size = operands.itemsizes[k];
     const std::int64_t apart = operands.stride(k, axis);
     if (!is_power_of_two(size) || (apart != size && !has_gaps(k))) return {};
-    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+    const std::uint64_t places = places_of(operands, k, axis, {}) | operands.own_strides(k);
+    if (!is_multiple(places, std::uint64_t{size})) return {};
     width = std::min(width, static_cast<int>(16u / static_cast<std::uint32_t>(apart)));
     if (is_output) {  // as far from a vector as the first one
       if (size != operands.itemsizes[0]) return {};

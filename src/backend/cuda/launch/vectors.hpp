@@ -31,6 +31,7 @@ struct CallOperands {
   }
   std::int64_t stride(std::size_t k, std::size_t axis) const { return all[k].strides[axis]; }
   std::int64_t last_stride(std::size_t k) const { return all[k].strides.back(); }
+  bool is_side(std::size_t k) const { return own && own[k].count > 0; }
   /// Those of a side operand's own axes, combined by or.
   std::uint64_t own_strides(std::size_t k) const;
 };
