@@ -2,11 +2,13 @@
 #include <quarry/base/overlap.hpp>
 #include <quarry/memory/driver_resources.hpp>
 #include <quarry/memory/pool.hpp>
+#include <quarry/ops/indexing.hpp>
 #include <quarry/ops/select.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -167,6 +169,68 @@ bool are_apart(const DeviceNDArrayBase& a, const DeviceNDArrayBase& b) {
           a.dtype() == b.dtype());
 }
 
+namespace {
+
+void require_as_many(bool are, std::int64_t values, std::int64_t kept) {
+  require<ShapeError>(are, [&] {
+    return fmt::format("cannot assign values for {} places to the {} where the mask is true",
+                       values, kept);
+  });
+}
+
+/// The elements as numbers of their size and alignment.
+template <class U>
+DeviceNDArray<U> numbers_of(const DeviceNDArrayBase& array) {
+  return DeviceNDArray<U>(array.layout(), array.device_pointer(), array.buffer())
+      .bind(array.stream());
+}
+/// Calls f(U()) with the type of such numbers, if there is one.
+template <class F>
+bool with_numbers(DType dtype, const F& f) {
+  const std::size_t size = dtype.itemsize(), alignment = dtype.alignment();
+  if (size == 16 && alignment == 8) return f(std::complex<double>()), true;
+  if (size != alignment) return false;
+  if (size == 1) return f(std::uint8_t()), true;
+  if (size == 2) return f(std::uint16_t()), true;
+  if (size == 4) return f(std::uint32_t()), true;
+  if (size == 8) return f(std::uint64_t()), true;
+  return false;
+}
+
+/// The entries for the first `axes` axes of the mask behind `front` axes of the array.
+std::vector<IndexEntry> entries_of(const DeviceNDArray<const bool>& mask, std::size_t axes,
+                                   std::size_t front) {
+  std::vector<IndexEntry> entries(front, all);
+  std::vector<Index> first(mask.ndim(), 0);
+  std::fill_n(first.begin(), axes, all);
+  entries.emplace_back(mask(std::span<const Index>(first)));
+  return entries;
+}
+
+}  // namespace
+
+std::optional<Selection> select_rows(const DeviceNDArrayBase& array,
+                                     const DeviceNDArray<const bool>& mask,
+                                     const SelectedAxes& axes) {
+  std::optional<Selection> rows;
+  with_numbers(array.dtype(), [&]<class U>(U) {
+    const auto entries = entries_of(mask, axes.count, axes.axis);
+    const auto result = indexed_by_list(numbers_of<const U>(array), entries).template evaluate<U>();
+    rows = Selection{result.layout(), result.buffer()};
+  });
+  return rows;
+}
+
+bool assign_rows(const DeviceNDArrayBase& array, const DeviceNDArray<const bool>& mask,
+                 const DeviceNDArrayBase& values) {
+  return with_numbers(array.dtype(), [&]<class U>(U) {
+    const std::size_t axes = array.ndim() - (values.ndim() - 1);
+    const auto place = indexed_by_list(numbers_of<U>(array), entries_of(mask, axes, 0));
+    require_as_many(place.shape()[0] == values.shape()[0], values.shape()[0], place.shape()[0]);
+    place.assign(numbers_of<const U>(values));
+  });
+}
+
 void assign_ranked(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase& mask, const RankedValues& values) {
   const Stream& stream = quarry::detail::stream_for(out);
@@ -176,10 +240,7 @@ void assign_ranked(const kernels::program& program, const DeviceNDArrayBase& out
   const SelectCall call{program, arrays, scalar, mask.shape(), 1};
   const std::int64_t kept = count_selected(call);
   const bool fits = values.repeat ? kept == 0 || values.axis.extent > 0 : kept == values.rows;
-  require<ShapeError>(fits, [&] {
-    return fmt::format("cannot assign values for {} places to the {} where the mask is true",
-                       values.rows, kept);
-  });
+  require_as_many(fits, values.rows, kept);
   if (kept == 0 || element_count(out.shape()) == 0) return;
   const KernelInputs inputs(out, arrays, 2, stream);  // which checks the devices
   if (!out.is_c_contiguous()) require_no_aliases(out.layout(), out.dtype().itemsize());

@@ -6,6 +6,11 @@
 
 #include <quarry/quarry.hpp>
 
+struct Pair {
+  float a, b;
+};
+QUARRY_RECORD(Pair, a, b);
+
 /// Positions, rows and masks of more elements than one thread takes, against plain loops.
 namespace quarry {
 namespace {
@@ -61,6 +66,48 @@ TEST(ManyPositions, TheLastRowStaysInAnyLayout) {
   }
 }
 
+/// Among many places, in no order: one of them is that of the first value again, if at all.
+TEST(ManyPositions, OneAmongManyPlacesIsRepeated) {
+  constexpr std::int64_t places = 70001, count = 60000;
+  for (const std::int64_t repeated : {std::int64_t{-1}, std::int64_t{1}, count - 1}) {
+    for (const bool is_negative : {false, true}) {
+      std::vector<std::int64_t> index(count);
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t place = (k == repeated ? 0 : k) * 7919 % places;
+        index[static_cast<std::size_t>(k)] = is_negative && k % 3 == 1 ? place - places : place;
+      }
+      const auto at = to_device(index);
+      const auto a = full<std::int64_t>({places}, -1), b = arange<std::int64_t>(places);
+      const auto c = full<std::int16_t>({places, 3}, -1);
+      const auto d = full<float>({7, places / 7 + 1}, -1);
+      a(at) = arange<std::int64_t>(count);
+      b(at) += arange<std::int64_t>(count);
+      c(at) =
+          eval(astype<std::int16_t>(arange<std::int64_t>(count * 3) % 1000)).reshape({count, 3});
+      const auto place = where(at < 0, at + places, at);
+      d(place % 7, floor_divide(place, 7)) = arange<float>(count);
+      std::vector<std::int64_t> want_a(places, -1), want_b(places);
+      std::vector<std::int16_t> want_c(places * 3, -1);
+      std::vector<float> want_d(static_cast<std::size_t>(d.size()), -1);
+      for (std::size_t i = 0; i < want_b.size(); ++i) want_b[i] = static_cast<std::int64_t>(i);
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t p = index[static_cast<std::size_t>(k)];
+        const auto i = static_cast<std::size_t>(p < 0 ? p + places : p);
+        want_a[i] = k, want_b[i] = static_cast<std::int64_t>(i) + k;
+        for (std::size_t j = 0; j < 3; ++j) {
+          want_c[3 * i + j] =
+              static_cast<std::int16_t>((3 * k + static_cast<std::int64_t>(j)) % 1000);
+        }
+        want_d[i % 7 * (places / 7 + 1) + i / 7] = static_cast<float>(k);
+      }
+      EXPECT_EQ(listed(a), want_a) << repeated;
+      EXPECT_EQ(listed(b), want_b) << repeated;
+      EXPECT_EQ(listed(c), want_c) << repeated;
+      EXPECT_EQ(listed(d), want_d) << repeated;
+    }
+  }
+}
+
 TEST(ManyPositions, InPlaceAllElementsAreReadBefore) {
   const auto a = arange<double>(rows);
   a(to_device(positions())) += 0.5;
@@ -89,6 +136,20 @@ TEST(ManyPositions, RowsAreReadInAnyLayout) {
 }
 
 /// Any byte but 0 is true, and counts once.
+/// Pairs of 4-byte alignment, whose rows begin at odd multiples of that.
+TEST(ManyPositions, RowsOfRecordsAreReadAtAnyAlignment) {
+  constexpr std::int64_t pairs = 20, pitch = 2 * pairs + 1;
+  const auto numbers = arange<float>(rows * pitch);
+  const Layout layout{{rows, pairs}, {pitch * 4, 8}};
+  const DeviceNDArray<Pair> table(layout, numbers.device_pointer() + 4, numbers.buffer());
+  const auto got = listed(eval(table(to_device(positions()))));
+  for (std::int64_t i = 0; i < many * pairs; ++i) {
+    const std::int64_t at = position(i / pairs) * pitch + 1 + i % pairs * 2;
+    const Pair pair = got[static_cast<std::size_t>(i)];
+    ASSERT_TRUE(pair.a == static_cast<float>(at) && pair.b == static_cast<float>(at + 1)) << i;
+  }
+}
+
 TEST(ManyPositions, MasksOfForeignBytes) {
   for (const std::int64_t n : {1, 7, 8, 9, 63, 64, 65, 1000}) {
     const auto bytes = arange<std::int64_t>(n).astype<std::uint8_t>() * std::uint8_t{37};

@@ -39,6 +39,13 @@ DeviceNDArray<T> compressed(const DeviceNDArray<bool>& condition, const V& value
   const std::int64_t n = std::min(condition.shape()[0], shape[axis]);
   const Leaf<bool> mask{condition(range(n))};
   if (n == shape[axis]) {
+    if constexpr (is_array_leaf<V>) {
+      if (shape.size() > 1) {
+        if (auto rows = select_rows(values.array, mask.array, {shape, axis, 1})) {
+          return selected_array<T>(std::move(*rows));
+        }
+      }
+    }
     return select_tree<T>(widened(mask, shape.size() - axis - 1), values, {shape, axis, 1});
   }
   std::vector<Index> entries(axis + 1, all);

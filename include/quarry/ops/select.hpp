@@ -5,6 +5,7 @@
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/positions.hpp>
 
+#include <optional>
 #include <vector>
 
 /// Elements that a mask selects: a(mask).
@@ -38,6 +39,18 @@ struct Selection {
   std::shared_ptr<Buffer> buffer;
 };
 Selection select_elements(const SelectCall& call, const SelectedAxes& axes);
+///@{
+/// The same of whole rows of an array, by their positions, which takes less time than element by
+/// element. The mask has the `axes`, and maybe others of extent 1 behind them. Nothing is done, and
+/// no rows are returned, if the elements have not the size and alignment of a number.
+std::optional<Selection> select_rows(const DeviceNDArrayBase& array,
+                                     const DeviceNDArray<const bool>& mask,
+                                     const SelectedAxes& axes);
+/// Writes the values to the rows, of the first axes, in order. Throws ShapeError, with both
+/// numbers, unless there are as many of them; then nothing is written.
+bool assign_rows(const DeviceNDArrayBase& array, const DeviceNDArray<const bool>& mask,
+                 const DeviceNDArrayBase& values);
+///@}
 /// Whether there is so little memory that elements are counted before they get `bytes`, of which
 /// they may need a part only.
 bool is_counted_first(std::size_t bytes, std::size_t free);
@@ -72,12 +85,15 @@ auto with_selection(const M& mask, const V& values, const F& f) {
                                     typename L::arrays>::value(),
                       arguments.array, arguments.scalar, shape, Lowered<M>::next_array});
 }
-template <class T, class M, class V>
-DeviceNDArray<T> select_tree(const M& mask, const V& values, const SelectedAxes& axes) {
-  Selection kept = with_selection<T>(
-      mask, values, [&](const SelectCall& call) { return select_elements(call, axes); });
+template <class T>
+DeviceNDArray<T> selected_array(Selection&& kept) {
   std::byte* const data = kept.buffer->data();
   return DeviceNDArray<T>(std::move(kept.layout), data, std::move(kept.buffer));
+}
+template <class T, class M, class V>
+DeviceNDArray<T> select_tree(const M& mask, const V& values, const SelectedAxes& axes) {
+  return selected_array<T>(with_selection<T>(
+      mask, values, [&](const SelectCall& call) { return select_elements(call, axes); }));
 }
 
 template <class Program>
@@ -167,6 +183,7 @@ void assign_in_order(const DeviceNDArray<T>& out, DeviceNDArray<const bool> mask
     const RankedShape shape(array.shape(), out.shape(), axes);
     rows = shape.whole[0];
     array = array.reshape(shape.given).broadcast_to(shape.whole);
+    if (axes > 0 && assign_rows(out, mask, array)) return;
   }
   auto flat = array.ravel();
   if (flat.buffer()->shares_memory(*out.buffer()) || !has_aligned_elements(flat)) {
@@ -186,8 +203,8 @@ inline constexpr bool is_array_leaf = false;
 template <class T>
 inline constexpr bool is_array_leaf<Leaf<T>> = true;
 
-/// A lazy expression whose number of elements depends on the mask: it is computed by one kernel
-/// where it is used, which waits for the number, and anew at every use. shape() and size() count,
+/// A lazy expression whose number of elements depends on the mask: it is computed where it is used,
+/// which waits for the number, and anew at every use. shape() and size() count,
 /// which waits too. Where a(mask) of an array is assigned to, or +=, ..., the elements are written
 /// in place: numbers, what broadcasts over the axes that the mask has not, or one value for each
 /// element that is selected. Those are counted first, which waits, and ShapeError is thrown where
@@ -242,7 +259,7 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
 
   template <class T>
   DeviceNDArray<T> evaluate() const {
-    auto result = select_tree<value_type>(mask_, values_, {values_.shape(), 0, axes_});
+    const DeviceNDArray<value_type> result = selected();
     if constexpr (std::same_as<T, value_type>) {
       return result;
     } else {
@@ -273,6 +290,17 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
  private:
   /// How many axes a row has.
   std::size_t trailing() const { return values_.shape().size() - axes_; }
+
+  DeviceNDArray<value_type> selected() const {
+    if constexpr (is_place) {
+      if (trailing() > 0) {
+        if (auto rows = select_rows(values_.array, mask_array(), {values_.shape(), 0, axes_})) {
+          return selected_array<value_type>(std::move(*rows));
+        }
+      }
+    }
+    return select_tree<value_type>(mask_, values_, {values_.shape(), 0, axes_});
+  }
 
   template <class X>
   static constexpr bool require_place() {
