@@ -231,7 +231,12 @@ def pick(name, operands, arguments):
         if operands[-1].ndim > found.ndim:
             raise ValueError
         # broadcast before, since NumPy 2.4.6 reads beyond values that it has to broadcast itself
-        np.add.at(a, entries, np.array(np.broadcast_to(operands[-1], found.shape)))
+        values = np.array(np.broadcast_to(operands[-1], found.shape))
+        once = a.astype(np.longdouble) if a.dtype.kind == "f" else None  # sums are rounded once
+        np.add.at(a, entries, values)
+        if once is not None:
+            np.add.at(once, entries, values)
+            a[...] = once
     return None
 
 
