@@ -135,7 +135,6 @@ TEST(ManyPositions, RowsAreReadInAnyLayout) {
   check(turned(index), columns, [](auto r, auto c) { return r * columns + c; });
 }
 
-/// Any byte but 0 is true, and counts once.
 /// Pairs of 4-byte alignment, whose rows begin at odd multiples of that.
 TEST(ManyPositions, RowsOfRecordsAreReadAtAnyAlignment) {
   constexpr std::int64_t pairs = 20, pitch = 2 * pairs + 1;
@@ -150,6 +149,7 @@ TEST(ManyPositions, RowsOfRecordsAreReadAtAnyAlignment) {
   }
 }
 
+/// Any byte but 0 is true, and counts once.
 TEST(ManyPositions, MasksOfForeignBytes) {
   for (const std::int64_t n : {1, 7, 8, 9, 63, 64, 65, 1000}) {
     const auto bytes = arange<std::int64_t>(n).astype<std::uint8_t>() * std::uint8_t{37};
