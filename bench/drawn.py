@@ -26,7 +26,6 @@ import shape_cases
 HERE = pathlib.Path(__file__).resolve().parent
 SETS = {"shapes": shape_cases, "indexing": indexing_cases}
 SECONDS = 300  # for each library
-PEERS = {"cpu": ("numpy",), "cuda": ("cupy", "torch")}
 LOG2 = {"cpu": 22, "cuda": 27}
 FOOTPRINT = {"cpu": 1 << 26, "cuda": 1 << 29}  # bytes, several times what the caches hold
 
@@ -86,14 +85,14 @@ def rows_of(cases, rates, results):
         yield row
 
 
-def measure(name, program, kind, cases, rates):
+def measure(name, program, peers, cases, rates):
     with tempfile.TemporaryDirectory() as folder:
         lines, fields = pathlib.Path(folder, "cases.txt"), pathlib.Path(folder, "cases.json")
         lines.write_text("".join(case.line() + "\n" for case in cases))
         limits = [{"case": dataclasses.asdict(c), "limit": c.limit(rates)} for c in cases]
         fields.write_text(json.dumps(limits))
         results = {"quarry": outcomes("quarry", [program, lines], cases)}
-        for peer in PEERS[kind]:
+        for peer in peers:
             command = [sys.executable, HERE / f"peers/{name}_peer.py", peer, fields]
             results[peer] = outcomes(peer, command, cases)
             if results[peer] is None:
@@ -123,7 +122,7 @@ def main(arguments):
     print(f"{options.name}: --seed {options.seed} repeats these cases", flush=True)
     drawn = SETS[options.name]
     cases = list(drawn.draw_cases(options.seed, options.cases, log2, FOOTPRINT[kind]))
-    results = measure(options.name, program, kind, cases, rates)
+    results = measure(options.name, program, drawn.PEERS[kind], cases, rates)
     date = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     document = {"context": {"date": date, "num_cpus": os.cpu_count()}, "device": device}
     document |= {"set": options.name, "groups": drawn.GROUPS}

@@ -9,6 +9,7 @@ import random
 from shape_cases import ITEMSIZE, draw_extents
 
 GROUPS = ("masks", "gathers", "scatters", "joins")
+PEERS = {"cpu": ("numpy",), "cuda": ("cupy", "torch", "jax")}
 JOINS = ("concatenate", "stack", "tile", "roll", "pad", "flip")
 SECTOR = 32  # bytes that a GPU's memory moves at once
 CACHE = 1 << 25  # of arrays up to this size a sector is moved once, whatever the order

@@ -53,6 +53,35 @@ void allocate_free(Run& run) {
             [] { qy::synchronize(); });
 }
 
+/// A view of an array with three axes: nothing is queued.
+template <class Make>
+void view(Run& run, Make make) {
+  const auto a = random_array<float>(0, 64 * 48 * 32).reshape({64, 48, 32});
+  run.size = to_string(a.shape());
+  run.issue([&] { benchmark::DoNotOptimize(make(a)); }, [] {});
+}
+
+/// In turn with a launch by the driver alone that is waited for.
+void read_by_mask(Run& run) {
+  const auto a = random_array<float>(0, small);
+  const Array<bool> mask = a > 0.5f;
+  Array<float> kept = a(mask);
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < small; ++i)
+    if (uniform(0, i) > 0.5f) expected.push_back(uniform(0, i));
+  check(
+      kept, [&](std::int64_t i) { return expected.at(static_cast<std::size_t>(i)); }, 0);
+  run.size = std::to_string(small);
+  const auto work = [&] { kept = a(mask); };
+  if (qy::get_current_device().is_cpu()) return run.issue(work, [] {});
+  const BareLaunch launch;
+  const auto launch_and_wait = [&] {
+    launch();
+    qy::synchronize();
+  };
+  run.issue_beside(work, launch_and_wait, [] {});
+}
+
 // --- first use
 // -------------------------------------------------------------------------------------
 
@@ -147,6 +176,20 @@ void register_rows() {
   row("quarry/launch_add", launch_add);
   row("quarry/launch_add_into", launch_add_into);
   row("quarry/allocate_free", allocate_free);
+  row("quarry/view_part", [](Run& run) {
+    view(run, [](const auto& a) { return a(qy::range(1, 9), qy::range(1, 9), qy::range(1, 9)); });
+  });
+  row("quarry/view_reshape", [](Run& run) {
+    view(run, [](const auto& a) { return a.reshape({64 * 48, 32}); });
+  });
+  row("quarry/view_transpose", [](Run& run) {
+    view(run, [](const auto& a) { return a.transpose({2, 0, 1}); });
+  });
+  row("quarry/view_moveaxis",
+      [](Run& run) { view(run, [](const auto& a) { return qy::moveaxis(a, 0, -1); }); });
+  row("quarry/view_diagonal",
+      [](Run& run) { view(run, [](const auto& a) { return qy::diagonal(a); }); });
+  row("quarry/read_by_mask", read_by_mask);
   if (qy::get_current_device().is_cpu()) return;  // nothing is compiled there
   row("quarry/first_kernel", [](Run& run) { cold(run, &FirstKernels::first); });
   row("quarry/further_kernel", [](Run& run) { cold(run, &FirstKernels::further); });

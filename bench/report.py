@@ -107,6 +107,12 @@ PARTS = {
     "Queueing and first use": (
         Item("launch_add", "`c = a + b`, 1024, issue", "launch", multiple=1.15),
         Item("launch_add_into", "`c(all) = a + b`, 1024, issue", "launch"),
+        Item("read_by_mask", "`c = a(mask)`, 1024", "launch_and_wait", multiple=1.3),
+        Item("view_part", "view `a(range, range, range)`", seconds=60e-9),
+        Item("view_reshape", "view `a.reshape({m, n})`", seconds=60e-9),
+        Item("view_transpose", "view `a.transpose({2, 0, 1})`", seconds=60e-9),
+        Item("view_moveaxis", "view `moveaxis(a, 0, -1)`", seconds=60e-9),
+        Item("view_diagonal", "view `diagonal(a)`", seconds=60e-9),
         Item("first_kernel", "first new kernel of a process", "compilation", seconds=50e-3),
         Item("further_kernel", "each further new kernel", "compilation", seconds=30e-3),
         Item("cached_kernel", "kernel from the disk cache", seconds=0.3e-3),

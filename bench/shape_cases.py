@@ -5,6 +5,7 @@ import dataclasses
 import math
 import random
 
+PEERS = {"cpu": ("numpy",), "cuda": ("cupy", "torch")}
 ITEMSIZE = {"float16": 2, "float32": 4, "float64": 8, "int8": 1}
 LAYOUTS = ("whole", "transposed", "every second")
 REDUCTIONS = ("sum", "argmax", "var")

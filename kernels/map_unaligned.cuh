@@ -17,6 +17,7 @@ namespace quarry::kernels {
 /// have any value.
 template <int V, unsigned Wide, int K, class Index, class... In>
 struct unaligned_inputs {
+  __device__ void load_same(const char* const*) {}
   __device__ void load(const char* const*, Index, Index) {}
 };
 template <int V, unsigned Wide, int K, class Index, class T, class... Rest>
@@ -27,11 +28,14 @@ struct unaligned_inputs<V, Wide, K, Index, T, Rest...>
   static constexpr Index size = sizeof(T);
   packed<T, read, (read > 1 && sizeof(T) * read >= 4)> r;
 
-  /// From `column` on, of rows that begin at `at` and have `columns` elements.
+  /// What is the same for a row.
+  __device__ void load_same(const char* const* at) {
+    if constexpr (read == 1) r.v = *reinterpret_cast<const vec<T, 1>*>(at[K]);
+    unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load_same(at);
+  }
+  /// The rest, from `column` on, of rows that begin at `at` and have `columns` elements.
   __device__ void load(const char* const* at, Index column, Index columns) {
-    if constexpr (read == 1) {
-      r.v = *reinterpret_cast<const vec<T, 1>*>(at[K]);
-    } else {
+    if constexpr (read > 1) {
       r = read_unaligned<T, read>(at[K], column * gap * size, ((columns - 1) * gap + 1) * size);
     }
     unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load(at, column, columns);
@@ -51,8 +55,12 @@ struct unaligned_inputs<V, Wide, K, Index, side<T, First, Axes>, Rest...>
   bool is_read = false;
   packed<T, V> r;
 
+  __device__ void load_same(const char* const* at) {
+    row = at[K];
+    unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load_same(at);
+  }
   __device__ void load(const char* const* at, Index column, Index columns) {
-    row = at[K], begin = column * size, end = columns * size;
+    begin = column * size, end = columns * size;
     unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load(at, column, columns);
   }
   __device__ T get_at(int lane, i64 offset) {
@@ -78,6 +86,41 @@ __device__ T loaded_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in
   return in.get(lane);
 }
 
+/// Whether an expression may have several values in a row.
+template <class E, unsigned Wide>
+inline constexpr bool moves = true;
+template <class T, int K, unsigned Wide>
+inline constexpr bool moves<in<T, K>, Wide> = input_access::of(Wide, K).is_wide;
+template <class T, int S, unsigned Wide>
+inline constexpr bool moves<val<T, S>, Wide> = false;
+template <class T, class A, unsigned Wide>
+inline constexpr bool moves<cast<T, A>, Wide> = moves<A, Wide>;
+template <class F, class L, class... A, unsigned Wide>
+inline constexpr bool moves<op<F, L, A...>, Wide> = (moves<A, Wide> || ...);
+
+/// What is computed of a row, whether it is written, and how far from where it would begin.
+template <class E, class Out, unsigned Wide>
+struct written_row {
+  using expression = E;
+  using type = Out;
+  template <class C>
+  static __device__ bool is_written(const C& /*c*/) {
+    return true;
+  }
+  template <class C>
+  static __device__ i64 offset(const C& /*c*/) {
+    return 0;
+  }
+};
+template <class P, class E, class Out, unsigned Wide>
+requires(!moves<P, Wide>) struct written_row<guarded<P, E>, Out, Wide>
+    : written_row<E, Out, Wide> {
+  template <class C>
+  static __device__ bool is_written(const C& c) {
+    return P{}(c);
+  }
+};
+
 template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 struct map_unaligned_body;
 
@@ -90,6 +133,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   using P = params<K, S, R>;
   using Addresses = map_addresses<P, K, R, Index>;
   using Inputs = unaligned_inputs<V, Wide, 0, Index, In...>;
+  using Row = written_row<E, Out, Wide>;
 
   /// The first vector of a row begins at a multiple of so many bytes: warps write whole lines of
   /// long rows.
@@ -107,15 +151,20 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       if (r > 0) a.next(p, 0, row + r * by, by);
-      const u32 before = static_cast<u32>(reinterpret_cast<u64>(a.at[0])) & (line(columns) - 1);
-      column[r] = ahead - static_cast<Index>(before / size);
+      in[r].load_same(a.at + outputs);
+      const i64 first = static_cast<i64>(row + r * by) * columns;
+      const vector_context<P, Inputs> here{p, in[r], first, 0};
+      const i64 offset = Row::offset(here);
+      const u32 begin = static_cast<u32>(reinterpret_cast<u64>(a.at[0] + offset));
+      const u32 before = begin & (line(columns) - 1);
+      column[r] = Row::is_written(here) ? ahead - static_cast<Index>(before / size) : columns;
 #pragma unroll
       for (int k = 0; k < outputs; ++k) {
-        to[r][k] = a.at[k] + column[r] * static_cast<Index>(Types::size_of(k));
+        to[r][k] = a.at[k] + offset + column[r] * static_cast<Index>(Types::size_of(k));
       }
       in[r].load(a.at + outputs, column[r], columns);
     }
-    computed<V, E, Out> out[Rows];
+    computed<V, typename Row::expression, typename Row::type> out[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       if (r > 0 && by == 0) break;

@@ -29,6 +29,26 @@ inline constexpr bool calls_user_functions<Node<A...>> = (calls_user_functions<A
 template <class F, class... A>
 inline constexpr bool calls_user_functions<call<F, A...>> = true;
 
+#ifdef __CUDA_ARCH__
+template <class V, class Word>
+__device__ V as_vector(const Word& word) {
+  V v;
+  static_assert(sizeof v == sizeof word);
+  memcpy(static_cast<void*>(&v), &word, sizeof v);
+  return v;
+}
+#endif
+/// What is not read again soon: the L2 cache keeps other memory in its place.
+template <class V>
+__device__ V load_once(const V* at) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(V) == 16) return as_vector<V>(__ldcs(reinterpret_cast<const uint4*>(at)));
+  if constexpr (sizeof(V) == 8) return as_vector<V>(__ldcs(reinterpret_cast<const uint2*>(at)));
+  if constexpr (sizeof(V) == 4) return as_vector<V>(__ldcs(reinterpret_cast<const u32*>(at)));
+#endif
+  return *at;
+}
+
 /// Words of 32 bits, of which the elements of an access are parts.
 template <u64 Size>
 struct alignas(Size) aligned_words {
@@ -39,6 +59,7 @@ struct alignas(Size) aligned_words {
 template <int V, unsigned Wide, int K, class... In>
 struct loaded {
   __device__ void load(const char* const* /*at*/) {}
+  __device__ void load_once(const char* const* /*at*/) {}
   __device__ void load_part(const char* const* /*at*/, int /*count*/) {}
 };
 template <int V, unsigned Wide, int K, class T, class... Rest>
@@ -54,6 +75,10 @@ struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
       r = *reinterpret_cast<const vec<T, read>*>(at[K]);
     }
     loaded<V, Wide, K + 1, Rest...>::load(at);
+  }
+  __device__ void load_once(const char* const* at) {
+    r = kernels::load_once(reinterpret_cast<const vec<T, read>*>(at[K]));
+    loaded<V, Wide, K + 1, Rest...>::load_once(at);
   }
   /// The first `count` lanes only, one by one.
   __device__ void load_part(const char* const* at, int count) {
@@ -73,6 +98,10 @@ struct loaded<V, Wide, K, side<T, First, Axes>, Rest...> : loaded<V, Wide, K + 1
   static constexpr int step = access.is_wide ? sizeof(T) * (access.has_gaps ? 2 : 1) : 0;
   static constexpr int unit = V > 1 && step > 0 ? V* step : alignof(T);
   const char* from;
+  __device__ void load_once(const char* const* at) {
+    from = at[K];
+    loaded<V, Wide, K + 1, Rest...>::load_once(at);
+  }
   __device__ void load(const char* const* at) {
     from = at[K];
     loaded<V, Wide, K + 1, Rest...>::load(at);

@@ -18,6 +18,13 @@ def first_use(peer, cp):
     peer.issue("cupy", "launch_add", lambda: a + b)
     peer.issue("cupy", "launch_add_into", lambda: cp.add(a, b, out=c))
     peer.issue("cupy", "allocate_free", lambda: cp.empty(256, cp.float32))
+    mask, v = a > 0.5, cp.zeros((64, 48, 32), cp.float32)
+    peer.issue("cupy", "read_by_mask", lambda: a[mask])
+    peer.issue("cupy", "view_part", lambda: v[1:9, 1:9, 1:9])
+    peer.issue("cupy", "view_reshape", lambda: v.reshape(64 * 48, 32))
+    peer.issue("cupy", "view_transpose", lambda: v.transpose(2, 0, 1))
+    peer.issue("cupy", "view_moveaxis", lambda: cp.moveaxis(v, 0, -1))
+    peer.issue("cupy", "view_diagonal", lambda: v.diagonal())
 
 
 def elementwise(peer, cp):

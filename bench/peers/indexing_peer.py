@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times drawn cases of masks, gathers, scatters and joins in another library, and prints what
-bench/indexing.cpp prints. Usage: indexing_peer.py numpy|cupy|torch CASES.json"""
+bench/indexing.cpp prints. Usage: indexing_peer.py numpy|cupy|torch|jax CASES.json"""
 
 import json
+import os
 import pathlib
 import sys
+import time
 
 import peer as p
 import shapes_peer
@@ -118,6 +120,79 @@ class Torch(shapes_peer.Torch):
         }[case.operation]
 
 
+class Jax:
+    """Functions are jitted, and what is written is donated, so that it is written in place. JAX
+    shows no events of the device: the work is timed on the host, until it is done."""
+
+    def __init__(self):
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        if jax.default_backend() != "gpu":
+            raise p.NotHere("no GPU for it")
+        self.jax, self.jnp = jax, jax.numpy
+
+    def values(self, dtype, shape):
+        return self.jnp.resize(self.jnp.asarray(shapes_peer.some_values(dtype)), shape)
+
+    def positions(self, count, rows):
+        return (self.jnp.arange(count) * PRIME + 17) % rows
+
+    def drawn(self, count):
+        return self.jax.random.uniform(self.jax.random.key(1), (count,))
+
+    def read(self, x, mask):
+        return lambda: x[mask]
+
+    def gather(self, x, at):
+        taken = self.jax.jit(lambda x, at: self.jnp.take(x, at, axis=0))
+        return lambda: taken(x, at)
+
+    def written(self, x, f, *others):
+        into, held = self.jax.jit(f, donate_argnums=0), [x]
+
+        def work():
+            held[0] = into(held[0], *others)
+            return held[0]
+
+        return work
+
+    def write(self, x, at, values):
+        if at.dtype != bool:
+            return self.written(x, lambda x, at, values: x.at[at].set(values), at, values)
+        mask = at.reshape(at.shape + (1,) * (x.ndim - 1))
+        where = self.jnp.where
+        return self.written(x, lambda x, mask: where(mask, values, x).astype(x.dtype), mask)
+
+    def add_at(self, x, at, values):
+        return self.written(x, lambda x, at, values: x.at[at].add(values), at, values)
+
+    def integers(self, x):
+        return x.astype(self.jnp.int64)
+
+    def join(self, case, arrays):
+        jnp, n, axis = self.jnp, case.count, case.axis
+        counts = [n if d == axis else 1 for d in range(len(case.shape))]
+        joined = self.jax.jit({
+            "concatenate": lambda *x: jnp.concatenate(x, axis),
+            "stack": lambda *x: jnp.stack(x, axis),
+            "tile": lambda x: jnp.tile(x, counts),
+            "roll": lambda x: jnp.roll(x, n, axis),
+            "pad": lambda x: jnp.pad(x, n),
+            "flip": lambda x: jnp.flip(x, axis),
+        }[case.operation])
+        return lambda: joined(*arrays)
+
+    def timer(self, work):
+        start = time.perf_counter()
+        self.jax.block_until_ready(work())
+        return time.perf_counter() - start
+
+    def forget(self):
+        self.jax.clear_caches()
+
+
 def prepared(library, case):
     """The work of the case."""
     if case.group == "joins":
@@ -139,7 +214,7 @@ def prepared(library, case):
 
 def main(name, path):
     try:
-        library = {"numpy": Numpy, "cupy": Cupy, "torch": Torch}[name]()
+        library = {"numpy": Numpy, "cupy": Cupy, "torch": Torch, "jax": Jax}[name]()
     except (ImportError, p.NotHere) as reason:
         print(f"left out ({reason})", file=sys.stderr)
         return

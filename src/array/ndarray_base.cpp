@@ -115,19 +115,28 @@ const Stream& stream_for(const DeviceNDArrayBase& array, const Stream* given) {
   return guarded ? *guarded : array.stream();
 }
 
+namespace {
+bool is_dense(const DeviceNDArrayBase& array, Order order) {
+  return order == Order::f ? array.is_f_contiguous() : array.is_c_contiguous();
+}
+}  // namespace
+
 ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, Order order) {
-  const Shape to = infer_shape(shape, array.size());
+  Shape to = infer_shape(shape, array.size());
   const std::size_t itemsize = array.dtype().itemsize();
-  if (const auto strides = reshape_strides(array.layout(), itemsize, to, order)) {
-    return {{to, *strides}, false};
+  const bool is_view = is_dense(array, order);
+  if (!is_view) {
+    if (auto strides = reshape_strides(array.layout(), itemsize, to, order)) {
+      return {{std::move(to), std::move(*strides)}, false};
+    }
   }
-  return {{to, dense_strides(to, itemsize, order)}, true};
+  Strides dense = dense_strides(to, itemsize, order);
+  return {{std::move(to), std::move(dense)}, !is_view};
 }
 
 ReshapedLayout plan_ravel(const DeviceNDArrayBase& array, Order order) {
   const Shape flat{array.size()};
-  const bool dense = order == Order::f ? array.is_f_contiguous() : array.is_c_contiguous();
-  return {{flat, c_strides(flat, array.dtype().itemsize())}, !dense};
+  return {{flat, c_strides(flat, array.dtype().itemsize())}, !is_dense(array, order)};
 }
 
 void require_rank(const Shape& shape, std::size_t rank) {

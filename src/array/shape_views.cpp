@@ -22,11 +22,6 @@ View permuted(const Layout& layout, const Axes& order) {
   return result;
 }
 
-void drop(Layout& layout, std::size_t axis) {
-  layout.shape.erase(axis);
-  layout.strides.erase(axis);
-}
-
 void put(Layout& layout, std::size_t axis, std::int64_t extent, std::int64_t stride) {
   layout.shape.insert(axis, extent);
   layout.strides.insert(axis, stride);
@@ -89,15 +84,18 @@ View moveaxis(const Layout& layout, Span from, Span to) {
   });
   const Axes source = normalize_axes(from, layout.rank()),
              target = normalize_axes(to, layout.rank());
-  const auto place_in = [](const Axes& list, std::int64_t axis) {
-    return std::size_t(std::find(list.begin(), list.end(), axis) - list.begin());
-  };
-  Axes order;
+  Axes order = Axes::filled(layout.rank(), -1);
+  std::uint32_t moved = 0;
+  static_assert(max_rank <= 32);
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    order[place(target[i])] = source[i];
+    moved |= std::uint32_t{1} << source[i];
+  }
   std::int64_t other = 0;
-  for (std::int64_t axis = 0; axis < std::int64_t(layout.rank()); ++axis) {
-    const std::size_t move = place_in(target, axis);
-    while (move == target.size() && place_in(source, other) < source.size()) ++other;
-    order.push_back(move < target.size() ? source[move] : other++);
+  for (std::int64_t& axis : order) {
+    if (axis >= 0) continue;
+    while ((moved >> other & 1) != 0) ++other;
+    axis = other++;
   }
   return permuted(layout, order);
 }
@@ -124,10 +122,14 @@ View diagonal(const Layout& layout, std::int64_t offset, std::int64_t first, std
       is_above ? std::min(offset, columns) : (offset < -rows ? rows : -offset);
   const std::int64_t count =
       is_above ? std::min(rows, columns - skipped) : std::min(rows - skipped, columns);
-  Layout result = layout;
-  drop(result, std::max(a, b));
-  drop(result, std::min(a, b));
-  put(result, result.rank(), count, count > 1 ? down + right : 0);
+  Layout result;
+  for (std::size_t d = 0; d < layout.rank(); ++d) {
+    if (d == a || d == b) continue;
+    result.shape.push_back(layout.shape[d]);
+    result.strides.push_back(layout.strides[d]);
+  }
+  result.shape.push_back(count);
+  result.strides.push_back(count > 1 ? down + right : 0);
   return with_offset(std::move(result), count == 0 ? 0 : skipped * (is_above ? right : down));
 }
 

@@ -13,9 +13,21 @@ struct Selected {
   std::int64_t start, count, step;
 };
 
+/// Of consecutive elements, which most ranges have.
+Selected select_consecutive(const Range& range, std::int64_t extent) {
+  const auto place = [=](std::int64_t v) {
+    if (v < 0) v += extent;
+    return v < 0 ? 0 : v > extent ? extent : v;
+  };
+  const std::int64_t start = range.start.given ? place(range.start.value) : 0;
+  const std::int64_t stop = range.stop.given ? place(range.stop.value) : extent;
+  return {start, stop > start ? stop - start : 0, 1};
+}
+
 /// CPython's slice rules (PySlice_AdjustIndices), in arithmetic that cannot overflow.
 Selected select(const Range& range, std::int64_t extent) {
   const std::int64_t step = range.step.given ? range.step.value : 1;
+  if (step == 1) return select_consecutive(range, extent);
   require<IndexError>(step != 0, "a range with step 0");
   const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
   const auto place = [&](const Bound& bound, std::int64_t missing) {
@@ -84,7 +96,7 @@ class Indexer {
   void add_range(const Range& range) {
     const Selected s = select(range, from_.shape[axis_]);
     const std::int64_t stride = from_.strides[axis_++];
-    if (s.count > 0) move(offset(s.start, stride));
+    if (s.start > 0 && s.count > 0) move(offset(s.start, stride));
     // one element or none: the stride is never used
     push(s.count, s.count > 1 ? offset(s.step, stride) : stride);
   }

@@ -178,21 +178,31 @@ ByteBounds byte_bounds(const Layout& layout, std::size_t itemsize) {
   return bounds;
 }
 
+namespace {
+
+[[noreturn, gnu::cold]] void throw_no_axis(std::int64_t axis, std::int64_t rank) {
+  throw ShapeError(
+      fmt::format("axis {} is out of range for {} dimension{}", axis, rank, rank == 1 ? "" : "s"));
+}
+inline std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {
+  if (axis < -rank || axis >= rank) throw_no_axis(axis, rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+}  // namespace
+
 std::size_t normalize_axis(std::int64_t axis, std::size_t rank) {
-  const auto count = std::int64_t(rank);
-  require<ShapeError>(-count <= axis && axis < count, [&] {
-    return fmt::format("axis {} is out of range for {} dimension{}", axis, rank,
-                       rank == 1 ? "" : "s");
-  });
-  return std::size_t(axis < 0 ? axis + count : axis);
+  return std::size_t(normal_axis(axis, std::int64_t(rank)));
 }
 
 Axes normalize_axes(std::span<const std::int64_t> axes, std::size_t rank) {
   Axes result;
   for (const std::int64_t axis : axes) {
-    const auto normal = std::int64_t(normalize_axis(axis, rank));
-    require<ShapeError>(std::find(result.begin(), result.end(), normal) == result.end(),
-                        [&] { return fmt::format("axis {} comes twice", axis); });
+    const std::int64_t normal = normal_axis(axis, std::int64_t(rank));
+    for (const std::int64_t other : result) {
+      require<ShapeError>(other != normal,
+                          [&] { return fmt::format("axis {} comes twice", axis); });
+    }
     result.push_back(normal);
   }
   return result;

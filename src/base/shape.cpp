@@ -79,18 +79,18 @@ std::string to_string(const Dims& dims) {
 std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << to_string(dims); }
 
 std::int64_t element_count(const Shape& shape) {
-  bool is_empty = false;
+  bool is_empty = false, fits = true;
+  std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     require<ShapeError>(extent >= 0,
                         [&] { return fmt::format("negative extent in {}", to_string(shape)); });
     is_empty = is_empty || extent == 0;
+    fits = !__builtin_mul_overflow(count, extent, &count) && fits;
   }
   if (is_empty) return 0;
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape)
-    require<SizeOverflow>(!__builtin_mul_overflow(count, extent, &count), [&] {
-      return fmt::format("the elements of {} do not fit in 63 bits", to_string(shape));
-    });
+  require<SizeOverflow>(fits, [&] {
+    return fmt::format("the elements of {} do not fit in 63 bits", to_string(shape));
+  });
   return count;
 }
 

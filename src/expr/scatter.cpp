@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <memory>
+#include <optional>
 
+#include "expr/host_word.hpp"
 #include "expr/kernel_inputs.hpp"
+#include "expr/numbers.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 
@@ -144,6 +148,68 @@ Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
   return owners;
 }
 
+namespace {
+
+/// The only axis of positions that is not 1, counted from the last one; none if there are several.
+std::optional<std::size_t> only_axis(const Shape& turns) {
+  std::optional<std::size_t> only;
+  for (std::size_t d = 0; d < turns.size(); ++d) {
+    if (from_end(turns, d) == 1) continue;
+    if (only) return std::nullopt;
+    only = d;
+  }
+  return only;
+}
+
+/// The element of the values that an owner has.
+template <class K>
+const kernels::program& owned_rows_program() {
+  using namespace kernels;
+  using Owner = in<i64, 0>;
+  using IsThere = op<greater_equal_op, i64, Owner, val<i64, 1>>;
+  using Value = pick<K, 1, place<index_mode::from_end, 0, Owner>>;
+  return program_for<map_of<guarded<IsThere, Value>, K, 2, i64, side<K>>>::value;
+}
+
+}  // namespace
+
+bool has_owned_rows(const Target& target, std::span<const kernels::side_axis> own,
+                    const Shape& turns, const DeviceNDArrayBase& values) {
+  constexpr std::int64_t least_bytes = 64, most_places = 3;
+  const auto axis = only_axis(turns);
+  if (own.size() != 1 || !axis || from_end(target.window.shape(), *axis) != 1) return false;
+  const std::int64_t count = element_count(turns), elements = element_count(target.shape);
+  const auto itemsize = static_cast<std::int64_t>(values.dtype().itemsize());
+  const bool is_worth_it = elements / count * itemsize >= least_bytes &&
+                           own[0].extent / most_places <= count &&
+                           from_end(values.shape(), *axis) == count;
+  return is_worth_it && is_aligned(values) && with_numbers(values.dtype(), [](auto) {}) &&
+         !values.buffer()->shares_memory(*target.array.buffer());
+}
+
+void write_owned_rows(const Target& target, const kernels::side_axis& own, const Shape& turns,
+                      const DeviceNDArrayBase& values, const Owners& owners) {
+  const std::size_t axis = target.shape.size() - 1 - only_axis(turns).value();
+  Layout out = broadcast_to(target.window.layout(), target.shape);
+  Layout row = broadcast_to(values.layout(), target.shape);
+  out.shape[axis] = own.extent, out.strides[axis] = own.stride;
+  kernels::u64 scalars[2][2] = {};
+  const kernels::side_axis numbers{row.shape[axis], row.strides[axis]};
+  std::memcpy(scalars[0], &numbers, sizeof numbers);
+  row.shape[axis] = 1, row.strides[axis] = 0;
+  Layout owner{Shape::filled(out.rank(), 1), Strides::filled(out.rank(), 0)};
+  owner.shape[axis] = own.extent, owner.strides[axis] = owners.own[0].stride;
+  const DeviceNDArray<std::int64_t> owned(owner, owners.array.device_pointer(),
+                                          owners.array.buffer());
+  const std::int64_t to_window = target.window.device_pointer() - target.array.device_pointer();
+  with_numbers(values.dtype(), [&]<class U>(U) {
+    const auto from = numbers_of<const U>(values, {row, 0});
+    const DeviceNDArrayBase* const arrays[] = {&owned, &from};
+    evaluate_into(owned_rows_program<kernel_type_t<U>>(),
+                  numbers_of<U>(target.array, {out, to_window}), arrays, scalars, false, true);
+  });
+}
+
 bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> own,
                      const Shape& turns) {
   constexpr std::int64_t many = std::int64_t{1} << 16;
@@ -158,6 +224,12 @@ Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, c
   Marks marks = places_of<std::uint32_t>(target, 2 + element_count(all) / 32, all, own.size(), 1);
   marks.array.fill(0);
   return marks;
+}
+
+bool is_one_repeated(const Marks& marks) {
+  const HostWord word(quarry::detail::stream_for(marks.array));
+  word.array().assign(marks.array(0));
+  return word.wait() != 0;
 }
 
 }  // namespace quarry::expr

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "expr/host_word.hpp"
 #include "expr/kernel_inputs.hpp"
 #include "ops/with_positions.hpp"
 
@@ -19,7 +20,12 @@ void require_all_between(const DeviceNDArray<const T>& positions, std::int64_t l
                          std::int64_t high, const auto& refuse) {
   using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
   const auto outside = (positions < low) | (positions >= high);
-  if (positions.empty() || !any(outside).item()) return;
+  if (positions.empty()) return;
+  const HostWord count(quarry::detail::stream_for(positions));
+  using Count = results::total<bool>;
+  reduce_tree<kernels::sum_of, Count::accumulator, Count::type>(as_tree(outside), {}, {}, false,
+                                                                nullptr, {}, &count.array());
+  if (count.wait() == 0) return;
   refuse(Wide(positions.ravel()(argmax(outside).item()).item()));
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/base/overlap.hpp>
-#include <quarry/memory/driver_resources.hpp>
 #include <quarry/memory/pool.hpp>
 #include <quarry/ops/indexing.hpp>
 #include <quarry/ops/select.hpp>
@@ -10,10 +9,10 @@
 #include <algorithm>
 #include <complex>
 #include <cstring>
-#include <map>
-#include <mutex>
 
+#include "expr/host_word.hpp"
 #include "expr/kernel_inputs.hpp"
+#include "expr/numbers.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
@@ -42,19 +41,7 @@ bool is_counted_first(std::size_t bytes, std::size_t free) {
 
 namespace {
 
-constexpr std::size_t line = 256;            // bytes of the memory in which kernels count
 constexpr std::size_t kept_whole = 1 << 16;  // fewer bytes are not worth a copy
-
-/// Page-locked memory that kernels write into: the host needs no copy, only to wait.
-const Resource& counters_of(const Stream& stream) {
-  static auto& mutex = *new std::mutex;
-  static auto& pools = *new std::map<backend::Device*, Resource>;
-  const std::lock_guard lock(mutex);
-  backend::Device* const device = stream.state().device;
-  const auto known = pools.find(device);
-  if (known != pools.end()) return known->second;
-  return pools.emplace(device, Pool(mapped_resource(stream.device()))).first->second;
-}
 
 /// A selection that is queued, and what waits for the number of elements.
 class Running {
@@ -63,9 +50,9 @@ class Running {
   /// are not read.
   Running(const SelectCall& call, const Shape& shape, const runtime::Operand& values, int arrays,
           const Stream& stream)
-      : stream_(stream), counter_(Buffer::allocate(line, stream, counters_of(stream))) {
+      : count_(stream) {
     const KernelInputs inputs(*call.arrays[0], call.arrays, call.program.inputs, stream);
-    const runtime::Operand count{counter_->data(), nullptr};
+    const runtime::Operand count{count_.array().device_pointer(), nullptr};
     const runtime::Operand outputs[] = {count, values};
     auto operands = operands_of(outputs, inputs.arrays(), call.program.inputs);
     for (std::size_t k = 2 + static_cast<std::size_t>(arrays); k < operands.size(); ++k) {
@@ -74,14 +61,11 @@ class Running {
     BufferWorkspace workspace(stream);
     runtime::launch_selection(call.program, shape, operands, call.scalars, workspace, stream);
   }
-  std::int64_t count() const {
-    stream_.synchronize();
-    return *reinterpret_cast<const std::int64_t*>(counter_->host_data());
-  }
+  /// Waits for it, but not for the elements.
+  std::int64_t count() const { return count_.wait(); }
 
  private:
-  const Stream& stream_;
-  std::shared_ptr<Buffer> counter_;
+  HostWord count_;
 };
 
 /// The first `bytes` of the buffer, in no more memory than they need: where the pool takes the rest
@@ -176,25 +160,6 @@ void require_as_many(bool are, std::int64_t values, std::int64_t kept) {
     return fmt::format("cannot assign values for {} places to the {} where the mask is true",
                        values, kept);
   });
-}
-
-/// The elements as numbers of their size and alignment.
-template <class U>
-DeviceNDArray<U> numbers_of(const DeviceNDArrayBase& array) {
-  return DeviceNDArray<U>(array.layout(), array.device_pointer(), array.buffer())
-      .bind(array.stream());
-}
-/// Calls f(U()) with the type of such numbers, if there is one.
-template <class F>
-bool with_numbers(DType dtype, const F& f) {
-  const std::size_t size = dtype.itemsize(), alignment = dtype.alignment();
-  if (size == 16 && alignment == 8) return f(std::complex<double>()), true;
-  if (size != alignment) return false;
-  if (size == 1) return f(std::uint8_t()), true;
-  if (size == 2) return f(std::uint16_t()), true;
-  if (size == 4) return f(std::uint32_t()), true;
-  if (size == 8) return f(std::uint64_t()), true;
-  return false;
 }
 
 /// The entries for the first `axes` axes of the mask behind `front` axes of the array.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "backend/cuda/launch/geometry.hpp"
@@ -17,19 +18,20 @@ namespace {
 using namespace quarry::kernels;
 
 /// `rows` rows of `columns` elements of T into a table of `extent` rows, `pitch` elements apart.
+/// Both are aligned to 16 bytes, but for up to `ahead` elements.
 template <class T>
 struct Rows {
-  explicit Rows(std::uint64_t seed, i64 width) : draw(seed) {
+  explicit Rows(std::uint64_t seed, i64 width, int ahead = 0) : draw(seed) {
     extent = 1 + draw.below(draw.of({9, 90})), rows = 1 + draw.below(40);
     columns = width * (1 + draw.below(draw.of({1, 20, 300})));
     pitch = columns + width * draw.below(3);
-    table.resize(std::size_t(extent * pitch + 16)), values.resize(std::size_t(rows * columns + 16));
+    table.resize(std::size_t(extent * pitch + 32)), values.resize(std::size_t(rows * columns + 32));
     for (T& x : table) x = T(draw.below(100));
     for (T& x : values) x = T(draw.below(100));
     for (i64 r = 0; r < rows; ++r) positions.push_back(draw.below(2 * extent) - extent);
     owners.assign(std::size_t(extent), -1);
     for (i64 r = 0; r < rows; ++r) owners[std::size_t(place(r))] = r;
-    to = aligned(table), from = aligned(values);
+    to = aligned(table) + draw.below(ahead + 1), from = aligned(values) + draw.below(ahead + 1);
   }
   static T* aligned(std::vector<T>& v) {
     return reinterpret_cast<T*>((reinterpret_cast<u64>(v.data()) + 15) / 16 * 16);
@@ -68,12 +70,14 @@ struct Rows {
     return want;
   }
 
-  template <class M, int V, unsigned Wide>
+  /// With Unaligned vectors begin at any element.
+  template <class M, int V, unsigned Wide, bool Unaligned = false>
   void run(const std::vector<u64>& block) {
+    const auto lead = Unaligned ? backend::cuda::unaligned_lead(sizeof(T), columns, V) : 127;
     const auto g = backend::cuda::strided_geometry({.columns = columns,
                                                     .rows = rows,
                                                     .span = 0,
-                                                    .lead = 127,
+                                                    .lead = lead,
                                                     .operands = 2,
                                                     .vector_width = V},
                                                    0);
@@ -82,8 +86,12 @@ struct Rows {
       typename map_strided_body<M, 2, i64, many, V, Wide>::param_type p;
       ASSERT_EQ(sizeof p, block.size() * sizeof(u64));
       std::memcpy(&p, block.data(), sizeof p);
-      const auto faults = launch({{g.grid_x, g.grid_y}, {g.block_x, g.block_y}}, draw.bits(),
-                                 [&] { map_scatter<M, 2, 8, many, V, Wide>(p, 0); });
+      const auto faults = launch({{g.grid_x, g.grid_y}, {g.block_x, g.block_y}}, draw.bits(), [&] {
+        if constexpr (Unaligned)
+          map_scatter_rows<M, 2, 8, many, V, Wide>(p, 0);
+        else
+          map_scatter<M, 2, 8, many, V, Wide>(p, 0);
+      });
       EXPECT_EQ(faults, std::vector<std::string>{});
     };
     g.rows_a_thread > 1 ? kernel(std::integral_constant<int, 2>{})
@@ -125,6 +133,17 @@ TEST(cuda_scatter, values_meet_in_words_around_them) {
   check_meeting<largest, i64, iota<i64>>(larger);
 }
 
+template <class M, int V, unsigned Wide>
+void run_singles(Draw& draw, const std::vector<u64>& block, i64 n, const scatter_window& window) {
+  typename map_scatter_singles_body<M, V, Wide>::param_type p;
+  ASSERT_EQ(sizeof p, block.size() * sizeof(u64));
+  std::memcpy(&p, block.data(), sizeof p);
+  const auto blocks = unsigned(n / (32 * V * scatter_vectors) + 1);
+  const auto faults =
+      launch({{blocks}, {32}}, draw.bits(), [&] { map_scatter_singles<M, V, Wide>(p, window); });
+  EXPECT_EQ(faults, std::vector<std::string>{});
+}
+
 TEST(cuda_scatter, marks_are_a_bit_for_each_place_and_one_for_repeated_ones) {
   using M = map_of<into<marked, val<u32, 1>, at_rows<0, 1>>, side<u32>, 2, u32, i64>;
   int repeated = 0;
@@ -141,23 +160,110 @@ TEST(cuda_scatter, marks_are_a_bit_for_each_place_and_one_for_repeated_ones) {
       bits |= bit;
     }
     repeated += int(word[0]);
+    const auto unmarked = r.table;
     r.run<M, 1, 0>(r.words({u64(r.extent), 1, 1, 0}, {}, {}));
+    ASSERT_EQ(r.table, want) << "seed " << seed;
+    r.table = unmarked;
+    const auto word_of = [](const void* at) { return reinterpret_cast<u64>(at); };
+    const std::vector<u64> block = {u64(r.rows),
+                                    1,
+                                    1,
+                                    word_of(r.table.data() + (word - want.data())),
+                                    word_of(r.from),
+                                    word_of(r.positions.data()),
+                                    u64(r.extent),
+                                    1,
+                                    1,
+                                    0,
+                                    u64(r.rows),
+                                    0,
+                                    4,
+                                    8};
+    run_singles<M, 2, 3>(r.draw, block, r.rows, {std::numeric_limits<i64>::min(), ~u64{0}});
     ASSERT_EQ(r.table, want) << "seed " << seed;
   }
   EXPECT_TRUE(repeated > 20 && repeated < 180) << repeated;
 }
 
+/// No more rows than places, all of which are different: their order says nothing.
+template <class T>
+void make_distinct(Rows<T>& r) {
+  r.rows = std::min(r.rows, r.extent);
+  r.positions.resize(std::size_t(r.rows));
+  std::iota(r.positions.begin(), r.positions.end(), -r.extent);
+  for (std::size_t i = 0; i < r.positions.size(); ++i) {
+    std::swap(r.positions[i], r.positions[std::size_t(r.draw.below(i64(i) + 1))]);
+  }
+}
+
+template <class T, int V>
+void check_rows() {
+  using M = map_of<into<replaced, in<T, 0>, at_rows<0, 1>>, side<T>, 1, T, i64>;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    Rows<T> r(seed, 1, 16);
+    make_distinct(r);
+    const auto want = r.expected([](T, T b, i64) { return b; });
+    r.template run<M, V, 1, true>(r.words({u64(r.extent), r.own_stride()}, {}, {}));
+    ASSERT_EQ(r.table, want) << "seed " << seed;
+  }
+}
+
+/// Single elements, those of a window of the places after those of another.
+template <class T, int V>
+void check_singles() {
+  using M = map_of<into<replaced, in<T, 0>, at_rows<0, 1>>, side<T>, 1, T, i64>;
+  constexpr i64 size = sizeof(T);
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    Rows<T> r(seed, 1);
+    r.columns = 1, r.extent = 1 + r.draw.below(700), r.rows = 1 + r.draw.below(700), r.pitch = 1;
+    r.table.assign(std::size_t(r.extent + 32), T(101));
+    r.to = r.aligned(r.table);
+    r.values.resize(std::size_t(r.rows + 32)), r.from = r.aligned(r.values);
+    make_distinct(r);
+    const u64 n = u64(r.rows);
+    const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
+    const std::vector<u64> block = {
+        n, 1, 1,    word(r.to), word(r.from), word(r.positions.data()), u64(r.extent), size,
+        n, 0, size, 8};
+    const i64 cut = r.draw.below(r.extent + 1) * size, all = r.extent * size;
+    const auto whole = r.expected([](T, T b, i64) { return b; });
+    auto want = r.table;
+    std::copy_n(&whole[std::size_t(r.to - r.table.data())], cut / size,
+                &want[std::size_t(r.to - r.table.data())]);
+    run_singles<M, V, V == 1 ? 0 : 3>(r.draw, block, r.rows, {0, u64(cut)});
+    ASSERT_EQ(r.table, want) << "seed " << seed;
+    run_singles<M, V, V == 1 ? 0 : 3>(r.draw, block, r.rows, {cut, u64(all - cut)});
+    ASSERT_EQ(r.table, whole) << "seed " << seed;
+  }
+}
+
+TEST(cuda_scatter, single_elements_are_written_in_windows) {
+  check_singles<i8, 2>();
+  check_singles<float, 1>();
+  check_singles<float, 2>();
+  check_singles<double, 2>();
+}
+
+TEST(cuda_scatter, rows_that_begin_at_any_element_are_written_by_vectors) {
+  check_rows<i8, 16>();
+  check_rows<i8, 2>();
+  check_rows<u16, 8>();
+  check_rows<float, 4>();
+  check_rows<float, 2>();
+  check_rows<double, 2>();
+}
+
 /// Only the owner of a row writes it.
-template <class T, int V, unsigned Wide>
+template <class T, int V, unsigned Wide, bool Unaligned = false>
 void check_owned() {
   using Owner = pick<i64, 2, at_rows<1, 1>>;
   using M = map_of<owned<Owner, val<turns, 2>, into<replaced, in<T, 0>, at_rows<0, 1>>>, side<T>, 3,
                    T, i64, side<i64, 1>>;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    Rows<T> r(seed, V);
+    Rows<T> r(seed, Unaligned ? 1 : V, Unaligned ? 16 : 0);
     const auto want = r.expected(
         [&](T a, T b, i64 row) { return r.owners[std::size_t(r.place(row))] == row ? b : a; });
-    r.template run<M, V, Wide>(
+    r.template run<M, V, Wide, Unaligned>(
         r.words({u64(r.extent), r.own_stride(), u64(r.extent), 8, u64(r.columns), u64(r.rows)},
                 {r.owners.data()}, {0, 0}));
     ASSERT_EQ(r.table, want) << "seed " << seed;
@@ -169,6 +275,8 @@ TEST(cuda_scatter, owners_write_elements_and_vectors) {
   check_owned<float, 4, 1>();
   check_owned<i8, 16, 1>();
   check_owned<double, 2, 1>();
+  check_owned<i8, 16, 1, true>();
+  check_owned<float, 4, 1, true>();
 }
 
 }  // namespace

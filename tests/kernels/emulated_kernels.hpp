@@ -35,6 +35,8 @@
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
 #include "kernels/map_scatter.cuh"
+#include "kernels/map_scatter_rows.cuh"
+#include "kernels/map_scatter_singles.cuh"
 #include "kernels/map_tiled.cuh"
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"

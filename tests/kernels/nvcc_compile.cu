@@ -4,6 +4,8 @@
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
 #include "kernels/map_scatter.cuh"
+#include "kernels/map_scatter_rows.cuh"
+#include "kernels/map_scatter_singles.cuh"
 #include "kernels/map_tiled.cuh"
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
@@ -68,6 +70,8 @@ using strided_params =
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
 using unaligned_params =
     typename map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type;
+template <class M, int V, unsigned Wide>
+using singles_params = typename map_scatter_singles_body<M, V, Wide>::param_type;
 template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
 using across_params =
     typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type;
@@ -100,6 +104,13 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
 #define QUARRY_UNALIGNED(M, ...)                          \
   template __global__ void map_unaligned<M, __VA_ARGS__>( \
       const __grid_constant__ unaligned_params<M, __VA_ARGS__>, int);
+#define QUARRY_SCATTER_ROWS(M, ...)                          \
+  template __global__ void map_scatter_rows<M, __VA_ARGS__>( \
+      const __grid_constant__ unaligned_params<M, __VA_ARGS__>, int);
+#define QUARRY_SCATTER_SINGLES(M, ...)                          \
+  template __global__ void map_scatter_singles<M, __VA_ARGS__>( \
+      const __grid_constant__ singles_params<M, __VA_ARGS__>,   \
+      const __grid_constant__ scatter_window);
 #define QUARRY_ACROSS(M, ...)                          \
   template __global__ void map_across<M, __VA_ARGS__>( \
       const __grid_constant__ across_params<M, __VA_ARGS__>, int);
@@ -144,7 +155,10 @@ QUARRY_STRIDED(two_outputs, 2, 4, 4, 2, 3)
 QUARRY_STRIDED(looked_up, 2, 4, 2, 2, 1)
 QUARRY_SCATTER(added_at, 1, 8, 4, 1, 0)
 QUARRY_SCATTER(written_rows, 2, 4, 2, 4, 1)
-QUARRY_SCATTER(marked_places, 1, 8, 1, 1, 0)
+QUARRY_SCATTER_SINGLES(added_at, 2, 3)
+QUARRY_SCATTER_SINGLES(written_rows, 1, 0)
+QUARRY_SCATTER_SINGLES(marked_places, 2, 1)
+QUARRY_SCATTER_ROWS(written_rows, 2, 4, 2, 4, 1)
 QUARRY_UNALIGNED(looked_up, 2, 4, 2, 2, 2)
 QUARRY_UNALIGNED(fused_map<float>, 1, 8, 1, 4, 1)
 QUARRY_UNALIGNED(two_outputs, 2, 4, 2, 4, 0x10003)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "array/index_model.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -106,6 +108,79 @@ TEST(ManyPositions, OneAmongManyPlacesIsRepeated) {
       EXPECT_EQ(listed(d), want_d) << repeated;
     }
   }
+}
+
+/// More bytes than a cache has: they are written part by part.
+TEST(ManyPositions, ALargeArrayIsWrittenByParts) {
+  constexpr std::int64_t places = 20000003, count = (std::int64_t{1} << 22) + 5;
+  for (const bool is_repeated : {false, true}) {
+    for (const bool is_reversed : {false, true}) {
+      const auto number = arange<std::int64_t>(count);
+      const auto at =
+          eval((is_repeated ? number % (count - 3) : eval(number)) * std::int64_t{7919} % places);
+      const auto a = full<std::int32_t>({places}, -1);
+      (is_reversed ? a(range(_, _, -1)) : a)(at) = arange<std::int32_t>(count);
+      std::vector<std::int32_t> want(places, -1);
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t place = (is_repeated ? k % (count - 3) : k) * 7919 % places;
+        want[static_cast<std::size_t>(is_reversed ? places - 1 - place : place)] =
+            static_cast<std::int32_t>(k);
+      }
+      EXPECT_TRUE(listed(a) == want) << is_repeated << is_reversed;
+    }
+  }
+}
+
+/// Rows of 64 bytes and more along an axis between two others, some of them at one place.
+template <class T>
+void check_rows_at_places(unsigned seed) {
+  test::Random random(seed);
+  const auto drawn = [&](std::int64_t low, std::int64_t high) { return random.between(low, high); };
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t front = drawn(1, 3), places = drawn(1, 40), count = drawn(1, 40);
+    const std::int64_t row = 64 / std::int64_t{sizeof(T)} + drawn(0, 40);
+    std::vector<std::int64_t> at;
+    for (std::int64_t k = 0; k < count; ++k) at.push_back(drawn(-places, places - 1));
+    const auto table = [&] {
+      switch (drawn(0, 3)) {
+        case 0:
+          return zeros<T>({front, places, row});
+        case 1:
+          return zeros<T>({front, places, row + 3})(all, all, range(2, row + 2));
+        case 2:
+          return zeros<T>({row, front, places}).transpose(1, 2, 0);
+        default:
+          return zeros<T>({front, places, row})(all, range(_, _, -1));
+      }
+    }();
+    const Shape shapes[] = {{front, count, row}, {count, row}, {1, count, 1}, {count, 2 * row}};
+    const std::int64_t kind = drawn(0, 3);
+    const Shape& shape = shapes[kind];
+    const auto number = arange<std::int64_t>(element_count(shape)) % std::int64_t{101};
+    auto values = eval(number.template astype<T>()).reshape(shape);
+    if (kind == 3) values = values(all, range(_, _, 2));
+    std::vector<T> want(static_cast<std::size_t>(front * places * row));
+    for (std::int64_t f = 0; f < front; ++f) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t p = at[static_cast<std::size_t>(k)];
+        for (std::int64_t c = 0; c < row; ++c) {
+          const std::int64_t of_kind[] = {(f * count + k) * row + c, k * row + c, k,
+                                          2 * (k * row + c)};
+          want[static_cast<std::size_t>((f * places + (p < 0 ? p + places : p)) * row + c)] =
+              static_cast<T>(of_kind[kind] % 101);
+        }
+      }
+    }
+    table(all, at) = values;
+    ASSERT_EQ(listed(table), want) << "round " << round << " of seed " << seed;
+  }
+}
+
+TEST(ManyPositions, TheLastRowStaysBetweenOtherAxes) {
+  check_rows_at_places<std::int8_t>(1);
+  check_rows_at_places<std::int16_t>(2);
+  check_rows_at_places<float>(3);
+  check_rows_at_places<double>(4);
 }
 
 TEST(ManyPositions, InPlaceAllElementsAreReadBefore) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include <Eigen/Core>
@@ -144,6 +145,35 @@ void check_rounding(unsigned seed, int widest) {
 TEST(Put, FloatingSumsAreRoundedOnceInAnyOrder) {
   check_rounding<float>(21, 8);
   check_rounding<double>(22, 40);
+}
+
+TEST(Put, PartsOfComplexValuesAddUp) {
+  using C = std::complex<float>;
+  Random random(24);
+  for (int round = 0; round < rounds(); ++round) {
+    const std::int64_t bins = random.between(1, 6), count = random.between(0, 30);
+    std::vector<C> list(static_cast<std::size_t>(count)), want(static_cast<std::size_t>(bins));
+    std::vector<std::int64_t> at;
+    for (C& v : list) {
+      v = C(float(random.between(-50, 50)), float(random.between(-50, 50)));
+      at.push_back(random.between(-bins, bins - 1));
+    }
+    const auto a = zeros<C>({2, bins}).T();
+    const auto row = a(all, 1);
+    add_at(row(at), list);
+    add_at(row(at), to_device(list) * C(0, 2));
+    add_at(row(at), 3.f);
+    subtract_at(row(at), C(1, 1));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::int64_t p = at[i] < 0 ? at[i] + bins : at[i];
+      want[static_cast<std::size_t>(p)] += list[i] + list[i] * C(0, 2) + C(2, -1);
+    }
+    EXPECT_EQ(values(row), want);
+    EXPECT_EQ(values(a(all, 0)), std::vector<C>(static_cast<std::size_t>(bins)));
+  }
+  const auto a = arange<float>(3).astype<C>();
+  add_at(a(to_device({0, 0})), a(to_device({1, 2})) * C(0, 1));
+  EXPECT_EQ(values(a), (std::vector<C>{{0, 3}, 1, 2}));
 }
 
 TEST(Put, InfinitiesNaNsAndExtremeMagnitudes) {

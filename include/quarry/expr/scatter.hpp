@@ -3,6 +3,8 @@
 #include <quarry/expr/evaluate.hpp>
 #include <quarry/kernels/scatter.hpp>
 
+#include <algorithm>
+
 /// Writing into the elements of an array at computed positions: one kernel, and one before it where
 /// several values may meet at an element and the last of them, in C order, is the one that stays.
 namespace quarry::expr {
@@ -85,16 +87,17 @@ struct Places {
   Layout window;
   std::vector<kernels::side_axis> own;
 
+  DeviceNDArray<T> seen() const { return {window, array.device_pointer(), array.buffer()}; }
   template <int Axes>
   OwnAxes<Axes> axes() const {
     OwnAxes<Axes> made;
-    for (std::size_t n = 0; n < Axes; ++n) made.axis[n] = own[n];
+    std::copy_n(own.begin(), Axes, made.axis);
     return made;
   }
   template <int Axes>
   SideLeaf<T, Axes> leaf() const {
-    SideLeaf<T, Axes> made{array, {window, array.device_pointer(), array.buffer()}, {}};
-    for (std::size_t n = 0; n < Axes; ++n) made.axis[n] = own[n];
+    SideLeaf<T, Axes> made{array, seen(), {}};
+    std::copy_n(own.begin(), Axes, made.axis);
     return made;
   }
 };
@@ -106,9 +109,17 @@ Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
 /// them: there are many places, and not more `turns`; all are on the own axes.
 bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> own,
                      const Shape& turns);
+/// Whether the values are rows that are written in the order of the places they belong to: each
+/// place reads the row of its owner, which takes less time than a write of each row where its
+/// position says.
+bool has_owned_rows(const Target& target, std::span<const kernels::side_axis> own,
+                    const Shape& turns, const DeviceNDArrayBase& values);
+void write_owned_rows(const Target& target, const kernels::side_axis& own, const Shape& turns,
+                      const DeviceNDArrayBase& values, const Owners& owners);
 /// A bit for each place, as kernels::marked sets them.
 using Marks = Places<std::uint32_t>;
 Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
+bool is_one_repeated(const Marks& marks);  ///< waits
 /// The elements of the target as new_owners has numbers for them.
 Layout region_of(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
 /// In so many bits as many numbers fit 62 bits together.
@@ -138,12 +149,29 @@ template <kernels::index_mode Mode, int Axes, class... P>
 bool are_distinct(const Target& target, const OwnAxes<Axes>& own, const Shape& turns,
                   const P&... positions) {
   const Marks marks = new_marks(target, own.axis, turns);
-  const auto window = marks.template leaf<Axes>().window;
+  const auto window = marks.seen();
   scatter<kernels::marked, kernels::u32, Mode>({marks.array, window, turns},
                                                marks.template axes<Axes>(), -1,
                                                Constant<kernels::u32>{1}, positions...);
-  return marks.array(0).item() == 0;
+  return !is_one_repeated(marks);
 }
+
+template <kernels::index_mode Mode, int Axes, class... P>
+Owners owners_of(const Target& target, const OwnAxes<Axes>& own, const Shape& turns,
+                 const P&... positions) {
+  const Owners owners = new_owners(target, own.axis, turns);
+  const auto window = owners.seen();
+  scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns},
+                                                owners.template axes<Axes>(), -1,
+                                                Position<kernels::i64>{}, positions...);
+  return owners;
+}
+
+template <class K, class V>
+inline constexpr bool are_elements = false;
+template <class K, class T>
+inline constexpr bool are_elements<K, Leaf<T>> =
+    std::same_as<K, kernel_type_t<std::remove_const_t<T>>>;
 
 /// The values that stay are those that are last in C order. `turns` is the shape of the positions:
 /// values along its axes may meet. The CPU writes in C order anyway. Waits only for positions that
@@ -160,17 +188,19 @@ void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& t
     }
     return write(values);
   }
+  if constexpr (are_elements<K, V>) {
+    if (own_input < 0 && has_owned_rows(target, own.axis, turns, values.array)) {
+      const Owners owners = owners_of<Mode>(target, own, turns, positions...);
+      return write_owned_rows(target, own.axis[0], turns, values.array, owners);
+    }
+  }
   if constexpr (Mode == kernels::index_mode::from_end) {
     if (may_be_distinct(target, own.axis, turns) &&
         are_distinct<Mode>(target, own, turns, positions...)) {
       return scatter<kernels::replaced, K, Mode>(target, own, own_input, values, positions...);
     }
   }
-  const Owners owners = new_owners(target, own.axis, turns);
-  const auto window = owners.template leaf<Axes>().window;
-  scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns},
-                                                owners.template axes<Axes>(), -1,
-                                                Position<kernels::i64>{}, positions...);
+  const Owners owners = owners_of<Mode>(target, own, turns, positions...);
   const auto leaf = owners.template leaf<Axes>();  // what is written before
   const Constant<kernels::turns> numbers{turns_of(target.shape, turns)};
   using Op = Operation<IntoOwned<Mode>, OwnAxes<Axes>, SideLeaf<std::int64_t, Axes>,

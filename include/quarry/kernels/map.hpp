@@ -81,6 +81,14 @@ struct users_of<into<F, V, Places...>> {
 template <class Owner, class Turns, class Into>
 struct users_of<owned<Owner, Turns, Into>> : users_of<Into> {};
 
+template <class V, class... Places>
+inline constexpr place_test is_at_one_place<into<replaced, V, Places...>> =
+    all_fixed<Places...>::in_run;
+template <class Owner, class Turns, class Into>
+inline constexpr place_test is_at_one_place<owned<Owner, Turns, Into>> = [](const i64* strides) {
+  return fixed<Owner>::in_run(strides) && is_at_one_place<Into>(strides);
+};
+
 template <class E, class T, int First, int Axes>
 struct element<E, side<T, First, Axes>> {
   bool is_written;
@@ -113,7 +121,7 @@ struct whole_run {
 template <class V, class... Places, class T, int First, int Axes>
 struct whole_run<into<replaced, V, Places...>, side<T, First, Axes>> {
   static bool store(i64 n, char* to, i64 to_stride, const run_context& here) {
-    return all_fixed<Places...>::in_run(here.stride) &&
+    return is_at_one_place<into<replaced, V, Places...>>(here.stride) &&
            copied_run<V, T>(n, to + (Places{}(here) + ...), to_stride, here);
   }
 };

@@ -108,6 +108,15 @@ struct select_marks {
   select_pass pass;
 };
 
+/// Vectors that a thread of map_scatter_singles has.
+inline constexpr int scatter_vectors = 4;
+/// A part of an operand that is written at computed places: those from `first` bytes on behind its
+/// pointer.
+struct scatter_window {
+  i64 first;
+  u64 bytes;
+};
+
 /// How many bins a block of bincount_private counts in its shared memory: the 48 KiB of every GPU.
 inline constexpr i64 most_private_bins = 12288;
 

@@ -88,6 +88,12 @@ struct sides_of<operands_of<several<Out...>, In...>> {
 template <class M>
 struct parts_of;
 
+/// Of an expression that says where its elements are written: whether all of a run replace elements
+/// at one place, or none does. `strides` are those of the inputs along the run. Null for others.
+using place_test = bool (*)(const i64* strides);
+template <class E>
+inline constexpr place_test is_at_one_place = nullptr;
+
 /// There is one for each type M; it lives as long as the executable or shared object that defines
 /// it is loaded. The operands are the outputs, then the inputs.
 struct program {
@@ -97,7 +103,8 @@ struct program {
   const std::uint32_t *itemsize, *alignment;  ///< of every operand
   const own_axes* own;                        ///< of every operand: see side in node.hpp
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
-  const void* loops;                          ///< the CPU's: map_loops, reduce_loops, ...
+  place_test is_at_one_place;
+  const void* loops;  ///< the CPU's: map_loops, reduce_loops, ...
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
   mutable std::atomic<const void*> compiled = nullptr;
   /// What the CUDA backend knows of operands that are the same in all calls.
@@ -119,11 +126,17 @@ template <class M>
 struct program_for {
   using Parts = parts_of<M>;
   using Types = typename Parts::types;
-  static inline constinit program value{
-      Parts::kind,         type_name<M>(),         Types::outputs,
-      Types::inputs,       Parts::scalars,         Types::size,
-      Types::alignment,    sides_of<Types>::value, detail::visit_users<typename Parts::expression>,
-      &Parts::loops::loops};
+  static inline constinit program value{Parts::kind,
+                                        type_name<M>(),
+                                        Types::outputs,
+                                        Types::inputs,
+                                        Parts::scalars,
+                                        Types::size,
+                                        Types::alignment,
+                                        sides_of<Types>::value,
+                                        detail::visit_users<typename Parts::expression>,
+                                        is_at_one_place<typename Parts::expression>,
+                                        &Parts::loops::loops};
 };
 
 }  // namespace quarry::kernels

@@ -38,22 +38,12 @@ DeviceNDArray<T> compressed(const DeviceNDArray<bool>& condition, const V& value
   require_within(condition, shape[axis]);
   const std::int64_t n = std::min(condition.shape()[0], shape[axis]);
   const Leaf<bool> mask{condition(range(n))};
-  if (n == shape[axis]) {
-    if constexpr (is_array_leaf<V>) {
-      if (shape.size() > 1) {
-        if (auto rows = select_rows(values.array, mask.array, {shape, axis, 1})) {
-          return selected_array<T>(std::move(*rows));
-        }
-      }
-    }
-    return select_tree<T>(widened(mask, shape.size() - axis - 1), values, {shape, axis, 1});
-  }
   std::vector<Index> entries(axis + 1, all);
   entries[axis] = range(n);
   const V part =
       viewed(values, values.shape(), [&](const Layout& layout) { return index(layout, entries); });
   shape[axis] = n;
-  return select_tree<T>(widened(mask, shape.size() - axis - 1), part, {shape, axis, 1});
+  return selected_elements<T>(widened(mask, shape.size() - axis - 1), part, {shape, axis, 1});
 }
 
 /// The mask with the shape of the array, which has as many elements.
@@ -71,8 +61,8 @@ template <expr::Operand X>
 DeviceNDArray<std::int64_t> flatnonzero(const X& x) {
   const auto mask = expr::condition_of(x);
   const Shape& shape = mask.shape();
-  return expr::select_tree<std::int64_t>(mask, expr::Position<kernels::i64>{},
-                                         {shape, 0, shape.size()});
+  return expr::selected_elements<std::int64_t>(mask, expr::Position<kernels::i64>{},
+                                               {shape, 0, shape.size()});
 }
 
 /// The same along each axis: an array for every axis, as NumPy's nonzero. Throws ShapeError for a

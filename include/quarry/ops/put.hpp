@@ -87,7 +87,7 @@ void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof.
   const Owners peaks = scratch(-1), high = scratch(0), low = scratch(0);
   OwnAxes<axes> own = peaks.template axes<axes>();
   const auto into = [&]<class F>(F, const Owners& to, const auto& tree) {
-    const auto window = to.template leaf<axes>().window;
+    const auto window = to.seen();
     scatter<F, i64, Mode>({to.array, window, shape}, own, -1, tree, positions...);
   };
   into(kernels::largest{}, peaks, Node<Call<kernels::peak_of>, V>(values));
@@ -120,13 +120,47 @@ void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof.
           Leaf<T>{out}, sums(peaks), sums(high), sums(low), bits));
 }
 
+/// The real parts of complex elements as a place, or with Part 1 the imaginary ones.
+template <int Part, kernels::index_mode Mode, class T, class... P>
+auto part_of(const Indexed<Mode, T, P...>& place) {
+  using Real = typename T::value_type;
+  const auto part = [](const DeviceNDArray<T>& of) {
+    constexpr std::ptrdiff_t offset = Part * sizeof(Real);
+    return DeviceNDArray<Real>(of.layout(), of.device_pointer() + offset, of.buffer())
+        .bind(of.stream());
+  };
+  return std::apply(
+      [&](const auto& elements, const P&... positions) {
+        const auto& [array, window, axis, made] = elements;
+        const SideView side{{window.layout(), window.device_pointer() - array.device_pointer()},
+                            {std::begin(axis), std::end(axis)},
+                            {},
+                            0,
+                            place.is_exact()};
+        return Indexed<Mode, Real, P...>(part(place.array()), part(array), side, P(positions)...);
+      },
+      place.arguments());
+}
+
 template <kernels::index_mode Mode, class T, class... P, class X>
 void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
-  static_assert(kernels::is_integer<kernel_type_t<T>> || kernels::is_floating<kernel_type_t<T>>,
-                "add_at adds integers and real floating numbers: of complex ones add the parts");
-  if constexpr (kernels::is_integer<kernel_type_t<T>>) {
+  using K = kernel_type_t<T>;
+  if constexpr (kernels::is_integer<K>) {
     meet_at<kernels::add_op>(place, x);
+  } else if constexpr (kernels::is_complex<K>) {
+    const auto add = [&](const auto& of_real, const auto& of_imaginary) {
+      add_values(part_of<0>(place), of_real);
+      add_values(part_of<1>(place), of_imaginary);
+    };
+    if constexpr (quarry::detail::ElementValue<X, T>) {
+      const T value(x);
+      add(value.real(), value.imag());
+    } else {
+      const auto values = evaluate_as<T>(met_values(place, x));  // before any part is written
+      add(real(values), imag(values));
+    }
   } else {
+    static_assert(kernels::is_floating<K>, "add_at adds numbers: of bools use bitwise_or_at");
     const auto values = met_values(place, x);
     with_parts(place, [&](const auto& elements, const auto&, const auto&... positions) {
       add_floating(place, elements, values, positions...);
@@ -137,7 +171,8 @@ void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
 }  // namespace expr
 
 /// a(i) += values for every position, as NumPy's add.at: repeated ones add up. `place` is a(i...).
-/// The result does not depend on the order of threads; floating sums are rounded once. Throws
+/// The result does not depend on the order of threads; floating sums are rounded once, of complex
+/// ones each part. Throws
 /// ShapeError unless the values broadcast to the shape of the place, of which they have no more
 /// axes.
 template <kernels::index_mode Mode, class T, class... P, class X>

@@ -50,12 +50,18 @@ struct Then {
   T scalar;
 };
 
+template <class T>
+DeviceNDArray<T> new_result(const Shape& shape, const DeviceNDArrayBase& of) {
+  return {shape, quarry::detail::stream_for(of)};
+}
 /// Reduction R with accumulator Acc and results of T, to which `then` is applied before they are
 /// stored. `positions`: it returns positions, so the order of the reduced axes matters. Without
-/// elements the result is R's identity, unless it `needs_elements`.
+/// elements the result is R's identity, unless it `needs_elements`. It is written into the array
+/// `into` if there is one.
 template <class R, class Acc, class T, class X, class After = AsItIs>
 DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const ReduceOptions& options,
-                             bool positions, const char* needs_elements, const After& then = {}) {
+                             bool positions, const char* needs_elements, const After& then = {},
+                             const DeviceNDArray<T>* into = nullptr) {
   using L = Lowered<X>;
   using K = kernel_type_t<T>;
   using Reducer = typename After::template reducer<R, T, L::next_scalar>;
@@ -65,7 +71,7 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
   alignas(16) kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
   std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &scalars[0][0]);
   then.store(scalars + L::next_scalar);
-  DeviceNDArray<T> out(shape.kept, quarry::detail::stream_for(*arguments.array[0]));
+  const auto out = into ? *into : new_result<T>(shape.kept, *arguments.array[0]);
   if (out.size() > 0 && shape.count == 0) {
     const K value = Reducer::template finish<K>(Reducer::template identity<Acc>(),
                                                 kernels::loop_total{0, &scalars[0][0]});

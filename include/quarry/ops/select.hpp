@@ -90,8 +90,30 @@ DeviceNDArray<T> selected_array(Selection&& kept) {
   std::byte* const data = kept.buffer->data();
   return DeviceNDArray<T>(std::move(kept.layout), data, std::move(kept.buffer));
 }
+template <class X>
+inline constexpr bool is_array_leaf = false;
+template <class T>
+inline constexpr bool is_array_leaf<Leaf<T>> = true;
+
+template <class M>
+DeviceNDArray<const bool> mask_array(const M& mask) {
+  if constexpr (is_array_leaf<M>) {
+    return mask.array;
+  } else {
+    return mask.template evaluate<bool>();
+  }
+}
+/// The elements of tree `values` for which tree `mask` is true: those of an array by whole rows, if
+/// they are rows.
 template <class T, class M, class V>
-DeviceNDArray<T> select_tree(const M& mask, const V& values, const SelectedAxes& axes) {
+DeviceNDArray<T> selected_elements(const M& mask, const V& values, const SelectedAxes& axes) {
+  if constexpr (is_array_leaf<V>) {
+    if (axes.shape.size() > axes.count) {
+      if (auto rows = select_rows(values.array, mask_array(mask), axes)) {
+        return selected_array<T>(std::move(*rows));
+      }
+    }
+  }
   return selected_array<T>(with_selection<T>(
       mask, values, [&](const SelectCall& call) { return select_elements(call, axes); }));
 }
@@ -198,11 +220,6 @@ void assign_in_order(const DeviceNDArray<T>& out, DeviceNDArray<const bool> mask
 /// a place, too.
 template <class V, class M>
 class Selected;
-template <class X>
-inline constexpr bool is_array_leaf = false;
-template <class T>
-inline constexpr bool is_array_leaf<Leaf<T>> = true;
-
 /// A lazy expression whose number of elements depends on the mask: it is computed where it is used,
 /// which waits for the number, and anew at every use. shape() and size() count,
 /// which waits too. Where a(mask) of an array is assigned to, or +=, ..., the elements are written
@@ -259,7 +276,7 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
 
   template <class T>
   DeviceNDArray<T> evaluate() const {
-    const DeviceNDArray<value_type> result = selected();
+    const auto result = selected_elements<value_type>(mask_, values_, {values_.shape(), 0, axes_});
     if constexpr (std::same_as<T, value_type>) {
       return result;
     } else {
@@ -291,17 +308,6 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
   /// How many axes a row has.
   std::size_t trailing() const { return values_.shape().size() - axes_; }
 
-  DeviceNDArray<value_type> selected() const {
-    if constexpr (is_place) {
-      if (trailing() > 0) {
-        if (auto rows = select_rows(values_.array, mask_array(), {values_.shape(), 0, axes_})) {
-          return selected_array<value_type>(std::move(*rows));
-        }
-      }
-    }
-    return select_tree<value_type>(mask_, values_, {values_.shape(), 0, axes_});
-  }
-
   template <class X>
   static constexpr bool require_place() {
     static_assert(is_place || quarry::detail::never<X>,
@@ -324,7 +330,7 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
       if (is_broadcast(tree.shape(), trailing())) {
         assign_where(values_.array, mask_, tree);
       } else {
-        assign_in_order(values_.array, mask_array(), x, trailing(), false);
+        assign_in_order(values_.array, mask_array(mask_), x, trailing(), false);
       }
     } else if constexpr (quarry::detail::ElementValue<X, value_type> && Number<value_type>) {
       using K = kernel_type_t<value_type>;
@@ -336,14 +342,6 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
       write(to_device(x, {.stream = quarry::detail::stream_for(values_.array)}));
     }
   }
-  DeviceNDArray<const bool> mask_array() const {
-    if constexpr (is_array_leaf<M>) {
-      return mask_.array;
-    } else {
-      return mask_.template evaluate<bool>();
-    }
-  }
-
   V values_;
   M mask_;
   std::size_t axes_;  ///< of the mask

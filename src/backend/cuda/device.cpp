@@ -69,6 +69,7 @@ CudaDevice::CudaDevice(int id) : device_(handle_of(id)), context_(device_, id), 
                               attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)};
   if (!has_large_parameters(info_.compute_capability)) info_.most_words = few_words;
   multiprocessors_ = std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1);
+  cache_ = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
 }
 
 int CudaDevice::attribute(CUdevice_attribute name) const {

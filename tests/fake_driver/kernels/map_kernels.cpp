@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include <quarry/kernels/map.hpp>
 
@@ -137,7 +139,7 @@ bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
     const bool is_wide = input < 0 || has(input), has_gaps = input >= 0 && has(16 + input);
     const std::int64_t apart = is_wide ? (has_gaps ? 2 : 1) * std::int64_t{size} : 0;
     const bool is_side = program.is_side(static_cast<std::size_t>(k));
-    if (is_side && (input < 0 || has_gaps || !has_whole_steps(launch, k))) return false;
+    if (is_side && (has_gaps || !has_whole_steps(launch, k))) return false;
     if (operands.stride(k, last) != apart) return false;
     if (!std::has_single_bit(size) || width * apart > 16) return false;
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
@@ -147,8 +149,23 @@ bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
   return true;
 }
 
+/// Whether all of a row of the output are at one place.
+bool has_rows_at_places(const Launch& launch, const Operands& operands) {
+  const kernels::program& program = *launch.program;
+  std::vector<std::int64_t> strides;
+  for (int k = program.outputs; k < operands.count(); ++k) {
+    strides.push_back(operands.stride(k, launch.rank() - 1));
+  }
+  return program.is_side(0) && program.is_at_one_place && program.is_at_one_place(strides.data());
+}
+
+/// With Scatters the output is a side operand.
+template <bool Scatters>
 CUresult run_unaligned(const Launch& launch) {
   const Operands operands = launch.operands(launch.argument(1) == 8);
+  const bool is_legal =
+      Scatters ? has_rows_at_places(launch, operands) : !launch.program->is_side(0);
+  if (!is_legal) return illegal(launch, "the output is not of this kernel");
   const std::int64_t columns = operands.extent(launch.rank() - 1);
   const auto vector = std::int64_t{launch.argument(3)} * launch.program->itemsize[0];
   const std::int64_t line = columns < 1024 ? vector : 128;
@@ -196,6 +213,49 @@ CUresult run_across(const Launch& launch) {
   return run_rows(launch, operands, has_vectors_across);
 }
 
+bool has_vectors_of_singles(const Launch& launch, const Operands& operands) {
+  const int outputs = launch.program->outputs;
+  return outputs == 1 && launch.program->is_side(0) && operands.stride(0, 0) == 0 &&
+         has_legal_vectors(launch, operands, outputs, launch.argument(0), launch.argument(1), 0);
+}
+
+/// All places of the output, as bytes from `first` on behind its pointer.
+kernels::scatter_window all_places(const Launch& launch) {
+  const kernels::own_axes own = launch.program->own[0];
+  std::int64_t lowest = 0, highest = 0;
+  for (int s = own.first; s < own.first + own.count; ++s) {
+    const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * s]);
+    const auto stride = static_cast<std::int64_t>(launch.scalars()[2 * s + 1]);
+    (stride < 0 ? lowest : highest) += (extent - 1) * stride;
+  }
+  return {lowest, static_cast<std::uint64_t>(highest - lowest) + launch.program->itemsize[0]};
+}
+
+/// Writes all places, and then what is not in the window back as it was.
+CUresult run_singles(const Launch& launch) {
+  const Operands operands = launch.operands(true);
+  const std::int64_t of_thread = std::int64_t{launch.argument(0)} * kernels::scatter_vectors;
+  if (launch.grid_x * launch.block_x * of_thread < launch.word(block_places::kept) ||
+      launch.grid_y != 1)
+    return illegal(launch, "the grid covers too little");
+  kernels::scatter_window window;
+  std::memcpy(&window, launch.more.data(), sizeof window);
+  if (window.bytes == ~std::uint64_t{0}) return run_rows(launch, operands, has_vectors_of_singles);
+  const kernels::scatter_window all = all_places(launch);
+  const std::int64_t first = window.first - all.first;
+  if (first < 0 || static_cast<std::uint64_t>(first) + window.bytes > all.bytes)
+    return illegal(launch, "a window of what is no place");
+  std::byte* const places = state().memory.find(
+      launch.pointer(0) + static_cast<std::uint64_t>(all.first), all.bytes, launch.device);
+  if (!places) return illegal(launch, "the places are not in live memory");
+  const std::vector<std::byte> before(places, places + all.bytes);
+  const CUresult result = run_rows(launch, operands, has_vectors_of_singles);
+  const auto behind = first + static_cast<std::int64_t>(window.bytes);
+  std::copy(before.begin(), before.begin() + first, places);
+  std::copy(before.begin() + behind, before.end(), places + behind);
+  return result;
+}
+
 CUresult run_if_direction(const Launch& launch, CUresult (*run)(const Launch&)) {
   return launch.more.back() > 1 ? illegal(launch, "`backwards` is neither 0 nor 1") : run(launch);
 }
@@ -231,7 +291,21 @@ std::span<const Kernel> map_kernels() {
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(int)},
-       [](const Launch& launch) { return run_if_direction(launch, run_unaligned); }},
+       [](const Launch& launch) { return run_if_direction(launch, run_unaligned<false>); }},
+      {"map",
+       "map_scatter_rows",
+       5,
+       256,
+       [](const std::vector<int>& arguments) { return arguments[0]; },
+       {sizeof(int)},
+       [](const Launch& launch) { return run_if_direction(launch, run_unaligned<true>); }},
+      {"map",
+       "map_scatter_singles",
+       2,
+       256,
+       [](const std::vector<int>&) { return 1; },
+       {sizeof(kernels::scatter_window)},
+       run_singles},
       {"map",
        "map_across",
        5,

@@ -73,6 +73,17 @@ struct UnalignedMap {
   int wide = 0;                 ///< input_access, along the last axis
   operator Variant() const { return {"map_unaligned", {rank, index_bytes, rows, width, wide}}; }
 };
+struct ScatterRows {
+  int rank, index_bytes, rows;  ///< as of UnalignedMap
+  int width = 2;
+  int wide = 0;
+  operator Variant() const { return {"map_scatter_rows", {rank, index_bytes, rows, width, wide}}; }
+};
+struct ScatterSingles {
+  int width = 1;
+  int wide = 0;  ///< as of StridedMap
+  operator Variant() const { return {"map_scatter_singles", {width, wide}}; }
+};
 struct AcrossMap {
   int rank, index_bytes;
   int width = 2;  ///< at least 2

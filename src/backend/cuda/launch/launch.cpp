@@ -67,7 +67,7 @@ void CudaDevice::launch(const KernelCall& call, Workspace& workspace, Stream str
   };
   const auto current = context_.bind();
   families[static_cast<std::size_t>(call.program->kind)](
-      Launcher(call, workspace, {target(), multiprocessors_, maps_, stream}));
+      Launcher(call, workspace, {target(), multiprocessors_, cache_, maps_, stream}));
 }
 
 }  // namespace quarry::backend::cuda

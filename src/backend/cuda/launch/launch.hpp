@@ -26,6 +26,7 @@ class Launcher {
   struct Target {
     KernelTarget kernels;
     int multiprocessors;
+    std::int64_t cache;           ///< bytes of its L2
     std::atomic<unsigned>& maps;  ///< launched on the device so far
     Stream stream;
   };
@@ -33,6 +34,7 @@ class Launcher {
       : call(of), operands(of), workspace(memory), target_(target), sharing_(sharing_of(of)) {}
 
   int multiprocessors() const { return target_.multiprocessors; }
+  std::int64_t cache() const { return target_.cache; }
 
   /// The inputs that are read: of those that are the same one.
   int distinct_inputs() const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include <quarry/kernels/access.hpp>
 #include <quarry/kernels/params.hpp>
@@ -135,6 +136,13 @@ std::uint64_t CallOperands::own_strides(std::size_t k) const {
   return strides;
 }
 
+bool CallOperands::writes_rows() const {
+  if (!is_side(0) || !is_at_one_place) return false;
+  std::vector<std::int64_t> strides;
+  for (std::size_t k = outputs; k < all.size(); ++k) strides.push_back(last_stride(k));
+  return is_at_one_place(strides.data());
+}
+
 int vector_width(const CallOperands& operands) {
   std::uint32_t widest_item = 1;
   std::uint64_t unit = 16;  // largest power of two of elements to which every pointer is aligned
@@ -181,8 +189,9 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t co
   bool is_useful = bytes < 4 || axis == 0;
   for (std::size_t k = 0; k < operands.all.size(); ++k) {
     is_useful = is_useful || has_gaps(k) || (operands.is_side(k) && bytes < 8);
-    if (operands.is_side(k) && (k < operands.outputs || has_gaps(k))) return {};
+    if (operands.is_side(k) && has_gaps(k)) return {};
   }
+  if (operands.is_side(0) && !operands.writes_rows()) return {};
   WideInputs inputs(operands, axis);
   if (!is_useful || inputs.count() > most_with_gaps) return {};
   int width = widest;

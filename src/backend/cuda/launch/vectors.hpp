@@ -16,11 +16,14 @@ struct CallOperands {
   std::size_t outputs;
   const kernels::own_axes* own;  ///< of every operand; null where none is a side operand
   const Scalar* scalars;         ///< of the call: those axes are among them
+  kernels::place_test is_at_one_place = nullptr;  ///< of the program
 
   explicit CallOperands(const KernelCall& call)
       : CallOperands(call.operands, call.program->itemsize,
                      static_cast<std::size_t>(call.program->outputs), call.program->own,
-                     call.scalars.data()) {}
+                     call.scalars.data()) {
+    is_at_one_place = call.program->is_at_one_place;
+  }
   CallOperands(std::span<const Operand> operands, const std::uint32_t* sizes, std::size_t written,
                const kernels::own_axes* axes = nullptr, const Scalar* values = nullptr)
       : all(operands), itemsizes(sizes), outputs(written), own(axes), scalars(values) {}
@@ -32,6 +35,8 @@ struct CallOperands {
   std::int64_t stride(std::size_t k, std::size_t axis) const { return all[k].strides[axis]; }
   std::int64_t last_stride(std::size_t k) const { return all[k].strides.back(); }
   bool is_side(std::size_t k) const { return own && own[k].count > 0; }
+  /// Whether the output is a side operand that has rows along the last axis at one place each.
+  bool writes_rows() const;
   /// Those of a side operand's own axes, combined by or.
   std::uint64_t own_strides(std::size_t k) const;
 };
@@ -60,8 +65,8 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// where elements differ in size.
 VectorAccess shifted_map_vectors(const CallOperands& operands);
 /// The same where rows of `columns` elements begin and end at any element, and inputs too, which
-/// may have every second element: kernels/map_unaligned.cuh. None where rows are shorter than a few
-/// vectors, or where aligned vectors of `aligned` elements are as fast.
+/// may have every second element: kernels/map_unaligned.cuh, map_scatter_rows.cuh. None where rows
+/// are shorter than a few vectors, or where aligned vectors of `aligned` elements are as fast.
 VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t columns, int aligned);
 /// The vectors of a map of dense outputs that go on from a row to the next one:
 /// kernels/map_across.cuh.

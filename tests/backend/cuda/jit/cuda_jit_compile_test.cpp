@@ -31,6 +31,8 @@ using quarry::backend::cuda::ReduceFinish;
 using quarry::backend::cuda::RowParts;
 using quarry::backend::cuda::Rows;
 using quarry::backend::cuda::ScatterMap;
+using quarry::backend::cuda::ScatterRows;
+using quarry::backend::cuda::ScatterSingles;
 using quarry::backend::cuda::Select;
 using quarry::backend::cuda::StridedMap;
 using quarry::backend::cuda::TiledMap;
@@ -142,7 +144,9 @@ void add_scatters(std::vector<Check>& checks) {
   };
   checks.push_back({&program_for<scattered<replaced, float>>::value, scatter(1, 4, 1, 0)});
   checks.push_back({&program_for<scattered<replaced, float>>::value, scatter(2, 2, 4, 1)});
-  checks.push_back({&program_for<scattered<largest, i64>>::value, scatter(1, 1, 1, 0)});
+  checks.push_back({&program_for<scattered<replaced, i8>>::value, ScatterRows{2, 8, 2, 16, 1}});
+  checks.push_back({&program_for<scattered<replaced, float>>::value, ScatterSingles{2, 3}});
+  checks.push_back({&program_for<scattered<largest, i64>>::value, ScatterSingles{1, 0}});
   checks.push_back(
       {&program_for<scattered<combined<multiply_op>, i8>>::value, scatter(1, 1, 1, 0)});
   checks.push_back(

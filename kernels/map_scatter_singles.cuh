@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include "kernels/map_scatter.cuh"
+
+/// Maps along one axis, whose output is a side operand that does not move along it: the place of
+/// each element is computed.
+namespace quarry::kernels {
+
+template <class M, int V, unsigned Wide>
+struct map_scatter_singles_body;
+
+template <class E, class T, int First, int Axes, int S, class... In, int V, unsigned Wide>
+struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wide> {
+  using P = params<1 + static_cast<int>(sizeof...(In)), S, 1>;
+  using Inputs = loaded<V, Wide, 0, In...>;
+  static constexpr int vectors = scatter_vectors;
+
+  static __device__ void load(const P& p, i64 i, i64 n, Inputs& in) {
+    char* at[P::at.operands];
+#pragma unroll
+    for (int k = 1; k < P::at.operands; ++k)
+      at[k] = p.template pointer<char>(k) + i * p.stride(k, 0);
+    if (i + V <= n) {
+      in.load_once(at + 1);
+    } else if (i < n) {
+      in.load_part(at + 1, static_cast<int>(n - i));
+    }
+  }
+  static __device__ bool is_inside(i64 offset, const scatter_window& window) {
+    return static_cast<u64>(offset) - static_cast<u64>(window.first) < window.bytes;
+  }
+  /// A thread has `vectors` vectors, as far apart as its block has threads.
+  static __device__ void run(const P& p, const scatter_window& window) {
+    const i64 n = p.kept(), apart = static_cast<i64>(blockDim.x) * V;
+    const i64 first = static_cast<i64>(blockIdx.x) * vectors * apart + threadIdx.x * V;
+    Inputs in[vectors];
+#pragma unroll
+    for (int u = 0; u < vectors; ++u) load(p, first + u * apart, n, in[u]);
+    loads_are_above();
+    char* const to = p.template pointer<char>(0);
+#pragma unroll
+    for (int u = 0; u < vectors; ++u) {
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane) {
+        const i64 i = first + u * apart + lane;
+        const lane_context<P, V, Wide, In...> here{p, in[u], i, lane};
+        if (i >= n) continue;
+        const i64 offset = E::offset(here);
+        if (!is_inside(offset, window) || !E::is_written(here)) continue;
+        combine_at<E>(reinterpret_cast<T*>(to + offset), convert<T>(E::value(here)),
+                      reinterpret_cast<T*>(to));
+      }
+    }
+  }
+  using param_type = P;
+};
+
+/// Writes what is in the window. V > 1 requires that inputs are dense (bit k of Wide for input k),
+/// by aligned vectors, or have the stride 0.
+template <class M, int V, unsigned Wide>
+__global__ void __launch_bounds__(256)
+    map_scatter_singles(const __grid_constant__
+                        typename map_scatter_singles_body<M, V, Wide>::param_type p,
+                        const __grid_constant__ scatter_window window) {
+  wait_for_stream();
+  map_scatter_singles_body<M, V, Wide>::run(p, window);
+}
+
+}  // namespace quarry::kernels

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/ndarray.hpp>
+
+namespace quarry::expr {
+
+/// A number that a kernel leaves for the host, not less than 0, in page-locked memory: it needs no
+/// copy, and the host has it before the kernel ends.
+class HostWord {
+ public:
+  explicit HostWord(const Stream& stream);
+  HostWord(const HostWord&) = delete;
+  HostWord& operator=(const HostWord&) = delete;
+
+  /// Where the last kernel queued in the stream writes it, with no axes.
+  const DeviceNDArray<std::int64_t>& array() const { return array_; }
+  /// Waits for the number. What is queued behind it goes on, and the errors of that are thrown by
+  /// later calls.
+  std::int64_t wait() const;
+
+ private:
+  std::int64_t* word() const;
+  std::int64_t now() const;
+  bool arrives() const;
+
+  DeviceNDArray<std::int64_t> array_;
+};
+
+}  // namespace quarry::expr
