@@ -40,7 +40,7 @@ std::int64_t* HostWord::word() const {
 }
 
 /// A kernel writes it meanwhile, which ThreadSanitizer does not see.
-[[gnu::no_sanitize("thread")]] std::int64_t HostWord::now() const {
+__attribute__((no_sanitize("thread"))) std::int64_t HostWord::now() const {
   return __atomic_load_n(word(), __ATOMIC_ACQUIRE);
 }
 

@@ -152,19 +152,35 @@ std::vector<Range> runs_without(std::vector<std::int64_t> places, std::int64_t e
   return runs;
 }
 
+std::vector<InsertedRun> inserted_runs(const std::vector<std::int64_t>& places,
+                                       std::int64_t extent) {
+  std::vector<std::int64_t> order(places.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto place = [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; };
+  std::ranges::stable_sort(order, {}, place);
+  std::vector<InsertedRun> runs;
+  std::int64_t at = 0, before = 0;
+  const auto add_run = [&](std::int64_t end) {
+    if (end > at) runs.push_back({range(at + before, end + before), range(at, end), false});
+    at = end;
+  };
+  for (const std::int64_t i : order) {
+    add_run(place(i));
+    runs.push_back({range(at + before, at + before + 1), range(i, i + 1), true});
+    ++before;
+  }
+  add_run(extent);
+  return runs;
+}
+
 std::vector<std::int64_t> inserted_positions(const std::vector<std::int64_t>& places,
                                              std::int64_t extent) {
-  std::vector<std::size_t> order(places.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
   std::vector<std::int64_t> result;
-  std::int64_t at = 0;
-  for (const std::size_t i : order) {
-    for (; at < places[i]; ++at) result.push_back(at);
-    result.push_back(extent + static_cast<std::int64_t>(i));
+  for (const auto& [to, from, is_value] : inserted_runs(places, extent)) {
+    for (std::int64_t i = from.start.value; i < from.stop.value; ++i) {
+      result.push_back(is_value ? extent + i : i);
+    }
   }
-  for (; at < extent; ++at) result.push_back(at);
   return result;
 }
 

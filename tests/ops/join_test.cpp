@@ -162,6 +162,39 @@ TEST(Rearranged, NumbersAreInsertedAsTheElementsType) {
   EXPECT_EQ(values(insert(a, range(0, 2), 9)), (std::vector{9.f, 1.f, 9.f, 2.f}));
 }
 
+TEST(Rearranged, FewAndManyValuesAreInsertedBeforeTheirPlaces) {
+  constexpr std::int64_t n = 11, columns = 3;
+  const auto a = arange<std::int64_t>(n * columns).reshape({n, columns});
+  for (const std::int64_t count : {0, 2, 8, 9, 40}) {
+    std::vector<std::int64_t> places;
+    for (std::int64_t k = 0; k < count; ++k) places.push_back((k * 7 + 3) % (n + 1));
+    const auto given = arange<std::int64_t>(count * columns).reshape({count, columns}) + 1000;
+    std::vector<std::int64_t> want, want_of_rows;
+    for (std::int64_t row = 0; row <= n; ++row) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        if (places[static_cast<std::size_t>(k)] != row) continue;
+        for (std::int64_t c = 0; c < columns; ++c) {
+          want.push_back(1000 + k * columns + c);
+          want_of_rows.push_back(-1 - c);
+        }
+      }
+      for (std::int64_t c = 0; c < columns && row < n; ++c) {
+        want.push_back(row * columns + c);
+        want_of_rows.push_back(row * columns + c);
+      }
+    }
+    EXPECT_EQ(values(insert(a, places, given, 0)), want) << count;
+    EXPECT_EQ(values(insert(a.T(), places, given.T(), 1).T()), want) << count;
+    const auto row = array<std::int64_t>({-1, -2, -3});
+    EXPECT_EQ(values(insert(a, places, row, 0)), want_of_rows) << count;
+    if (count > 1) {
+      EXPECT_THROW(insert(a, places, zeros<int>({count + 1, columns}), 0), ShapeError);
+      const auto with_one_more = eval(given).reshape({1, count, columns});
+      EXPECT_EQ(values(insert(a, places, with_one_more, 0)), want) << count;
+    }
+  }
+}
+
 TEST(Rearranged, OutsideAndNegativeNumbersAreRefusedWithTheValue) {
   const auto a = arange(3);
   EXPECT_EQ(message_of<LogicError>([&] { delete_(a, 3); }), "position 3 on an axis of extent 3");

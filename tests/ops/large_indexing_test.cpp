@@ -105,6 +105,7 @@ TEST_P(LargeIndexing, JoinsAndTheirLike) {
   EXPECT_EQ(listed(flatnonzero(pad(a, 3))), Places({n + 2}));
   EXPECT_EQ(listed(flatnonzero(append(a, Bytes(ones<std::int8_t>({1}))))), Places({n - 1, n}));
   EXPECT_EQ(listed(flatnonzero(delete_(a, range(0, 4)))), Places({n - 5}));
+  EXPECT_EQ(listed(flatnonzero(insert(a, {0, n}, 1))), Places({0, n, n + 1}));
   EXPECT_EQ(array_split(a, 2)[1].size(), n / 2);
   EXPECT_EQ(sum(sliding_window_view(a, Shape{4})(n - 4)).item(), 1);
   EXPECT_EQ(trim_zeros(a).size(), 1);

@@ -159,7 +159,7 @@ bool are_distinct(const Target& target, const OwnAxes<Axes>& own, const Shape& t
 template <kernels::index_mode Mode, int Axes, class... P>
 Owners owners_of(const Target& target, const OwnAxes<Axes>& own, const Shape& turns,
                  const P&... positions) {
-  const Owners owners = new_owners(target, own.axis, turns);
+  Owners owners = new_owners(target, own.axis, turns);
   const auto window = owners.seen();
   scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns},
                                                 owners.template axes<Axes>(), -1,

@@ -66,7 +66,8 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
 
   /// If several values are written to an element, the last one in C order stays, as in NumPy. What
   /// is written is read before, as if there were a temporary. Queued in the stream of the array; on
-  /// a GPU it waits where values differ among 65536 places or more, to see whether any is repeated.
+  /// a GPU it waits where values, no rows of an array of 64 bytes or more, differ among 65536
+  /// places or more, to see whether any is repeated.
   template <class X>
   void assign(const X& x) const {
     if constexpr (std::is_const_v<T>) {

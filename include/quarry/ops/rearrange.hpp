@@ -40,8 +40,16 @@ std::vector<std::int64_t> places(std::vector<std::int64_t> positions, std::int64
 std::vector<std::int64_t> places(const Range& range, std::int64_t extent);
 /// What is left of an axis without these positions.
 std::vector<Range> runs_without(std::vector<std::int64_t> places, std::int64_t extent);
-/// For an axis with values behind its own elements: from where each element of the result comes if
-/// the values stand before these places, in their order.
+/// The parts of an axis into which values are inserted before these places, in their order: runs of
+/// its own elements, and single values.
+struct InsertedRun {
+  Range to, from;
+  bool is_value;
+};
+std::vector<InsertedRun> inserted_runs(const std::vector<std::int64_t>& places,
+                                       std::int64_t extent);
+/// The same for an axis with the values behind its own elements: from where each element of the
+/// result comes.
 std::vector<std::int64_t> inserted_positions(const std::vector<std::int64_t>& places,
                                              std::int64_t extent);
 
@@ -93,6 +101,9 @@ auto gathered(const DeviceNDArray<T>& array, const std::vector<std::int64_t>& po
   }
   return result;
 }
+
+/// So many runs are copied by a kernel each; more are gathered by one.
+inline constexpr std::size_t few_runs = 8;
 
 /// New memory for elements like those of `a`.
 template <class A>
@@ -215,8 +226,7 @@ expr::ArrayOf<A> delete_(const A& a, const I& positions,
   const std::size_t d = normalize_axis(*axis, a.ndim());
   const std::int64_t extent = a.shape()[d];
   const auto runs = expr::runs_without(expr::places_of(positions, extent, extent), extent);
-  constexpr std::size_t few = 8;  // kernels; more runs are gathered by one
-  if (runs.size() <= few) return expr::joined_runs(a, runs, *axis);
+  if (runs.size() <= expr::few_runs) return expr::joined_runs(a, runs, *axis);
   std::vector<std::int64_t> kept;
   for (const Range& run : runs) {
     for (std::int64_t i = run.start.value; i < run.stop.value; ++i) kept.push_back(i);
@@ -255,6 +265,16 @@ expr::ArrayOf<A> insert(const A& a, const I& positions, const V& values,
     part(result, range(0, at)).assign(part(a, range(0, at)));
     part(result, range(at, at + shape[d])).assign(seen);
     part(result, range(at + shape[d], _)).assign(part(a, range(at, _)));
+    return result;
+  }
+  const std::int64_t of_values = seen.ndim() == a.ndim() ? seen.shape()[d] : -1;
+  if (places.size() <= expr::few_runs && (of_values == 1 || of_values == shape[d])) {
+    for (const auto& [to, from, is_value] : expr::inserted_runs(places, extent)) {
+      if (!is_value)
+        part(result, to).assign(part(a, from));
+      else
+        part(result, to).assign(of_values == 1 ? seen : part(seen, from));
+    }
     return result;
   }
   part(result, range(0, extent)).assign(a);
