@@ -113,8 +113,7 @@ struct written_row {
   }
 };
 template <class P, class E, class Out, unsigned Wide>
-requires(!moves<P, Wide>) struct written_row<guarded<P, E>, Out, Wide>
-    : written_row<E, Out, Wide> {
+requires(!moves<P, Wide>) struct written_row<guarded<P, E>, Out, Wide> : written_row<E, Out, Wide> {
   template <class C>
   static __device__ bool is_written(const C& c) {
     return P{}(c);

@@ -14,10 +14,12 @@ using Span = std::span<const std::int64_t>;
 std::size_t place(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 View permuted(const Layout& layout, const Axes& order) {
-  View result;
+  View result{layout};
+  const std::int64_t *shape = layout.shape.data(), *strides = layout.strides.data();
+  std::int64_t *to_shape = result.layout.shape.data(), *to_strides = result.layout.strides.data();
   for (const std::int64_t axis : order) {
-    result.layout.shape.push_back(layout.shape[place(axis)]);
-    result.layout.strides.push_back(layout.strides[place(axis)]);
+    *to_shape++ = shape[axis];
+    *to_strides++ = strides[axis];
   }
   return result;
 }

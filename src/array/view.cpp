@@ -148,11 +148,12 @@ Layout transpose(const Layout& layout, std::span<const std::int64_t> axes) {
   require<ShapeError>(axes.size() == layout.rank(), [&] {
     return fmt::format("transpose: {} axes for an array of {} axes", axes.size(), layout.rank());
   });
-  Layout result;
+  Layout result = layout;
+  const std::int64_t *shape = layout.shape.data(), *strides = layout.strides.data();
+  std::int64_t *to_shape = result.shape.data(), *to_strides = result.strides.data();
   for (const std::int64_t axis : normalize_axes(axes, layout.rank())) {
-    const auto a = static_cast<std::size_t>(axis);
-    result.shape.push_back(layout.shape[a]);
-    result.strides.push_back(layout.strides[a]);
+    *to_shape++ = shape[axis];
+    *to_strides++ = strides[axis];
   }
   return result;
 }

@@ -95,16 +95,18 @@ std::optional<Strides> cut(const Layout& blocks, std::size_t itemsize, const Sha
 }  // namespace
 
 Strides dense_strides(const Shape& shape, std::size_t itemsize, Order order) {
-  byte_count(shape, itemsize);
   Strides strides = Strides::filled(shape.size(), 0);
   auto stride = std::int64_t(itemsize);
+  bool fits = stride >= 0;
   for (std::size_t step = 0; step < shape.size(); ++step) {
     const std::size_t axis = axis_at(step, shape.size(), order);
     strides[axis] = stride;
+    fits = fits && shape[axis] > 0;
     const std::int64_t extent = std::max<std::int64_t>(shape[axis], 1);
     // The product overflows only without elements; then any stride is valid.
-    if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0;
+    if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0, fits = false;
   }
+  if (!fits) byte_count(shape, itemsize);  // throws, unless there are no elements
   return strides;
 }
 

@@ -20,6 +20,7 @@ class HostWord {
 
  private:
   std::int64_t* word() const;
+  void clear() const;
   std::int64_t now() const;
   bool arrives() const;
 

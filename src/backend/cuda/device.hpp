@@ -104,7 +104,7 @@ class CudaDevice final : public Device {
   CUdevice device_ = 0;
   DeviceInfo info_;
   int multiprocessors_ = 1;
-  std::int64_t cache_ = 0;  ///< bytes of the L2
+  std::int64_t cache_ = 0;          ///< bytes of the L2
   std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs in reverse order
   mutable Context context_;
   DriverPool pool_;
