@@ -14,3 +14,17 @@ function(quarry_own_code target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wconversion -Wsign-conversion $<$<BOOL:${QUARRY_WERROR}>:-Werror>)
 endfunction()
+
+# For targets with a precompiled header: lets ccache see through it.
+function(quarry_precompiled target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
+# The headers of others that most files include, parsed once.
+function(quarry_precompile_standard_headers target)
+  target_precompile_headers(${target} PRIVATE
+    <fmt/format.h> <algorithm> <array> <functional> <map> <memory> <mutex> <optional> <set> <span> <string> <vector>)
+  quarry_precompiled(${target})
+endfunction()

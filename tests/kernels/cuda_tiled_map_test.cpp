@@ -32,6 +32,12 @@ void run_tiled(const u64* words, const tiling& tiles, int backwards) {
   map_tiled<M, R, D, V, Wide, Tiled, Rows>(p, tiles, backwards);
 }
 
+/// Maps of one input of 4 or 16 bytes have all ranks, others those that differ most.
+template <class M>
+inline constexpr bool has_all_ranks = false;
+template <class E, class Out, class A>
+inline constexpr bool has_all_ranks<map_of<E, Out, 1, A>> = sizeof(Out) == 4 || sizeof(Out) == 16;
+
 template <class M, int V, unsigned Wide, unsigned Tiled, int Rows>
 void add_ranks(Kernels& all) {
   constexpr int word = (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 0;
@@ -39,12 +45,14 @@ void add_ranks(Kernels& all) {
     all[TiledMap{R, D, V, int{Wide}, int{Tiled}, word, (Rows & 2) != 0, (Rows & 4) != 0}] =
         run_tiled<M, R, D, V, Wide, Tiled, Rows>;
   };
-  add.template operator()<1, 1>();
-  add.template operator()<2, 1>();
   add.template operator()<2, 2>();
   add.template operator()<3, 2>();
-  add.template operator()<3, 3>();
   add.template operator()<4, 3>();
+  if constexpr (has_all_ranks<M>) {
+    add.template operator()<1, 1>();
+    add.template operator()<2, 1>();
+    add.template operator()<3, 3>();
+  }
 }
 
 /// Wide has every set of the inputs that are not tiled, where there are vectors.
