@@ -100,19 +100,31 @@ kernels::turns turns_of(const Shape& target, const Shape& turns) {
   return {behind, element_count(turns)};
 }
 
-Layout region_of(const Target& target, std::span<const kernels::side_axis> own,
+Region region_of(const Target& target, std::span<const kernels::side_axis> own,
                  const Shape& turns) {
-  Layout region;
+  Region region{{}, own};
   for (std::size_t d = turns.size(); d-- > 0;) {
     const bool has_axis = from_end(turns, d) != 1 && from_end(target.window.shape(), d) != 1;
-    region.shape.push_back(has_axis ? from_end(target.window.shape(), d) : 1);
-    region.strides.push_back(has_axis ? from_end(target.window.strides(), d) : 0);
-  }
-  for (const auto& axis : own) {
-    region.shape.push_back(axis.extent);
-    region.strides.push_back(axis.stride);
+    region.window.shape.push_back(has_axis ? from_end(target.window.shape(), d) : 1);
+    region.window.strides.push_back(has_axis ? from_end(target.window.strides(), d) : 0);
   }
   return region;
+}
+
+std::int64_t Region::size() const {
+  std::int64_t count = element_count(window.shape);
+  for (const auto& axis : own) count = checked_mul(count, axis.extent);
+  return count;
+}
+
+Layout Region::layout() const {
+  Layout result = squeeze(window);
+  for (const auto& axis : own) {
+    if (axis.extent == 1) continue;
+    result.shape.push_back(axis.extent);
+    result.strides.push_back(axis.stride);
+  }
+  return result;
 }
 
 std::int64_t bits_of_each(std::int64_t count) {
@@ -121,18 +133,20 @@ std::int64_t bits_of_each(std::int64_t count) {
 
 namespace {
 
-/// `elements` of them for places of shape `all`, of which `axes` are own ones, `size` units each.
+/// `elements` of them for the places of a region, `size` units each.
 template <class T>
-Places<T> places_of(const Target& target, std::int64_t elements, const Shape& all, std::size_t axes,
-                    std::size_t size) {
-  const Strides strides = c_strides(all, size);
-  const auto behind = static_cast<std::ptrdiff_t>(axes);
-  Places<T> made{
-      {Shape{elements}, quarry::detail::stream_for(target.array)},
-      {Shape(all.begin(), all.end() - behind), Strides(strides.begin(), strides.end() - behind)},
-      {}};
-  for (std::size_t d = all.size() - axes; d < all.size(); ++d) {
-    made.own.push_back({all[d], strides[d]});
+Places<T> places_of(const Target& target, std::int64_t elements, const Region& region,
+                    std::int64_t size) {
+  Places<T> made{{Shape{elements}, quarry::detail::stream_for(target.array)},
+                 region.window,
+                 {region.own.begin(), region.own.end()}};
+  std::int64_t stride = size;
+  for (std::size_t n = made.own.size(); n-- > 0; stride *= made.own[n].extent) {
+    made.own[n].stride = stride;
+  }
+  Layout& window = made.window;
+  for (std::size_t d = window.rank(); d-- > 0; stride *= window.shape[d]) {
+    window.strides[d] = stride;
   }
   return made;
 }
@@ -141,9 +155,8 @@ Places<T> places_of(const Target& target, std::int64_t elements, const Shape& al
 
 Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
                   const Shape& turns) {
-  const Shape all = region_of(target, own, turns).shape;
-  Owners owners =
-      places_of<std::int64_t>(target, element_count(all), all, own.size(), sizeof(std::int64_t));
+  const Region all = region_of(target, own, turns);
+  Owners owners = places_of<std::int64_t>(target, all.size(), all, sizeof(std::int64_t));
   owners.array.fill(-1);
   return owners;
 }
@@ -216,12 +229,12 @@ bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> o
   std::int64_t places = 1;
   for (const auto& axis : own) places *= axis.extent;
   return places >= many && places >= element_count(turns) &&
-         places == element_count(region_of(target, own, turns).shape);
+         places == region_of(target, own, turns).size();
 }
 
 Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns) {
-  const Shape all = region_of(target, own, turns).shape;
-  Marks marks = places_of<std::uint32_t>(target, 2 + element_count(all) / 32, all, own.size(), 1);
+  const Region all = region_of(target, own, turns);
+  Marks marks = places_of<std::uint32_t>(target, 2 + all.size() / 32, all, 1);
   marks.array.fill(0);
   return marks;
 }

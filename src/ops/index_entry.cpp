@@ -28,7 +28,7 @@ UntypedNDArray positions_of(const IndexEntry& entry, const DeviceNDArrayBase& ar
   if (entry.array->dtype() == dtype_of<bool>) {
     return UntypedNDArray(flatnonzero(DeviceNDArray<const bool>(*entry.array)));
   }
-  return UntypedNDArray(as_int64(*entry.array));
+  return *entry.array;
 }
 
 /// Positions along an axis, negative ones from its end.
@@ -114,7 +114,7 @@ ListedView listed_view(const DeviceNDArrayBase& array, std::span<const IndexEntr
     if (mask)
       add_mask(parts, DeviceNDArray<std::int64_t>(*p), *mask, own.first(axes));
     else
-      parts.push_back({Positions(*p), own[0]});
+      parts.push_back({as_int64(*p), own[0]});  // after they are checked: large ones wrap
     own = own.subspan(axes);
     side.is_injective = mask;
   }

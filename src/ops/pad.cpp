@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 
 namespace quarry {
 
@@ -160,27 +161,46 @@ void pad_by_moves(const DeviceNDArrayBase& result, const PadFrame& frame, PadMod
   }
 }
 
-DeviceNDArray<double> medians(const DeviceNDArray<double>& values, std::int64_t axis) {
+namespace {
+
+bool is_less(double a, double b) { return a < b; }
+bool is_less(const std::complex<double>& a, const std::complex<double>& b) {
+  return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+}
+
+template <class T>
+DeviceNDArray<T> medians_of(const DeviceNDArray<T>& values, std::int64_t axis) {
+  const auto less = [](const T& a, const T& b) { return is_less(a, b); };
   const auto rows = moveaxis(values, axis, -1);
   const auto length = static_cast<std::size_t>(rows.shape().back());
-  std::vector<double> elements(static_cast<std::size_t>(rows.size()));
+  std::vector<T> elements(static_cast<std::size_t>(rows.size()));
   rows.copy_to_host(elements);
-  std::vector<double> result;
+  std::vector<T> result;
   for (auto row = elements.begin(); row != elements.end(); row += std::ptrdiff_t(length)) {
     const auto past = row + std::ptrdiff_t(length), middle = row + std::ptrdiff_t(length / 2);
-    const auto nan = std::find_if(row, past, [](double x) { return x != x; });
+    const auto nan = std::find_if(row, past, [](const T& x) { return x != x; });
     if (nan != past) {
       result.push_back(*nan);
       continue;
     }
-    std::nth_element(row, middle, past);
+    std::nth_element(row, middle, past, less);
     const bool is_odd = length % 2 == 1;
-    result.push_back(is_odd ? *middle : (*std::max_element(row, middle) + *middle) / 2);
+    result.push_back(is_odd ? *middle : (*std::max_element(row, middle, less) + *middle) / 2.);
   }
   Shape shape = rows.shape();
   shape.back() = 1;
   const auto found = to_device(result, {.stream = quarry::detail::stream_for(values)});
   return moveaxis(found.reshape(shape), -1, axis);
+}
+
+}  // namespace
+
+DeviceNDArray<double> medians(const DeviceNDArray<double>& values, std::int64_t axis) {
+  return medians_of(values, axis);
+}
+DeviceNDArray<std::complex<double>> medians(const DeviceNDArray<std::complex<double>>& values,
+                                            std::int64_t axis) {
+  return medians_of(values, axis);
 }
 
 }  // namespace expr

@@ -54,15 +54,11 @@ Shape tiled_shape(const Shape& shape, const Shape& counts) {
 
 View repeated(const Layout& layout, std::int64_t count, std::size_t axis) {
   require_count(count);
-  View result{layout};
-  if (count == 1) return result;
-  if (layout.shape[axis] == 1) {  // no axis more, where there may be as many as can be
-    result.layout.shape[axis] = count;
-    result.layout.strides[axis] = 0;
-    return result;
+  View result;
+  for (std::size_t d = 0; d < layout.rank(); ++d) {
+    if (layout.shape[d] != 1) push(result.layout, layout.shape[d], layout.strides[d]);
+    if (d == axis && count != 1) push(result.layout, count, 0);
   }
-  result.layout.shape.insert(axis + 1, count);
-  result.layout.strides.insert(axis + 1, 0);
   return result;
 }
 
@@ -87,8 +83,9 @@ std::vector<std::int64_t> repeated_positions(std::vector<std::int64_t> counts,
   return result;
 }
 
-std::vector<MovedBox> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
-                                   const ReduceAxes& axes) {
+std::vector<std::vector<MovedBox>> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
+                                                const ReduceAxes& axes) {
+  constexpr std::size_t most_boxes = 16;
   const Axes &by = shifts.list(), &along = axes.list();
   const std::size_t count = std::max(by.size(), along.size());
   require<ShapeError>(
@@ -101,11 +98,13 @@ std::vector<MovedBox> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
     const std::int64_t shift = by[by.size() == 1 ? 0 : i] % extent;
     offsets[axis] = (offsets[axis] + shift + extent) % extent;
   }
-  std::vector<MovedBox> boxes{{{ellipsis}, {ellipsis}}};
-  boxes[0] = {std::vector<Index>(shape.size(), all), std::vector<Index>(shape.size(), all)};
+  const std::vector<Index> whole(shape.size(), all);
+  std::vector<std::vector<MovedBox>> moves{{{whole, whole}}};
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::int64_t offset = offsets[d];
     if (offset == 0) continue;
+    if (moves.back().size() == most_boxes) moves.push_back({{whole, whole}});
+    std::vector<MovedBox>& boxes = moves.back();
     for (std::size_t i = 0, before = boxes.size(); i < before; ++i) {
       MovedBox wrapped = boxes[i];
       boxes[i].to[d] = range(offset, _);
@@ -115,7 +114,7 @@ std::vector<MovedBox> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
       boxes.push_back(std::move(wrapped));
     }
   }
-  return boxes;
+  return moves;
 }
 
 std::vector<std::int64_t> places(std::vector<std::int64_t> positions, std::int64_t extent,
@@ -127,6 +126,14 @@ std::vector<std::int64_t> places(std::vector<std::int64_t> positions, std::int64
     if (position < 0) position += extent;
   }
   return positions;
+}
+
+std::vector<std::int64_t> places_where(const std::vector<std::int64_t>& mask) {
+  std::vector<std::int64_t> result;
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i] != 0) result.push_back(static_cast<std::int64_t>(i));
+  }
+  return result;
 }
 
 std::vector<std::int64_t> places(const Range& range, std::int64_t extent) {

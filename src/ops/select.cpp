@@ -134,6 +134,13 @@ bool is_broadcast(const Shape& values, std::size_t axes) {
   return rank <= axes || std::all_of(values.begin(), values.end() - axes, is_one);
 }
 
+void require_no_more_axes(const Shape& values, std::size_t axes) {
+  require<ShapeError>(values.size() <= axes, [&] {
+    return fmt::format("values of shape {} have more axes than the {} of the elements",
+                       to_string(values), axes);
+  });
+}
+
 RankedShape::RankedShape(const Shape& values, const Shape& array, std::size_t axes) {
   for (const std::int64_t extent : values) {
     if (given.empty() && extent == 1) continue;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <string>
 
 #include "message_of.hpp"
@@ -244,6 +245,18 @@ TEST(IndexEntries, ThirtyTwoAxes) {
   EXPECT_THROW(a(true), ShapeError);  // one more axis
 }
 
+TEST(IndexEntries, SumsOfThirtyTwoAxes) {
+  Shape shape = Shape::filled(32, 1);
+  shape[3] = 2, shape[20] = 3, shape[31] = 4;
+  const auto a = zeros<float>(shape);
+  const auto at = to_device({1, 1, -1});
+  add_at(a(ellipsis, at), 1.f);
+  EXPECT_EQ(values(a.ravel()), values(tile(array({0.f, 2.f, 0.f, 1.f}), 6)));
+  const auto v = arange<float>(6).reshape({2, 3});
+  add_at(moveaxis(a, {3, 20}, {30, 31})(ellipsis, at(range(2)), all), v);
+  EXPECT_EQ(sum(a).item(), 18 + 4 * sum(v).item());
+}
+
 TEST(IndexEntries, StayInTheStreamOfTheArray) {
   const Stream stream;
   const auto a = arange<float>(6).reshape({2, 3}).bind(stream);
@@ -287,6 +300,18 @@ TEST(IndexEntries, RefuseWhatDoesNotFit) {
               a(std::vector<IndexEntry>{ellipsis, true, ellipsis});
             }),
             "an index can only have one ellipsis");
+  const auto large = to_device<std::uint64_t>({0, ~std::uint64_t{0}});
+  for (const auto& read : std::vector<std::function<void()>>{
+           [&] { eval(a(large)); },
+           [&] { eval(a(std::vector<IndexEntry>{large})); },
+           [&] { a(true, large) = 1; },
+           [&] {
+             eval(a(std::vector<IndexEntry>{large, to_device({true, false, true}), 0}));
+           },
+       }) {
+    EXPECT_EQ(message_of<IndexError>(read),
+              "position 18446744073709551615 is outside of axis 0 of extent 2");
+  }
   EXPECT_EQ(values(sum(a)), std::vector<float>({0}));
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <type_traits>
 
 #include "message_of.hpp"
@@ -244,6 +245,60 @@ TEST(Rearranged, TilesOfTheHighestRank) {
   EXPECT_EQ(repeat(a, 2, 31).shape()[31], 2);
 }
 
+TEST(Rearranged, RepeatsOfTheHighestRank) {
+  Shape shape = Shape::filled(32, 1);
+  shape[0] = 2, shape[31] = 3;
+  const auto a = arange<int>(6).reshape(shape);
+  EXPECT_EQ(values(repeat(a, 2, 31)), std::vector<int>({0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
+  EXPECT_EQ(values(repeat(a, 2, 0)), std::vector<int>({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(values(repeat(a, 2, 7)), values(repeat(a, 2, 0)));
+  EXPECT_EQ(repeat(a, 2, 7).shape()[7], 2);
+}
+
+TEST(Rearranged, PositionsAndValuesInTheFormsThatCallersHave) {
+  const auto a = arange<int>(6).reshape({2, 3});
+  const auto mask = to_device({true, false, true});
+  const std::vector<bool> host_mask = {true, false, true};
+  EXPECT_EQ(values(delete_(a, mask, 1)), std::vector<int>({1, 4}));
+  EXPECT_EQ(values(delete_(a, host_mask, 1)), std::vector<int>({1, 4}));
+  EXPECT_EQ(values(delete_(a, to_device({0, -1}), 1)), std::vector<int>({1, 4}));
+  EXPECT_EQ(values(insert(a, mask, 9, 1)), std::vector<int>({9, 0, 1, 9, 2, 9, 3, 4, 9, 5}));
+  EXPECT_EQ(values(insert(a, host_mask, 9, 1)), values(insert(a, mask, 9, 1)));
+  EXPECT_EQ(values(insert(a, to_device({0, 2}), 9, 1)), values(insert(a, mask, 9, 1)));
+  EXPECT_EQ(values(insert(a, 1, std::vector<int>{7, 8, 9}, 0)),
+            std::vector<int>({0, 1, 2, 7, 8, 9, 3, 4, 5}));
+  EXPECT_THROW(delete_(a, to_device({3}), 1), IndexError);
+  EXPECT_EQ(values(append(a, 9)), std::vector<int>({0, 1, 2, 3, 4, 5, 9}));
+  EXPECT_EQ(append(a, 0.5).dtype(), dtype_of<double>);
+  EXPECT_EQ(values(append(a(0), std::vector<int>{7})), std::vector<int>({0, 1, 2, 7}));
+  EXPECT_EQ(values(roll(a, {1, 1})), values(roll(a, 2)));
+}
+
+TEST(Rearranged, NoPositionsTakeNoOtherValues) {
+  const auto a = arange<int>(6).reshape({2, 3});
+  const std::vector<int> none;
+  EXPECT_EQ(values(insert(a, none, 7, 1)), values(a));
+  EXPECT_EQ(values(insert(a, none, zeros<int>({2, 1}), 1)), values(a));
+  EXPECT_THROW(insert(a, none, zeros<int>({5, 1}), 1), ShapeError);
+  EXPECT_THROW(insert(a, none, zeros<int>({2, 2}), 1), ShapeError);
+}
+
+TEST(Roll, AlongAllOfManyAxes) {
+  constexpr int rank = 14;
+  Shape shape = Shape::filled(rank, 1);
+  Axes axes, shifts;
+  for (int d = 0; d < rank; ++d) {
+    shape[std::size_t(d)] = d % 4 == 3 ? 3 : 2;
+    axes.push_back(d);
+    shifts.push_back(d % 3 - 1);
+  }
+  const auto a = arange<int>(static_cast<int>(element_count(shape))).reshape(shape);
+  auto want = a;
+  for (int d = 0; d < rank; ++d) want = roll(want, shifts[std::size_t(d)], d);
+  EXPECT_EQ(values(roll(a, shifts, axes)), values(want));
+  EXPECT_EQ(values(roll(a + 1, shifts, axes)), values(eval(want + 1)));
+}
+
 TEST(Roll, OfBlocksThatNoVectorsReach) {
   const std::int64_t n = 1'300'000;
   const auto a = astype<std::uint8_t>(arange<std::int64_t>(n) % 251);
@@ -254,6 +309,15 @@ TEST(Roll, OfBlocksThatNoVectorsReach) {
       wrong += rolled[std::size_t(i)] != (i + n - shift) % n % 251;
     EXPECT_EQ(wrong, 0) << shift;
   }
+}
+
+TEST(Pad, MediansOfComplexValuesAreInTheOrderOfTheirParts) {
+  using C = std::complex<float>;
+  const auto a = to_device(std::vector<C>{{2, 1}, {1, 9}, {2, -1}});
+  const auto odd = values(pad<PadMode::median>(a, {1, 0}));
+  EXPECT_EQ(odd[0], C(2, -1));
+  const auto even = values(pad<PadMode::median>(a(range(2)), {0, 1}));
+  EXPECT_EQ(even[2], C(1.5f, 5));
 }
 
 TEST(Pad, OfFloats) {

@@ -176,6 +176,59 @@ TEST(Put, PartsOfComplexValuesAddUp) {
   EXPECT_EQ(values(a), (std::vector<C>{{0, 3}, 1, 2}));
 }
 
+template <class T, class V>
+void check_differences(const std::vector<V>& list) {
+  std::vector<T> want;
+  for (const V v : list) want.push_back(static_cast<T>(1) - static_cast<T>(static_cast<double>(v)));
+  const auto count = std::int64_t(list.size());
+  const auto check = [&](const auto& subtract) {
+    const auto a = ones<T>({count});
+    subtract(a);
+    EXPECT_EQ(values(a), want) << dtype_of<T> << " less " << dtype_of<V>;
+  };
+  const auto at = arange<std::int64_t>(count);
+  const auto v = array(list);
+  check([&](const auto& a) { subtract_at(a(at), v); });
+  check([&](const auto& a) { subtract_at(a(at), where(at >= 0, v, v)); });
+  if constexpr (!std::is_same_v<V, bool>) {
+    check([&](const auto& a) { subtract_at(a(at), list); });
+  }
+  check([&](const auto& a) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const V number = list[i];
+      subtract_at(a(to_device({i})), number);
+    }
+  });
+}
+
+TEST(Put, DifferencesOfValuesWithoutAMinusOfTheirOwn) {
+  const auto check = []<class T>(T) {
+    check_differences<T, std::uint8_t>({0, 1, 255});
+    check_differences<T, std::uint64_t>({0, 1, std::uint64_t{1} << 63});
+    check_differences<T, std::int8_t>({-128, 127, 3});
+    check_differences<T, std::int32_t>({std::numeric_limits<std::int32_t>::min(), 5});
+    check_differences<T, bool>({true, false});
+  };
+  check(double{});
+  check(float{});
+  check(std::complex<double>{});
+  const auto a = zeros<double>({3});
+  subtract_at(a(to_device({0, 0, 2})), to_device<std::uint8_t>({1, 2, 3}));
+  EXPECT_EQ(values(a), std::vector<double>({-3, 0, -3}));
+}
+
+TEST(Put, ExtremesOfValuesOfOtherTypes) {
+  const auto a = zeros<std::int32_t>({3});
+  const auto at = to_device({0, 1, 2});
+  maximum_at(a(at), to_device<std::uint8_t>({200, 0, 1}));
+  minimum_at(a(at), to_device<std::int16_t>({300, -300, 0}));
+  EXPECT_EQ(values(a), std::vector<std::int32_t>({200, -300, 0}));
+  EXPECT_THROW(maximum_at(a(at), std::int64_t{1} << 40), DTypeError);
+  const auto f = zeros<float>({2});
+  maximum_at(f(to_device({0, 1})), to_device<double>({1e300, -1}));
+  EXPECT_EQ(values(f), std::vector<float>({std::numeric_limits<float>::infinity(), 0}));
+}
+
 TEST(Put, InfinitiesNaNsAndExtremeMagnitudes) {
   const double inf = std::numeric_limits<double>::infinity();
   const auto sum = [](const std::vector<double>& list) {
@@ -253,6 +306,8 @@ TEST(Put, InCOrderWithValuesRepeated) {
   EXPECT_EQ(values(a), std::vector<int>({7, 2, 0, 7}));
   EXPECT_THROW(put(a, to_device({4}), 1), IndexError);
   put(a, to_device({0}), zeros<int>({0}));
+  EXPECT_THROW(put(zeros<int>({0}), to_device({0}), zeros<int>({0})), IndexError);
+  put(zeros<int>({0}), zeros<int>({0}), 1);
   EXPECT_EQ(values(a), std::vector<int>({7, 2, 0, 7}));
 }
 
@@ -292,6 +347,34 @@ TEST(Put, AlongAnAxis) {
   put_along_axis(a, argmax(a, 1, {.keepdims = true}), -1, 1);
   EXPECT_EQ(values(a), std::vector<float>({0, 1, -1, 3, 4, -1}));
   EXPECT_THROW(put_along_axis(a, to_device({0}), 1, 1), ShapeError);
+}
+
+TEST(Put, WhereAMaskSelects) {
+  const auto a = arange<int>(6).reshape({2, 3});
+  add_at(a(a > 3), 10);
+  subtract_at(a(to_device({true, false})), to_device({1, 2, 3}));
+  maximum_at(a(a < 0), 0);
+  minimum_at(a(a > 14), to_device({7}));
+  multiply_at(a(a == 3), 5);
+  EXPECT_EQ(values(a), std::vector<int>({0, 0, 0, 15, 14, 7}));
+}
+
+TEST(Put, PositionsInTheFormsThatCallersHave) {
+  const auto a = zeros<int>({2, 3});
+  put(a, 1, 5);
+  put(a, {0, -1}, std::vector<int>{7, 8});
+  put(a, std::vector<int>{3}, 9);
+  EXPECT_EQ(values(a), std::vector<int>({7, 5, 0, 9, 0, 8}));
+  const std::vector<int> columns = {2, 0};
+  EXPECT_EQ(values(take(a, {1, 5})), std::vector<int>({5, 8}));
+  EXPECT_EQ(values(take(a, {1, 0}, 0)), std::vector<int>({9, 0, 8, 7, 5, 0}));
+  EXPECT_EQ(values(take(a, columns, 1)), std::vector<int>({0, 7, 8, 9}));
+  EXPECT_EQ(take(a, 1, 0).shape(), Shape({3}));
+  EXPECT_EQ(values(take(a, -1, 0)), std::vector<int>({9, 0, 8}));
+  EXPECT_EQ(take(a, 3).shape(), Shape({}));
+  EXPECT_THROW(take(a, 3, 1), IndexError);
+  EXPECT_EQ(values(take_along_axis(a(0), columns, 0)), std::vector<int>({0, 7}));
+  EXPECT_EQ(values(choose(to_device({1, 0, 2}), a(0), -1, a(1))), std::vector<int>({-1, 5, 8}));
 }
 
 TEST(Put, Choose) {

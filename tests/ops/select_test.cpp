@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "array/model.hpp"
+#include "ops/drawn_mask.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,7 @@ namespace {
 
 using test::Host;
 using test::Ints;
+using test::Mask;
 using test::Random;
 using test::Seen;
 using test::values;
@@ -63,24 +64,6 @@ std::vector<T> elements(const Seen<T>& seen) {
   for (const std::int64_t at : seen.model.at) list.push_back(element<T>(at));
   return list;
 }
-
-/// A mask with no, few, half of, or all elements true.
-struct Mask {
-  Mask(Random& random, const Ints& shape) : shape(shape) {
-    const std::int64_t share = std::array{0, 2, 50, 100}[std::size_t(random.between(0, 3))];
-    Host<bool> host(shape);
-    for (std::size_t i = 0; i < host.count(); ++i) {
-      host[i] = random.between(0, 99) < share;
-      list.push_back(host[i]);
-    }
-    array = to_device(host);
-    if (random.coin()) array = array.transpose().copy().transpose();  // in another order
-  }
-  std::int64_t count() const { return std::count(list.begin(), list.end(), char(true)); }
-  Ints shape;
-  std::vector<char> list;
-  DeviceNDArray<bool> array;
-};
 
 /// A shape and how many of its first axes a mask has.
 struct Axes2 {
@@ -288,6 +271,12 @@ TEST(Selections, of_other_shapes_are_refused_with_both) {
               rows(mask) = zeros<int>({2, 0});
             }),
             "ShapeError: cannot assign values for 2 places to the 3 where the mask is true");
+  EXPECT_EQ(message([&] {
+              a(mask) += ones<int>({1, 3, 3});
+            }),
+            "ShapeError: values of shape (1, 3, 3) have more axes than the 2 of the elements");
+  EXPECT_NE(message([&] { a(a == 0) += ones<int>({1, 12}); }), "");
+  EXPECT_NE(message([&] { a(mask) -= ones<int>({1, 1, 1}); }), "");
   EXPECT_EQ(sum(a).item(), 0);
 }
 
@@ -311,80 +300,17 @@ TEST(Selections, are_taken_of_read_only_arrays_and_broadcast_masks) {
   EXPECT_EQ(values(eval(a(mask))), (std::vector<int>{0, 2, 3, 5}));
 }
 
-// --- functions of conditions ---------------------------------------------------------------------
-
-TEST(Nonzero, has_the_positions_along_every_axis) {
-  Random random(4);
-  for (int round = 0; round < rounds(); ++round) {
-    const Ints shape = random.shape(static_cast<std::size_t>(random.between(1, 4)), 9);
-    const Mask mask(random, shape);
-    std::vector<std::vector<std::int64_t>> want(shape.size());
-    std::vector<std::int64_t> flat, rows;
-    for (std::size_t i = 0; i < mask.list.size(); ++i) {
-      if (!mask.list[i]) continue;
-      auto rest = static_cast<std::int64_t>(i);
-      flat.push_back(rest);
-      for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) {
-        want[d].push_back(rest % shape[d]);
-      }
-      for (auto& axis : want) rows.push_back(axis.back());
-    }
-    const auto numbers = mask.array.astype<float>() * 2.5f;
-    ASSERT_EQ(values(flatnonzero(numbers)), flat);
-    const auto found = nonzero(mask.array);
-    ASSERT_EQ(found.size(), shape.size());
-    for (std::size_t d = 0; d < shape.size(); ++d) ASSERT_EQ(values(found[d]), want[d]);
-    const auto where = argwhere(mask.array);
-    ASSERT_EQ(where.shape(), (Shape{mask.count(), std::int64_t(shape.size())}));
-    ASSERT_EQ(values(where), rows);
-    ASSERT_EQ(count_nonzero(numbers).item(), mask.count());
-  }
-  EXPECT_THROW(nonzero(zeros<int>({})), ShapeError);
-  EXPECT_EQ(argwhere(ones<int>({})).shape(), (Shape{1, 0}));
-  EXPECT_EQ(values(count_nonzero(arange<int>(6).reshape({2, 3}), 1)),
-            (std::vector<std::int64_t>{2, 3}));
-}
-
-TEST(Compress, takes_slices_along_an_axis) {
-  const auto a = arange<int>(12).reshape({3, 4});
-  const auto condition = to_device({1, 0, 1});
-  EXPECT_EQ(values(compress(condition, a, 0)), (std::vector<int>{0, 1, 2, 3, 8, 9, 10, 11}));
-  EXPECT_EQ(values(compress(condition, a, 1)), (std::vector<int>{0, 2, 4, 6, 8, 10}));
-  EXPECT_EQ(compress(condition, a * 2, -1).shape(), (Shape{3, 2}));
-  EXPECT_EQ(values(compress(condition, a)), (std::vector<int>{0, 2}));
-  EXPECT_EQ(values(compress(to_device({1, 0, 1, 0, 0}), a, 0)),
-            (std::vector<int>{0, 1, 2, 3, 8, 9, 10, 11}));
-  EXPECT_THROW(compress(to_device({1, 0, 1, 0, 1}), a, 0), IndexError);
-  EXPECT_THROW(compress(a, a, 0), ShapeError);
-  EXPECT_THROW(compress(condition, a, 2), Error);
-  EXPECT_EQ(values(extract(a % 5 == 0, a)), (std::vector<int>{0, 5, 10}));
-  EXPECT_EQ(values(extract(a > 9, arange<int>(12))), (std::vector<int>{10, 11}));
-}
-
-TEST(Place, repeats_the_values) {
-  auto a = arange<int>(6).reshape({2, 3});
-  place(a, a > 1, to_device({44, 55}));
-  EXPECT_EQ(values(a), (std::vector<int>{0, 1, 44, 55, 44, 55}));
-  place(a, a > 1, to_device({1, 2, 3, 4, 5, 6, 7}));
-  EXPECT_EQ(values(a), (std::vector<int>{0, 1, 1, 2, 3, 4}));
-  EXPECT_THROW(place(a, a > 1, zeros<int>({0})), ShapeError);
-  place(a, a > 100, zeros<int>({0}));
-  EXPECT_THROW(place(a, zeros<bool>({5}), to_device({1})), ShapeError);
-  auto b = arange<int>(5);
-  putmask(b, b > 1, to_device({-33, -44}));
-  EXPECT_EQ(values(b), (std::vector<int>{0, 1, -33, -44, -33}));
-  putmask(b, b < 0, b * b);
-  EXPECT_EQ(values(b), (std::vector<int>{0, 1, 1089, 1936, 1089}));
-  auto c = zeros<float>({2, 3});
-  copyto(c, to_device({1, 2, 3}), to_device({true, false, true}));
-  EXPECT_EQ(values(c), (std::vector<float>{1, 0, 3, 1, 0, 3}));
-  copyto(c, ones<float>({3}));
-  EXPECT_EQ(values(c), std::vector<float>(6, 1.f));
-  copyto(c, 2, array({{false, true, false}}));
-  EXPECT_EQ(values(c), (std::vector<float>{1, 2, 1, 1, 2, 1}));
-  copyto(c, 3.f);
-  EXPECT_EQ(values(c), std::vector<float>(6, 3.f));
-  EXPECT_THROW(copyto(c, ones<float>({2}), ones<bool>({3})), ShapeError);
+TEST(Selections, of_bools_of_the_host) {
+  const auto a = arange<int>(6).reshape({3, 2});
+  const std::vector<bool> mask = {true, false, true};
+  EXPECT_EQ(values(a(mask)), (std::vector<int>{0, 1, 4, 5}));
+  EXPECT_EQ(values(a(mask, 1)), (std::vector<int>{1, 5}));
+  EXPECT_EQ(values(compress(mask, a, 0)), (std::vector<int>{0, 1, 4, 5}));
+  EXPECT_EQ(values(compress(std::vector<bool>{false, true}, a)), (std::vector<int>{1}));
+  a(mask) = -1;
+  a(std::vector<bool>{false, true, false}, 0) += 10;
+  EXPECT_EQ(values(a), (std::vector<int>{-1, -1, 12, 3, -1, -1}));
+  EXPECT_THROW(eval(a(std::vector<bool>{true})), IndexError);
 }
 
 }  // namespace

@@ -213,6 +213,18 @@ DeviceNDArray<T> array_of(const L& list, const ArrayOptions& options) {
 template <class T>
 using List = std::initializer_list<T>;
 
+/// What a caller gives beside an array of T, on a device: a number as an array without axes.
+template <class T, class V>
+decltype(auto) on_device(const V& values, const Stream& stream) {
+  if constexpr (OnDevice<V>) {
+    return (values);
+  } else if constexpr (HostArray<V> || HostList<V>) {
+    return to_device(values, {.stream = stream});
+  } else {
+    return full<T>({}, values, {.stream = stream});
+  }
+}
+
 }  // namespace detail
 
 ///@{

@@ -38,9 +38,12 @@ concept OnDevice = Expression<X> || std::is_base_of_v<DeviceNDArrayBase, X>;
 /// A list of entries that are known only at run time; see ops/index_entry.hpp.
 template <class X>
 concept EntryList = std::is_same_v<typename X::value_type, IndexEntry>;
+/// A list of bools of the host, which is no array in memory.
+template <class X>
+concept BoolList = std::is_same_v<X, std::vector<bool>>;
 /// An entry of an index that has positions, or is a mask, or a list with such entries.
 template <class X>
-concept Positions = OnDevice<X> || std::is_same_v<X, bool> || EntryList<X> ||
+concept Positions = OnDevice<X> || std::is_same_v<X, bool> || EntryList<X> || BoolList<X> ||
     (HostArray<X> && !std::is_convertible_v<X, std::span<const Index>>);
 template <class T>
 inline constexpr bool is_bool = std::is_same_v<std::remove_const_t<T>, bool>;

@@ -43,6 +43,24 @@ const Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...>& as_tree(
   return e;
 }
 
+/// Whether a use of an operand's shape or elements costs no evaluation of it all: an array, or an
+/// expression that can be part of another one.
+template <class X>
+inline constexpr bool is_settled = ArrayOperand<X>;
+template <Expression E>
+inline constexpr bool is_settled<E> =
+    !std::is_same_v<std::remove_cvref_t<decltype(as_tree(std::declval<const E&>()))>,
+                    Leaf<typename E::value_type>>;
+/// The operand itself, or its elements as an array unless it is settled.
+template <Operand X>
+decltype(auto) settled(const X& x) {
+  if constexpr (is_settled<X>) {
+    return (x);
+  } else {
+    return DeviceNDArray<typename X::value_type>(as_tree(x).array);
+  }
+}
+
 /// The element type of an operand; for a weak scalar `none`.
 inline constexpr TypeId none = TypeId::record;
 template <class X>

@@ -121,7 +121,15 @@ using Marks = Places<std::uint32_t>;
 Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
 bool is_one_repeated(const Marks& marks);  ///< waits
 /// The elements of the target as new_owners has numbers for them.
-Layout region_of(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
+struct Region {
+  Layout window;  ///< along the axes of the turns
+  std::span<const kernels::side_axis> own;
+
+  std::int64_t size() const;
+  /// Without axes of extent 1: with them there can be more axes than arrays have.
+  Layout layout() const;
+};
+Region region_of(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
 /// In so many bits as many numbers fit 62 bits together.
 std::int64_t bits_of_each(std::int64_t count);
 

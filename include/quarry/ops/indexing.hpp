@@ -188,14 +188,14 @@ auto entry_of(const A& array, const I& positions) {
 /// The same for a list.
 template <class A, class I>
 IndexEntry listed_entry(const A& array, const I& entry) {
-  if constexpr (HostArray<I>) {
+  if constexpr (HostArray<I> || quarry::detail::BoolList<I>) {
     return to_device(entry, {.stream = quarry::detail::stream_for(array)});
   } else {
     return entry;
   }
 }
 template <class X>
-inline constexpr bool is_host_mask = false;
+inline constexpr bool is_host_mask = quarry::detail::BoolList<X>;
 template <HostArray X>
 inline constexpr bool is_host_mask<X> = quarry::detail::is_bool<host_value_t<const X>>;
 template <class X>

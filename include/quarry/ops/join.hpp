@@ -84,9 +84,31 @@ std::size_t rank_of(const P& parts) {
   return rank.value_or(0);
 }
 
-/// The parts as `rule` shows them, one after the other along an axis.
+/// The parts, each settled.
 template <class P>
-auto join(const P& parts, std::int64_t axis, const ViewRule& rule) {
+decltype(auto) settled_parts(const P& parts) {
+  if constexpr (is_tuple<P>) {
+    return std::apply(
+        [](const auto&... part) {
+          return std::tuple<decltype(settled(part))...>(settled(part)...);
+        },
+        parts);
+  } else {
+    using Part = std::remove_cvref_t<decltype(*parts.begin())>;
+    if constexpr (is_settled<Part>) {
+      return (parts);
+    } else {
+      std::vector<DeviceNDArray<typename Part::value_type>> made;
+      for (const auto& part : parts) made.push_back(settled(part));
+      return made;
+    }
+  }
+}
+/// The parts as `rule` shows them, one after the other along an axis.
+template <class G>
+auto join(const G& given, std::int64_t axis, const ViewRule& rule) {
+  const auto& parts = settled_parts(given);
+  using P = std::remove_cvref_t<decltype(parts)>;
   Joined joined = described(parts, rule);
   const Shape& shape = joined.along(axis);
   const std::size_t d = normalize_axis(axis, shape.size());
@@ -101,8 +123,10 @@ auto join(const P& parts, std::int64_t axis, const ViewRule& rule) {
   return result;
 }
 /// All elements in C order, one part after the other.
-template <class P>
-auto join_in_a_row(const P& parts) {
+template <class G>
+auto join_in_a_row(const G& given) {
+  const auto& parts = settled_parts(given);
+  using P = std::remove_cvref_t<decltype(parts)>;
   Joined joined = described(parts, [](const Layout& l) { return View{l}; });
   const DeviceNDArray<part_element_t<P>> result(joined.in_a_row(), joined.options());
   std::int64_t at = 0;
@@ -159,10 +183,15 @@ QUARRY_STACK(dstack, 2, atleast_3d)
 QUARRY_STACK(column_stack, 1, columns)
 #undef QUARRY_STACK
 
-/// The elements of `a`, then those of `values`, along an axis, or without one in a row.
-template <expr::Operand A, expr::Operand V>
+/// The elements of `a`, then those of `values`, along an axis, or without one in a row. A number is
+/// an array of its type, with one element, as in NumPy.
+template <expr::Operand A, class V>
 auto append(const A& a, const V& values, std::optional<std::int64_t> axis = std::nullopt) {
-  return concatenate(std::tie(a, values), axis);
+  if constexpr (expr::Operand<V>) {
+    return concatenate(std::tie(a, values), axis);
+  } else {
+    return concatenate(std::tuple(a, array(values, {.stream = detail::home_of(a)})), axis);
+  }
 }
 
 namespace expr {

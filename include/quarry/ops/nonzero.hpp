@@ -15,6 +15,12 @@ template <Operand X>
 auto condition_of(const X& x) {
   return tree_of<bool>(x);
 }
+/// A caller's condition on elements of `a`, an operand or bools of the host, evaluated.
+template <class C, Operand A>
+DeviceNDArray<bool> truth_of(const C& condition, const A& a) {
+  return evaluate_as<bool>(
+      condition_of(quarry::detail::on_device<bool>(condition, quarry::detail::home_of(a))));
+}
 ///@{
 /// From positions in C order of `shape`: those along each axis, and rows of them. Throw ShapeError
 /// for a 0-d shape.
@@ -90,46 +96,50 @@ auto count_nonzero(const X& x, const ReduceAxes& axes = {}, const ReduceOptions&
 /// The slices of `a` along `axis` for which the condition, which has one axis, is true. It may be
 /// shorter than that axis. Throws ShapeError for an axis that there is not and a condition of
 /// several axes, IndexError for a true element behind the end of the axis.
-template <expr::Operand C, expr::Operand A>
-auto compress(const C& condition, const A& a, std::int64_t axis) {
-  using T = expr::element_t<A>;
-  expr::require_one_axis("compress", condition.shape());
+template <class C, expr::Operand A>
+DeviceNDArray<std::remove_const_t<expr::element_t<A>>> compress(const C& condition, const A& a,
+                                                                std::int64_t axis) {
   const auto& values = expr::as_tree(a);
+  if (values.shape().empty()) return compress(condition, eval(a).ravel(), axis);
+  const auto truth = expr::truth_of(condition, a);
+  expr::require_one_axis("compress", truth.shape());
   const std::size_t along = normalize_axis(axis, values.shape().size());
-  return expr::compressed<std::remove_const_t<T>>(
-      expr::evaluate_as<bool>(expr::condition_of(condition)), values, along);
+  return expr::compressed<std::remove_const_t<expr::element_t<A>>>(truth, values, along);
 }
 /// The same of the elements of `a` in C order.
-template <expr::Operand C, expr::Operand A>
+template <class C, expr::Operand A>
 auto compress(const C& condition, const A& a) {
   return compress(condition, eval(a).ravel(), 0);
 }
 /// The elements of `a` for which the condition is true, both in C order.
-template <expr::Operand C, expr::Operand A>
+template <class C, expr::Operand A>
 auto extract(const C& condition, const A& a) {
-  return compress(expr::evaluate_as<bool>(expr::condition_of(condition)).ravel(), a);
+  return compress(expr::truth_of(condition, a).ravel(), a);
 }
 
 /// `values` into the elements of `a` for which the mask is true: the first into the first, and so
-/// on, again from the first after the last. The mask has as many elements as `a`. Throws ShapeError
-/// for another number, and without values where the mask is true.
-template <class T, expr::Operand M, expr::Operand V>
+/// on, again from the first after the last; a number into all of them. The mask has as many
+/// elements as `a`. Throws ShapeError for another number, and without values where the mask is
+/// true.
+template <class T, expr::Operand M, expr::Value V>
 void place(const DeviceNDArray<T>& a, const M& mask, const V& values) {
-  expr::assign_in_order(a, expr::mask_like("place", mask, a.shape()), values, 0, true);
+  const auto& given = detail::on_device<T>(values, detail::stream_for(a));
+  expr::assign_in_order(a, expr::mask_like("place", mask, a.shape()), given, 0, true);
 }
 
 /// Where the mask is true, element i of `a`, in C order, becomes element i of `values`, which begin
-/// anew after their last one. The mask has as many elements as `a`; throws ShapeError for another
-/// number.
-template <class T, expr::Operand M, expr::Operand V>
+/// anew after their last one; or becomes the number `values`. The mask has as many elements as `a`;
+/// throws ShapeError for another number.
+template <class T, expr::Operand M, expr::Value V>
 void putmask(const DeviceNDArray<T>& a, const M& mask, const V& values) {
+  const auto& given = detail::on_device<T>(values, detail::stream_for(a));
   const auto where = expr::mask_like("putmask", mask, a.shape());
-  if (values.size() == 0) return;
-  if (values.shape() == a.shape()) {
-    return expr::assign_where(a, expr::Leaf<bool>{where}, expr::as_tree(values));
+  if (given.size() == 0) return;
+  if (given.shape() == a.shape()) {
+    return expr::assign_where(a, expr::Leaf<bool>{where}, expr::as_tree(given));
   }
-  using U = std::remove_const_t<expr::element_t<V>>;
-  const auto flat = expr::aligned_array(DeviceNDArray<const U>(eval(values)).ravel());
+  using U = std::remove_const_t<expr::element_t<std::remove_cvref_t<decltype(given)>>>;
+  const auto flat = expr::aligned_array(DeviceNDArray<const U>(eval(given)).ravel());
   const expr::SideView side = expr::side_view(flat, 0, 1);
   using Repeated = expr::Node<expr::Pick<kernels::index_mode::wrap>, expr::SideLeaf<const U, 1>,
                               expr::Position<kernels::i64>>;

@@ -121,13 +121,18 @@ std::vector<PadMove> pad_moves(const PadFrame& frame, std::size_t axis, PadMode 
 /// All of them, along all axes.
 void pad_by_moves(const DeviceNDArrayBase& result, const PadFrame& frame, PadMode mode);
 
-/// The median of each row of `values`, whose axis of rows is kept with extent 1.
-DeviceNDArray<double> medians(const DeviceNDArray<double>& values, std::int64_t axis);
-
 /// The type in which values between others are computed.
 template <class T>
 using fraction_t = std::conditional_t<dtype_of<T>.kind() == Kind::complex,
                                       host_type_t<TypeId::complex128>, double>;
+
+///@{
+/// The median of each row of `values`, whose axis of rows is kept with extent 1. Complex values are
+/// in the order of their real parts, then of their imaginary ones.
+DeviceNDArray<double> medians(const DeviceNDArray<double>& values, std::int64_t axis);
+DeviceNDArray<std::complex<double>> medians(const DeviceNDArray<std::complex<double>>& values,
+                                            std::int64_t axis);
+///@}
 
 template <PadMode mode, class T>
 auto statistic(const DeviceNDArray<T>& values, std::int64_t axis) {
@@ -139,7 +144,7 @@ auto statistic(const DeviceNDArray<T>& values, std::int64_t axis) {
   } else if constexpr (mode == PadMode::mean) {
     return eval(mean(values, axis, keep));
   } else {
-    return medians(values.template astype<double>(), axis);
+    return medians(values.template astype<fraction_t<T>>(), axis);
   }
 }
 /// A statistic as elements of T: integers are rounded.
@@ -230,14 +235,15 @@ template <PadMode mode = PadMode::constant, expr::Operand A>
 auto pad(const A& a, const PadPairs<std::int64_t>& widths,
          const PadOptions<std::remove_const_t<typename A::value_type>>& options = {}) {
   using T = std::remove_const_t<typename A::value_type>;
-  const expr::PadFrame frame(a.shape(), widths, mode);
-  const Layout layout = detail::layout_of(a);
+  const auto& source = expr::settled(a);
+  const expr::PadFrame frame(source.shape(), widths, mode);
+  const Layout layout = detail::layout_of(source);
   const bool is_fortran = is_f_contiguous(layout, sizeof(T)) && !is_c_contiguous(layout, sizeof(T));
   const DeviceNDArray<T> result(
       frame.shape(),
-      ArrayOptions{.stream = detail::home_of(a), .order = is_fortran ? Order::f : Order::c});
-  expr::viewed(result, [&](const Layout& l) { return frame.inside(l); }).assign(a);
-  if (a.size() == 0 && mode != PadMode::constant) return result;
+      ArrayOptions{.stream = detail::home_of(source), .order = is_fortran ? Order::f : Order::c});
+  expr::viewed(result, [&](const Layout& l) { return frame.inside(l); }).assign(source);
+  if (source.size() == 0 && mode != PadMode::constant) return result;
   constexpr bool reflects = mode == PadMode::reflect || mode == PadMode::symmetric;
   if constexpr (mode == PadMode::edge || mode == PadMode::wrap || reflects) {
     if (!reflects || options.reflect_type == Reflect::even) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/ops/indexing.hpp>
+#include <quarry/ops/select.hpp>
 #include <quarry/ops/take.hpp>
 
 /// Writing at positions: NumPy's put, put_along_axis and ufunc.at.
@@ -44,6 +45,26 @@ auto met_values(const Indexed<Mode, T, P...>& place, const X& x) {
   auto values = met_tree<T>(x);
   require_met(values.shape(), place.shape());
   return values;
+}
+
+/// Whether values, as elements of T, have the order that they have themselves: else they are
+/// refused.
+template <class T, class X>
+consteval bool require_order() {
+  if constexpr (!quarry::detail::ElementValue<X, T> && kernels::is_integer<kernel_type_t<T>>) {
+    constexpr DType from = [] {
+      if constexpr (Operand<X>)
+        return dtype_of<element_t<X>>;
+      else
+        return dtype_of<host_value_t<const X>>;
+    }();
+    constexpr bool fits = !quarry::detail::is_integer(from.kind()) ||
+                          promote(from.id(), dtype_of<T>.id()) == dtype_of<T>.id();
+    static_assert(fits, "integers of this type can become others in these elements: use astype");
+    return fits;
+  } else {
+    return true;
+  }
 }
 
 /// Calls f(elements, own axes, positions...) with the parts of a place.
@@ -109,7 +130,7 @@ void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof.
             before, peak, at(high), at(low), bits),
         positions...);
   }
-  const Layout region = region_of(target, elements.axis, shape);
+  const Layout region = region_of(target, elements.axis, shape).layout();
   const auto sums = [&](const Owners& of) {
     return Leaf<std::int64_t>{of.array.reshape(region.shape)};
   };
@@ -142,26 +163,31 @@ auto part_of(const Indexed<Mode, T, P...>& place) {
       place.arguments());
 }
 
+/// What is added: a number of T, or the tree of an operand, with elements of T.
 template <kernels::index_mode Mode, class T, class... P, class X>
-void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
-  using K = kernel_type_t<T>;
-  if constexpr (kernels::is_integer<K>) {
-    meet_at<kernels::add_op>(place, x);
-  } else if constexpr (kernels::is_complex<K>) {
-    const auto add = [&](const auto& of_real, const auto& of_imaginary) {
-      add_values(part_of<0>(place), of_real);
-      add_values(part_of<1>(place), of_imaginary);
-    };
-    if constexpr (quarry::detail::ElementValue<X, T>) {
-      const T value(x);
-      add(value.real(), value.imag());
-    } else {
-      const auto values = evaluate_as<T>(met_values(place, x));  // before any part is written
-      add(real(values), imag(values));
-    }
+auto summand(const Indexed<Mode, T, P...>& place, const X& x) {
+  if constexpr (quarry::detail::ElementValue<X, T>) {
+    return static_cast<T>(x);
   } else {
-    static_assert(kernels::is_floating<K>, "add_at adds numbers: of bools use bitwise_or_at");
-    const auto values = met_values(place, x);
+    return met_values(place, x);
+  }
+}
+template <kernels::index_mode Mode, class T, class... P, class V>
+void add_summand(const Indexed<Mode, T, P...>& place, const V& values) {
+  if constexpr (kernels::is_complex<kernel_type_t<T>>) {
+    const auto add = [&](const auto& of_real, const auto& of_imaginary) {
+      add_summand(part_of<0>(place), of_real);
+      add_summand(part_of<1>(place), of_imaginary);
+    };
+    if constexpr (std::same_as<V, T>) {
+      add(values.real(), values.imag());
+    } else {
+      const auto whole = evaluate_as<T>(values);  // before any part is written
+      add(as_tree(real(whole)), as_tree(imag(whole)));
+    }
+  } else if constexpr (std::same_as<V, T>) {
+    add_summand(place, met_tree<T>(values));
+  } else {
     with_parts(place, [&](const auto& elements, const auto&, const auto&... positions) {
       add_floating(place, elements, values, positions...);
     });
@@ -177,17 +203,41 @@ void add_values(const Indexed<Mode, T, P...>& place, const X& x) {
 /// axes.
 template <kernels::index_mode Mode, class T, class... P, class X>
 void add_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
-  expr::add_values(place, values);
+  if constexpr (detail::is_bool<T>) {
+    static_assert(detail::never<X>, "add_at adds numbers: of bools use bitwise_or_at");
+  } else if constexpr (kernels::is_integer<kernel_type_t<T>>) {
+    expr::meet_at<kernels::add_op>(place, values);
+  } else {
+    expr::add_summand(place, expr::summand(place, values));
+  }
 }
 /// The same of the difference.
 template <kernels::index_mode Mode, class T, class... P, class X>
 void subtract_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
-  if constexpr (kernels::is_integer<kernel_type_t<T>>) {
+  if constexpr (detail::is_bool<T>) {
+    static_assert(detail::never<X>, "bools have no minus, as in NumPy: use bitwise_xor_at");
+  } else if constexpr (kernels::is_integer<kernel_type_t<T>>) {
     expr::meet_at<kernels::subtract_op>(place, values);
+  } else if constexpr (detail::ElementValue<X, T>) {
+    expr::add_summand(place, -expr::summand(place, values));
   } else {
-    expr::add_values(place, -values);
+    expr::add_summand(place, expr::make_node<kernels::negative_op>(expr::summand(place, values)));
   }
 }
+
+///@{
+/// The smaller or larger of element and values, as NumPy's minimum.at and maximum.at; see add_at.
+/// Integers of a type that the elements do not hold are refused: they would become other numbers
+/// before they are compared.
+template <kernels::index_mode Mode, class T, class... P, class X>
+void minimum_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
+  if constexpr (expr::require_order<T, X>()) expr::meet_at<kernels::minimum_op>(place, values);
+}
+template <kernels::index_mode Mode, class T, class... P, class X>
+void maximum_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
+  if constexpr (expr::require_order<T, X>()) expr::meet_at<kernels::maximum_op>(place, values);
+}
+///@}
 
 #define QUARRY_AT(name, row)                                              \
   /** row() with every value, as NumPy's row.at; see add_at. */           \
@@ -195,8 +245,6 @@ void subtract_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
   void name(const expr::Indexed<Mode, T, P...>& place, const X& values) { \
     expr::meet_at<kernels::row##_op>(place, values);                      \
   }
-QUARRY_AT(minimum_at, minimum)
-QUARRY_AT(maximum_at, maximum)
 QUARRY_AT(bitwise_and_at, bitwise_and)
 QUARRY_AT(bitwise_or_at, bitwise_or)
 QUARRY_AT(bitwise_xor_at, bitwise_xor)
@@ -209,13 +257,29 @@ void multiply_at(const expr::Indexed<Mode, T, P...>& place, const X& values) {
   expr::meet_at<kernels::multiply_op>(place, values);
 }
 
+#define QUARRY_AT(name, row)                                               \
+  /** The same where a mask selects elements, which are never repeated. */ \
+  template <class V, class M, expr::Value X>                               \
+  void name(const expr::Selected<V, M>& place, const X& values) {          \
+    place.template update<kernels::row##_op>(values);                      \
+  }
+QUARRY_AT(add_at, add)
+QUARRY_AT(subtract_at, subtract)
+QUARRY_AT(multiply_at, multiply)
+QUARRY_AT(minimum_at, minimum)
+QUARRY_AT(maximum_at, maximum)
+QUARRY_AT(bitwise_and_at, bitwise_and)
+QUARRY_AT(bitwise_or_at, bitwise_or)
+QUARRY_AT(bitwise_xor_at, bitwise_xor)
+#undef QUARRY_AT
+
 /// Writes the values to the elements of `a` at the positions along `axis`, as NumPy's
 /// put_along_axis: the other axes of `a` and of the positions broadcast together. Of several values
 /// for one element the last stays. Throws as take_along_axis.
-template <IndexMode Mode = IndexMode::raise, class T, detail::Positions I, class X>
+template <IndexMode Mode = IndexMode::raise, class T, class I, class X>
 void put_along_axis(const DeviceNDArray<T>& a, const I& positions, const X& values,
                     std::int64_t axis) {
-  const auto at = expr::positions_for(a, positions);
+  const auto at = expr::positions_for(a, expr::positions_in(a, positions));
   expr::require_same_rank(at.shape(), a.shape());
   const auto array = expr::aligned_array(a);
   const expr::SideView side = expr::side_view(array, axis, 1);
@@ -225,10 +289,11 @@ void put_along_axis(const DeviceNDArray<T>& a, const I& positions, const X& valu
 
 /// Writes the values, repeated as often as needed, to the elements of `a` in C order at the
 /// positions, as NumPy's put. Throws IndexError for a position outside, unless Mode says what
-/// becomes of it.
-template <IndexMode Mode = IndexMode::raise, class T, detail::Positions I, class X>
+/// becomes of it, and where `a` has no elements to write.
+template <IndexMode Mode = IndexMode::raise, class T, class I = std::initializer_list<std::int64_t>,
+          class X>
 void put(const DeviceNDArray<T>& a, const I& positions, const X& values) {
-  const auto at = expr::positions_for(a, positions).ravel();
+  const auto at = expr::positions_for(a, expr::positions_in(a, positions)).ravel();
   auto flat = a.ravel();
   const auto put_flat = [&](const auto& v) {
     const auto array = expr::aligned_array(flat);
@@ -240,6 +305,7 @@ void put(const DeviceNDArray<T>& a, const I& positions, const X& values) {
     return put<Mode>(a, at, to_device(values, {.stream = detail::stream_for(a)}));
   } else {
     const auto list = eval(values).ravel();
+    expr::require_elements(expr::side_view(flat, 0, 1), at.shape());
     if (list.empty()) return;
     if (list.size() == at.size() || list.size() == 1)
       put_flat(list);

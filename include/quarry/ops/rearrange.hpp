@@ -16,10 +16,10 @@ template <class A>
 using ArrayOf = DeviceNDArray<std::remove_const_t<typename A::value_type>>;
 
 /// A layout repeated so many times along its last axes: where it is repeated an axis with stride 0
-/// is added, so that the shape is one of the result's reshapes.
+/// is added, and axes of extent 1 are left out, so that the shape is one of the result's reshapes.
 View tiled(const Layout& layout, const Shape& counts);
 Shape tiled_shape(const Shape& shape, const Shape& counts);
-/// Every element so many times, along a new axis behind `axis`.
+/// Every element so many times, along a new axis behind `axis`, which leaves out axes likewise.
 View repeated(const Layout& layout, std::int64_t count, std::size_t axis);
 Shape repeated_shape(const Shape& shape, std::int64_t count, std::size_t axis);
 /// Where elements come from if element i is repeated counts[i] times; one count is for all. Throws
@@ -30,14 +30,17 @@ std::vector<std::int64_t> repeated_positions(std::vector<std::int64_t> counts, s
 struct MovedBox {
   std::vector<Index> to, from;
 };
-/// Throws ShapeError for other numbers of shifts than of axes.
-std::vector<MovedBox> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
-                                   const ReduceAxes& axes);
+/// The boxes of one move or of several, one after the other: the boxes of one are twice as many
+/// with every axis. Throws ShapeError for other numbers of shifts than of axes.
+std::vector<std::vector<MovedBox>> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
+                                                const ReduceAxes& axes);
 /// Positions on an axis, negative ones counted from the end, or those of a range. Throws
 /// IndexError, with the value, for one below -extent or at `limit` and above.
 std::vector<std::int64_t> places(std::vector<std::int64_t> positions, std::int64_t extent,
                                  std::int64_t limit);
 std::vector<std::int64_t> places(const Range& range, std::int64_t extent);
+/// Where a mask is not 0.
+std::vector<std::int64_t> places_where(const std::vector<std::int64_t>& mask);
 /// What is left of an axis without these positions.
 std::vector<Range> runs_without(std::vector<std::int64_t> places, std::int64_t extent);
 /// The parts of an axis into which values are inserted before these places, in their order: runs of
@@ -53,13 +56,22 @@ std::vector<InsertedRun> inserted_runs(const std::vector<std::int64_t>& places,
 std::vector<std::int64_t> inserted_positions(const std::vector<std::int64_t>& places,
                                              std::int64_t extent);
 
-/// A caller's positions: an integer, several, or a range.
+/// A caller's positions: an integer, several, or a range. Of a mask they are those that are true,
+/// and an array is waited for.
 template <class I>
 std::vector<std::int64_t> places_of(const I& positions, std::int64_t extent, std::int64_t limit) {
   if constexpr (Integer<I>) {
     return places({Extent(positions).value}, extent, limit);
   } else if constexpr (std::same_as<I, Range>) {
     return places(positions, extent);
+  } else if constexpr (quarry::detail::BoolList<I>) {
+    return places(places_where(std::vector<std::int64_t>(positions.begin(), positions.end())),
+                  extent, limit);
+  } else if constexpr (Operand<I>) {
+    std::vector<std::int64_t> host(std::size_t(positions.size()));
+    eval(positions).template astype<std::int64_t>().ravel().copy_to_host(host);
+    if constexpr (quarry::detail::Mask<I>) host = places_where(host);
+    return places(std::move(host), extent, limit);
   } else {
     return places(expr::positions(positions), extent, limit);
   }
@@ -118,15 +130,6 @@ auto joined_runs(const A& a, const std::vector<Range>& runs, std::int64_t axis) 
   return concatenate(pieces(a, axis, {range(0, 0)}), axis);
 }
 
-/// A number as an array without axes, or an operand as it is.
-template <class T, class V>
-decltype(auto) inserted_values(const V& values, const Stream& stream) {
-  if constexpr (Operand<V>) {
-    return (values);
-  } else {
-    return full<T>({}, values, {.stream = stream});
-  }
-}
 /// New axes in front, so that there are `rank`; with `moves` the first axis then becomes `axis`.
 View with_rank(const Layout& layout, std::size_t rank, bool moves, std::size_t axis);
 
@@ -138,7 +141,7 @@ template <expr::Operand A>
 expr::ArrayOf<A> tile(const A& a, const Shape& counts) {
   const auto array = eval(a);
   const auto seen = expr::viewed(array, [&](const Layout& l) { return expr::tiled(l, counts); });
-  const auto result = expr::new_like(a, expr::tiled_shape(a.shape(), counts));
+  const auto result = expr::new_like(array, expr::tiled_shape(array.shape(), counts));
   result.reshape(seen.shape()).assign(seen);
   return result;
 }
@@ -155,13 +158,13 @@ expr::ArrayOf<A> tile(const A& a, N count) {
 template <expr::Operand A, Integer N>
 expr::ArrayOf<A> repeat(const A& a, N count, std::optional<std::int64_t> axis = std::nullopt) {
   const auto array = eval(a);
-  if (a.ndim() == 0) return repeat(array.ravel(), count, axis.value_or(0));
-  const std::size_t d = axis ? normalize_axis(*axis, a.ndim()) : a.ndim() - 1;
+  if (array.ndim() == 0) return repeat(array.ravel(), count, axis.value_or(0));
+  const std::size_t d = axis ? normalize_axis(*axis, array.ndim()) : array.ndim() - 1;
   const std::int64_t n = Extent(count).value;
   const auto seen = expr::viewed(array, [&](const Layout& l) { return expr::repeated(l, n, d); });
-  Shape shape = expr::repeated_shape(a.shape(), n, d);
+  Shape shape = expr::repeated_shape(array.shape(), n, d);
   if (!axis) shape = {element_count(shape)};
-  const auto result = expr::new_like(a, shape);
+  const auto result = expr::new_like(array, shape);
   result.reshape(seen.shape()).assign(seen);
   return result;
 }
@@ -188,24 +191,39 @@ expr::ArrayOf<A> repeat(const A& a, const R& counts,
 /// shifts than of axes.
 template <expr::Operand A>
 expr::ArrayOf<A> roll(const A& a, const ReduceAxes& shifts, const ReduceAxes& axes) {
-  const auto result = device_array_like(a);
-  for (const expr::MovedBox& box : expr::rolled_boxes(a.shape(), shifts, axes)) {
-    result(std::span<const Index>(box.to)).assign(a(std::span<const Index>(box.from)));
-  }
+  const auto& source = expr::settled(a);
+  const auto move = [](const auto& from, const std::vector<expr::MovedBox>& boxes) {
+    const auto result = device_array_like(from);
+    for (const expr::MovedBox& box : boxes) {
+      result(std::span<const Index>(box.to)).assign(from(std::span<const Index>(box.from)));
+    }
+    return result;
+  };
+  const auto moves = expr::rolled_boxes(source.shape(), shifts, axes);
+  auto result = move(source, moves[0]);
+  for (std::size_t i = 1; i < moves.size(); ++i) result = move(result, moves[i]);
   return result;
 }
-/// The same of all elements in C order.
+///@{
+/// The same of all elements in C order; several shifts add up.
 template <expr::Operand A>
 expr::ArrayOf<A> roll(const A& a, std::int64_t shift) {
-  return roll(eval(a).ravel(), shift, 0).reshape(a.shape());
+  const auto array = eval(a);
+  return roll(array.ravel(), shift, 0).reshape(array.shape());
 }
+template <expr::Operand A>
+expr::ArrayOf<A> roll(const A& a, const Axes& shifts) {
+  const auto array = eval(a);
+  return roll(array.ravel(), shifts, 0).reshape(array.shape());
+}
+///@}
 
 /// The elements in C order, again and again until the shape is full; zeros if there are none.
 template <expr::Operand A>
 expr::ArrayOf<A> resize(const A& a, const Shape& shape) {
   const auto flat = eval(a).ravel();
   const std::int64_t count = element_count(shape), whole = flat.empty() ? 0 : count / flat.size();
-  const auto result = expr::new_like(a, shape);
+  const auto result = expr::new_like(flat, shape);
   if (flat.empty()) {
     result.fill(std::remove_const_t<typename A::value_type>{});
     return result;
@@ -217,67 +235,71 @@ expr::ArrayOf<A> resize(const A& a, const Shape& shape) {
   return result;
 }
 
-/// Without the positions of an axis: an integer, several, or a range; without an axis of the
-/// elements in C order. Throws IndexError, with the value, for a position outside.
+/// Without the positions of an axis: an integer, several, or a range, or where a mask is true;
+/// without an axis of the elements in C order. Throws IndexError, with the value, for a position
+/// outside.
 template <expr::Operand A, class I = std::initializer_list<std::int64_t>>
 expr::ArrayOf<A> delete_(const A& a, const I& positions,
                          std::optional<std::int64_t> axis = std::nullopt) {
   if (!axis) return delete_(eval(a).ravel(), positions, 0);
-  const std::size_t d = normalize_axis(*axis, a.ndim());
-  const std::int64_t extent = a.shape()[d];
+  const auto& source = expr::settled(a);
+  const std::size_t d = normalize_axis(*axis, source.ndim());
+  const std::int64_t extent = source.shape()[d];
   const auto runs = expr::runs_without(expr::places_of(positions, extent, extent), extent);
-  if (runs.size() <= expr::few_runs) return expr::joined_runs(a, runs, *axis);
+  if (runs.size() <= expr::few_runs) return expr::joined_runs(source, runs, *axis);
   std::vector<std::int64_t> kept;
   for (const Range& run : runs) {
     for (std::int64_t i = run.start.value; i < run.stop.value; ++i) kept.push_back(i);
   }
-  return expr::gathered(eval(a), kept, d);
+  return expr::gathered(eval(source), kept, d);
 }
 
 /// With `values` (an array, an expression or a number, converted as an assignment does) before
-/// positions of an axis, or without an axis of the elements in C order: an integer, several, or a
-/// range. Several positions take one value each, which broadcast. Throws IndexError, with the
-/// value, for a position outside.
+/// positions of an axis, or without an axis of the elements in C order: an integer, several, a
+/// range, or where a mask is true. Several positions take one value each, which broadcast. Throws
+/// IndexError, with the value, for a position outside.
 template <expr::Operand A, class I = std::initializer_list<std::int64_t>, expr::Value V>
 expr::ArrayOf<A> insert(const A& a, const I& positions, const V& values,
                         std::optional<std::int64_t> axis = std::nullopt) {
   using T = std::remove_const_t<typename A::value_type>;
   if (!axis) return insert(eval(a).ravel(), positions, values, 0);
-  const std::size_t d = normalize_axis(*axis, a.ndim());
-  const std::int64_t extent = a.shape()[d];
+  const auto& source = expr::settled(a);
+  const Shape& before = source.shape();
+  const std::size_t rank = before.size(), d = normalize_axis(*axis, rank);
+  const std::int64_t extent = before[d];
   const auto places = expr::places_of(positions, extent, extent + 1);
-  const auto& given = expr::inserted_values<T>(values, detail::home_of(a));
+  const auto& given = detail::on_device<T>(values, detail::home_of(source));
   const bool is_one = places.size() == 1;
-  const auto seen = expr::viewed(given, [&](const Layout& l) {
-    return expr::with_rank(l, a.ndim(), is_one && Integer<I>, d);
-  });
-  Shape shape = a.shape();
-  shape[d] = is_one ? seen.shape()[seen.ndim() - a.ndim() + d] : std::int64_t(places.size());
-  Shape whole = a.shape();
+  const auto seen = expr::viewed(
+      given, [&](const Layout& l) { return expr::with_rank(l, rank, is_one && Integer<I>, d); });
+  Shape shape = before;
+  shape[d] = is_one ? seen.shape()[seen.ndim() - rank + d] : std::int64_t(places.size());
+  Shape whole = before;
   whole[d] = checked_add(whole[d], shape[d]);
-  const auto result = expr::new_like(a, whole);
+  const auto result = expr::new_like(source, whole);
   const auto part = [&](const auto& of, const Range& range) {
     return expr::viewed(
         of, [&](const Layout& l) { return shape_views::cut(l, std::int64_t(d), range); });
   };
   if (is_one) {
     const std::int64_t at = places[0];
-    part(result, range(0, at)).assign(part(a, range(0, at)));
+    part(result, range(0, at)).assign(part(source, range(0, at)));
     part(result, range(at, at + shape[d])).assign(seen);
-    part(result, range(at + shape[d], _)).assign(part(a, range(at, _)));
+    part(result, range(at + shape[d], _)).assign(part(source, range(at, _)));
     return result;
   }
-  const std::int64_t of_values = seen.ndim() == a.ndim() ? seen.shape()[d] : -1;
-  if (places.size() <= expr::few_runs && (of_values == 1 || of_values == shape[d])) {
+  const std::int64_t of_values = seen.ndim() == rank ? seen.shape()[d] : -1;
+  const bool are_few = !places.empty() && places.size() <= expr::few_runs;
+  if (are_few && (of_values == 1 || of_values == shape[d])) {
     for (const auto& [to, from, is_value] : expr::inserted_runs(places, extent)) {
       if (!is_value)
-        part(result, to).assign(part(a, from));
+        part(result, to).assign(part(source, from));
       else
         part(result, to).assign(of_values == 1 ? seen : part(seen, from));
     }
     return result;
   }
-  part(result, range(0, extent)).assign(a);
+  part(result, range(0, extent)).assign(source);
   part(result, range(extent, _)).assign(seen);
   return expr::gathered(result, expr::inserted_positions(places, extent), d);
 }

@@ -142,6 +142,8 @@ void assign_where(const DeviceNDArray<T>& out, const M& mask, const V& values) {
 /// Whether `values` broadcast over the elements or rows that a mask selects, `axes` axes each; else
 /// there is one for each of them.
 bool is_broadcast(const Shape& values, std::size_t axes);
+/// Throws ShapeError for values with more axes than what they change in place.
+void require_no_more_axes(const Shape& values, std::size_t axes);
 /// Values for rows of `array`, with `axes` axes: without leading axes of extent 1, and as they are
 /// broadcast to whole rows. Throws ShapeError.
 struct RankedShape {
@@ -273,6 +275,13 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
   std::size_t ndim() const { return values_.shape().size() - axes_ + 1; }
   std::int64_t size() const { return element_count(shape()); }
   DType dtype() const { return dtype_of<value_type>; }
+  const Stream& stream() const {
+    if constexpr (is_array_leaf<V>) {
+      return quarry::detail::stream_for(values_.array);
+    } else {
+      return values_.stream();
+    }
+  }
 
   template <class T>
   DeviceNDArray<T> evaluate() const {
@@ -298,7 +307,9 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
   void update(const B& b) const {
     if (require_place<B>()) {
       if constexpr (Operand<B>) {
-        if (!is_broadcast(b.shape(), trailing())) return write(apply<F>(*this, b));
+        const Shape& given = b.shape();
+        require_no_more_axes(given, ndim());
+        if (!is_broadcast(given, trailing())) return write(apply<F>(*this, b));
       }
       if constexpr (is_place) assign_where(values_.array, mask_, apply<F>(values_.array, b));
     }

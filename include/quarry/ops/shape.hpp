@@ -19,7 +19,11 @@ auto viewed(const A& a, const ViewRule& rule) {
 }
 template <Expression E>
 auto viewed(const E& e, const ViewRule& rule) {
-  return viewed(e, e.shape(), rule);
+  if constexpr (is_settled<E>) {
+    return viewed(e, e.shape(), rule);
+  } else {
+    return viewed(eval(e), rule);
+  }
 }
 /// The same of a view that shows elements several times: an array cannot be written through it.
 template <class T>

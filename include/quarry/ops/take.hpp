@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/array/creation.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/positions.hpp>
 
@@ -13,6 +14,20 @@ template <Operand A>
 auto side_array(const A& a) {
   static_assert(is_numeric<A>(), "elements are taken of numbers: a record has no expression");
   return aligned_array(eval(a));
+}
+
+/// A caller's positions as an operand: one, an integer, has no axes.
+template <class A, class P>
+decltype(auto) positions_in(const A& a, const P& positions) {
+  if constexpr (Operand<P>) {
+    return (positions);
+  } else if constexpr (Integer<P>) {
+    return full<std::int64_t>({}, positions, {.stream = quarry::detail::home_of(a)});
+  } else if constexpr (HostArray<P>) {
+    return to_device(positions, {.stream = quarry::detail::home_of(a)});
+  } else {
+    return to_device(std::vector<std::int64_t>(positions), {.stream = quarry::detail::home_of(a)});
+  }
 }
 
 /// The elements of `array`, of which `side` is a view, at `positions`.
@@ -44,15 +59,18 @@ auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& 
 }  // namespace expr
 
 /// The elements of `a` at `positions` of axis `axis`, as NumPy's take: a lazy expression whose
-/// shape is that of `a` with the shape of the positions in the place of the axis. `a` and the
-/// positions, bools or integers, are arrays or expressions; an expression in the place of `a` is
-/// evaluated first. With IndexMode::raise the positions are evaluated and checked at once, which
-/// waits for them; the other modes neither check nor wait. Throws ShapeError for an axis that there
-/// is not, IndexError for a position outside, with its value and the extent (unless an axis in
-/// front has no elements), and for elements of an axis that has none.
-template <IndexMode Mode = IndexMode::raise, expr::Operand A, expr::Operand P>
-auto take(const A& a, const P& positions, std::int64_t axis) {
-  static_assert(dtype_of<expr::element_t<P>>.kind() <= Kind::unsigned_integer,
+/// shape is that of `a` with the shape of the positions in the place of the axis. `a` is an
+/// array or an expression, which is evaluated first; the positions, bools or integers, may also be
+/// in host memory, in braces, or one integer. With IndexMode::raise the positions are evaluated and
+/// checked at once, which waits for them; the other modes neither check nor wait. Throws ShapeError
+/// for an axis that there is not, IndexError for a position outside, with its value and the extent
+/// (unless an axis in front has no elements), and for elements of an axis that has none.
+template <IndexMode Mode = IndexMode::raise, expr::Operand A,
+          class P = std::initializer_list<std::int64_t>>
+auto take(const A& a, const P& given, std::int64_t axis) {
+  const auto& positions = expr::positions_in(a, given);
+  using Positions = std::remove_cvref_t<decltype(positions)>;
+  static_assert(dtype_of<expr::element_t<Positions>>.kind() <= Kind::unsigned_integer,
                 "positions are integers");
   auto array = expr::side_array(a);
   if (array.ndim() == 0) array = array.ravel();
@@ -64,7 +82,8 @@ auto take(const A& a, const P& positions, std::int64_t axis) {
 
 /// The same of the elements of `a` in C order, as if it had one axis. A view where that is
 /// possible, else they are copied first.
-template <IndexMode Mode = IndexMode::raise, expr::Operand A, expr::Operand P>
+template <IndexMode Mode = IndexMode::raise, expr::Operand A,
+          class P = std::initializer_list<std::int64_t>>
 auto take(const A& a, const P& positions) {
   return take<Mode>(expr::side_array(a).ravel(), positions, 0);
 }
@@ -72,9 +91,12 @@ auto take(const A& a, const P& positions) {
 /// The element of `a` at each of the positions along `axis`, as NumPy's take_along_axis: the other
 /// axes of `a` and of the positions broadcast together. Otherwise as take. Throws ShapeError unless
 /// both have as many axes. `take_along_axis(a, argmax(a, 1, {.keepdims = true}), 1)` is max(a, 1).
-template <IndexMode Mode = IndexMode::raise, expr::Operand A, expr::Operand P>
-auto take_along_axis(const A& a, const P& positions, std::int64_t axis) {
-  static_assert(detail::is_integer(dtype_of<expr::element_t<P>>.kind()), "positions are integers");
+template <IndexMode Mode = IndexMode::raise, expr::Operand A, class P>
+auto take_along_axis(const A& a, const P& given, std::int64_t axis) {
+  const auto& positions = expr::positions_in(a, given);
+  using Positions = std::remove_cvref_t<decltype(positions)>;
+  static_assert(detail::is_integer(dtype_of<expr::element_t<Positions>>.kind()),
+                "positions are integers");
   expr::require_same_rank(positions.shape(), a.shape());
   const auto array = expr::side_array(a);
   const expr::SideView side = expr::side_view(array, axis, 1);
@@ -83,7 +105,7 @@ auto take_along_axis(const A& a, const P& positions, std::int64_t axis) {
 }
 
 namespace expr {
-template <class I, Operand X>
+template <class I, Value X>
 const X& chosen(const I&, std::int64_t, const X& last) {
   return last;
 }
@@ -94,9 +116,9 @@ auto chosen(const I& positions, std::int64_t number, const X& x, const Y& y, con
 }  // namespace expr
 
 /// Element by element that choice whose number the positions hold, as NumPy's choose: all broadcast
-/// together. Lazy, except that positions are checked with IndexMode::raise. Throws IndexError for a
-/// position that no choice has.
-template <IndexMode Mode = IndexMode::raise, expr::Operand P, expr::Operand... X>
+/// together; numbers may be among the choices. Lazy, except that positions are checked with
+/// IndexMode::raise. Throws IndexError for a position that no choice has.
+template <IndexMode Mode = IndexMode::raise, expr::Operand P, expr::Value... X>
 auto choose(const P& positions, const X&... choices) {
   static_assert(dtype_of<expr::element_t<P>>.kind() <= Kind::unsigned_integer,
                 "positions are integers");
