@@ -105,7 +105,7 @@ void write(Writer& out, const DType& dtype) {
 const detail::RecordClass* record_class_named(const std::string& name) {
   static std::mutex mutex;
   static auto& known = *new std::map<std::string, detail::RecordClass>;
-  if (name.empty()) return nullptr;
+  if (name.empty()) return &detail::no_class;
   const std::lock_guard lock(mutex);
   const auto entry = known.try_emplace(name).first;
   entry->second.name = entry->first;

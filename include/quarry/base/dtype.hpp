@@ -99,10 +99,12 @@ struct RecordClass {
   std::size_t field_count = 0;
 
   friend constexpr bool is_same(const RecordClass* a, const RecordClass* b) {
-    if (a == b || !a || !b) return a == b;
-    return a->name == b->name && !(a->is_of_one_file && b->is_of_one_file);
+    return a->name == b->name && (a == b || !(a->is_of_one_file && b->is_of_one_file));
   }
 };
+/// Of numbers, and of bytes without a class. An object, since with -fsanitize=undefined GCC does
+/// not take the comparison of an address with nullptr for a constant.
+inline constexpr RecordClass no_class{};
 /// What QUARRY_RECORD says of `T`.
 template <class T>
 inline constexpr auto field_list = quarry_fields(static_cast<const T*>(nullptr));
@@ -136,7 +138,7 @@ class DType {
   constexpr DType(TypeId id) : DType(id, row(id)) {}
   /// Without a class: plain bytes.
   static constexpr DType record(std::size_t itemsize, std::size_t alignment,
-                                const detail::RecordClass* of = nullptr) {
+                                const detail::RecordClass* of = &detail::no_class) {
     return DType(TypeId::record, itemsize, alignment, of);
   }
 
@@ -155,7 +157,7 @@ class DType {
   /// Whether it is a class, not a number.
   constexpr bool is_record() const { return id_ == TypeId::record; }
   /// The name of a record's class; empty for other types, and for bytes of no class.
-  constexpr std::string_view class_name() const { return class_ ? class_->name : ""; }
+  constexpr std::string_view class_name() const { return class_->name; }
   /// Those that QUARRY_RECORD names (base/record.hpp), in its order; none for other types.
   constexpr std::span<const Field> fields() const;
 
@@ -167,7 +169,7 @@ class DType {
 
  private:
   constexpr DType(TypeId id, std::size_t itemsize, std::size_t alignment,
-                  const detail::RecordClass* of = nullptr)
+                  const detail::RecordClass* of = &detail::no_class)
       : itemsize_(itemsize), class_(of), alignment_(std::uint32_t(alignment)), id_(id) {}
   constexpr DType(TypeId id, const detail::TypeRow& row)
       : DType(id, row.itemsize(), row.itemsize() / (row.kind == Kind::complex ? 2 : 1)) {}
@@ -199,7 +201,6 @@ struct Field {
 };
 
 constexpr std::span<const Field> DType::fields() const {
-  if (!class_ || !class_->fields) return {};
   return {class_->fields, class_->field_count};
 }
 
