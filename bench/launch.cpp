@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an operation costs when there is hardly any data: queueing, allocation, and the first use of
 // a kernel, which is measured in fresh processes.
-#include <quarry/runtime/compile.hpp>
+#include <quarry/runtime/kernel_cache.hpp>
 
 #include <filesystem>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // quarry-info: what Quarry finds on this machine, and why a GPU cannot be used where none can.
 #include <quarry/base/config.hpp>
-#include <quarry/runtime/compile.hpp>
 #include <quarry/runtime/device.hpp>
+#include <quarry/runtime/kernel_cache.hpp>
 
 #include <fmt/format.h>
 

@@ -11,6 +11,7 @@
 #include <quarry/array/ipc.hpp>
 #include <quarry/array/managed.hpp>
 #include <quarry/array/mapped.hpp>
+#include <quarry/array/module.hpp>
 #include <quarry/array/ndarray.hpp>
 #include <quarry/array/record.hpp>
 #include <quarry/array/view.hpp>
@@ -45,7 +46,7 @@
 #include <quarry/ops/select.hpp>
 #include <quarry/ops/shape.hpp>
 #include <quarry/ops/take.hpp>
-#include <quarry/runtime/compile.hpp>
 #include <quarry/runtime/device.hpp>
 #include <quarry/runtime/event.hpp>
+#include <quarry/runtime/kernel_cache.hpp>
 #include <quarry/runtime/stream.hpp>

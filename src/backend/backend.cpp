@@ -173,4 +173,13 @@ void Device::destroy_event(Event event) noexcept {
   unlisted(ledger_, Owned::event, event, [&] { do_destroy_event(event); });
 }
 
+Module Device::load_module(const ModuleImage& image, LoadLog& log) {
+  const Module module = do_load_module(image, log);
+  return listed(Owned::module, module, 0, [&] { do_unload_module(module); });
+}
+
+void Device::unload_module(Module module) noexcept {
+  unlisted(ledger_, Owned::module, module, [&] { do_unload_module(module); });
+}
+
 }  // namespace quarry::backend

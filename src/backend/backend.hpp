@@ -6,6 +6,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 
 #include "backend/kernel_call.hpp"
 #include "backend/ledger.hpp"
+#include "backend/source_kernel.hpp"
 
 /// The interface of a device. All layers above use it; the CPU and CUDA implement it. Pointers
 /// are plain addresses, streams and events opaque handles of the device that made them. Every
@@ -248,6 +250,27 @@ class Device {
   /// parameter blocks; memory for the call is taken from `workspace`.
   virtual void launch(const KernelCall& call, Workspace& workspace, Stream stream) = 0;
 
+  // Kernels of the program. On the CPU device load_module() throws LogicError.
+
+  /// Throws CompileError, with `log`, for an image that the driver refuses.
+  Module load_module(const ModuleImage& image, LoadLog& log);
+  void unload_module(Module module) noexcept;  ///< no pending work may use it
+  /// nullptr if the module has none of this name.
+  virtual Function find_function(Module module, const std::string& name) = 0;
+  virtual GlobalVariable find_global(Module module, const std::string& name) = 0;
+  /// The sizes of the parameters in bytes; nothing where the driver cannot tell.
+  virtual std::optional<std::vector<std::size_t>> parameter_sizes(Function function) = 0;
+  virtual int attribute(Function function, FunctionAttribute attribute) = 0;
+  virtual void set_attribute(Function function, FunctionAttribute attribute, int value) = 0;
+  virtual void set_cache_config(Function function, CacheConfig config) = 0;
+  /// The threads of a block with which most of them run at once, and how many such blocks one
+  /// multiprocessor runs, with so much dynamic shared memory.
+  virtual int best_block_size(Function function, std::size_t shared) = 0;
+  virtual int blocks_at_once(Function function, int threads, std::size_t shared) = 0;
+  /// `parameters` are the addresses of the arguments, which are read at once. Throws LaunchError.
+  virtual void launch(Function function, const LaunchShape& shape, void** parameters,
+                      Stream stream) = 0;
+
  protected:
   /// An upload has read its host memory; it completes in the order of the legacy default stream.
   void note_upload();
@@ -274,6 +297,8 @@ class Device {
   virtual void do_destroy_stream(Stream stream) noexcept = 0;
   virtual Event do_create_event(EventKind kind, bool blocking) = 0;
   virtual void do_destroy_event(Event event) noexcept = 0;
+  virtual Module do_load_module(const ModuleImage& image, LoadLog& log) = 0;
+  virtual void do_unload_module(Module module) noexcept = 0;
 
   template <class Undo>
   void* listed(Owned kind, void* handle, std::size_t bytes, Undo undo);

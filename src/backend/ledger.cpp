@@ -18,7 +18,8 @@ constexpr std::array<Noun, owned_kinds> nouns{
      {"block of another process", "blocks of another process"},
      {"CUDA array", "CUDA arrays"},
      {"stream", "streams"},
-     {"event", "events"}}};
+     {"event", "events"},
+     {"module", "modules"}}};
 
 }  // namespace
 

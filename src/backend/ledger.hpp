@@ -20,12 +20,13 @@ enum class Owned : std::uint8_t {
   imported_memory,    ///< of another process
   array,              ///< CUDA arrays
   stream,
-  event
+  event,
+  module  ///< kernels of the program
 };
-inline constexpr std::size_t owned_kinds = 9;
+inline constexpr std::size_t owned_kinds = 10;
 
 struct OwnedCount {
-  std::size_t count = 0, bytes = 0;  ///< no bytes of streams and events
+  std::size_t count = 0, bytes = 0;  ///< no bytes of streams, events, modules
   bool operator==(const OwnedCount&) const = default;
 };
 

@@ -124,6 +124,19 @@ CUresult set_2d_32_async(CUdeviceptr to, std::size_t pitch, unsigned value, std:
 CUresult module_load(CUmodule* module, const void* image, unsigned, CUjit_option*, void**);
 CUresult module_unload(CUmodule module);
 CUresult module_get_function(CUfunction* function, CUmodule module, const char* name);
+CUresult module_get_global(CUdeviceptr* address, std::size_t* bytes, CUmodule module,
+                           const char* name);
+CUresult function_attribute(int* value, CUfunction_attribute attribute, CUfunction function);
+CUresult set_function_attribute(CUfunction function, CUfunction_attribute attribute, int value);
+CUresult set_cache_config(CUfunction function, CUfunc_cache config);
+CUresult parameter_info(CUfunction function, std::size_t index, std::size_t* offset,
+                        std::size_t* size);
+CUresult best_block_size(int* grid, int* block, CUfunction function, CUoccupancyB2DSize shared_of,
+                         std::size_t shared, int limit);
+CUresult blocks_at_once(int* blocks, CUfunction function, int threads, std::size_t shared);
+CUresult launch_cooperative(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                            CUstream stream, void** parameters);
 CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                        CUstream stream, void** parameters, void** extra);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,11 +34,15 @@ struct Event {
 struct Function {
   int device;
   std::string expression;
+  std::map<CUfunction_attribute, int> attributes = {};  ///< that were set
+  /// Launches of kernels from source that have not run yet.
+  std::shared_ptr<std::atomic<int>> queued = std::make_shared<std::atomic<int>>(0);
 };
 
 struct Module {
   int device;
   std::map<std::string, Function> functions;  ///< by mangled name
+  std::map<std::string, std::pair<CUdeviceptr, std::size_t>> variables = {};
 };
 
 struct Context {

@@ -31,7 +31,11 @@ DriverTable make_table() {
   t.EventQuery = event_query, t.EventSynchronize = event_synchronize, t.EventElapsedTime = elapsed;
   t.ModuleLoadDataEx = module_load, t.ModuleUnload = module_unload;
   t.ModuleGetFunction = module_get_function, t.LaunchKernel = launch_kernel;
-  t.LaunchKernelEx = launch_kernel_ex;
+  t.LaunchKernelEx = launch_kernel_ex, t.LaunchCooperativeKernel = launch_cooperative;
+  t.ModuleGetGlobal = module_get_global, t.FuncGetAttribute = function_attribute;
+  t.FuncSetAttribute = set_function_attribute, t.FuncSetCacheConfig = set_cache_config;
+  t.FuncGetParamInfo = parameter_info, t.OccupancyMaxPotentialBlockSize = best_block_size;
+  t.OccupancyMaxActiveBlocksPerMultiprocessor = blocks_at_once;
   return t;
 }
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include <Eigen/Core>
+
 /// What the drawn calls of tests/conformance do not show: types, streams, errors.
 namespace quarry {
 namespace {
@@ -79,6 +81,23 @@ TEST(Grids, FunctionsGetCoordinatesOfAnyType) {
   EXPECT_THROW(mgrid(range(1, _)), LogicError);
 }
 
+TEST(Grids, OfExtentsThatTheElementsCannotHold) {
+  const auto check = [](const auto& got, std::int64_t extent) {
+    const auto list = values(got);
+    using T = typename std::remove_cvref_t<decltype(list)>::value_type;
+    ASSERT_EQ(list.size(), static_cast<std::size_t>(extent));
+    for (std::int64_t i = 0; i < extent; ++i) {
+      ASSERT_EQ(list[std::size_t(i)], static_cast<T>(i)) << i;
+    }
+  };
+  check(indices<std::int8_t>({128}), 128);
+  check(indices<std::uint8_t>({256}), 256);
+  check(indices<std::uint8_t>({600}), 600);
+  check(indices<Eigen::half>({2049}), 2049);
+  check(indices<bool>({3}), 3);
+  check(eval(fromfunction<std::uint8_t>([](auto x) { return x; }, {256})), 256);
+}
+
 TEST(Grids, SpacedByAFactor) {
   const auto near = [](const auto& got, auto want) {
     const auto list = values(got);
@@ -94,6 +113,15 @@ TEST(Grids, SpacedByAFactor) {
   near(geomspace(2, 128, 7), [](double i) { return std::pow(2, 1 + i); });
   near(geomspace(-128.f, -2.f, 7), [](double i) { return -std::pow(2, 7 - i); });
   near(geomspace(1., 128., 7, {.endpoint = false}), [](double i) { return std::pow(2, i); });
+  // every point is converted by the same rule: to the nearest limit
+  EXPECT_EQ(values(logspace<std::uint8_t>(0, 3, 4)), (std::vector<std::uint8_t>{1, 10, 100, 255}));
+  EXPECT_EQ(values(logspace<std::int32_t>(0, 20, 3)),
+            (std::vector<std::int32_t>{1, 2147483647, 2147483647}));
+  EXPECT_EQ(values(geomspace<std::uint8_t>(1, 1000, 4)),
+            (std::vector<std::uint8_t>{1, 10, 100, 255}));
+  EXPECT_EQ(values(geomspace<std::uint8_t>(-1, -100, 3)), (std::vector<std::uint8_t>{0, 0, 0}));
+  EXPECT_EQ(values(geomspace<std::int8_t>(-1, -1000, 4)),
+            (std::vector<std::int8_t>{-1, -10, -100, -128}));
   static_assert(std::is_same_v<decltype(geomspace(1, 2)), DeviceNDArray<double>>);
   static_assert(std::is_same_v<decltype(logspace<float>(1, 2)), DeviceNDArray<float>>);
   EXPECT_EQ(geomspace(3., 7., 5)(0).item(), 3.);

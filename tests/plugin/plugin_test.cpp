@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <quarry/quarry.hpp>
-#include <quarry/runtime/compile.hpp>
+#include <quarry/runtime/kernel_cache.hpp>
 
 #include "backend/backend.hpp"
 #include "fake_driver/test_device.hpp"

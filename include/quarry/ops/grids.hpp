@@ -22,7 +22,8 @@ A along(const A& values, std::size_t axis, std::size_t rank) {
 template <class T>
 DeviceNDArray<const T> coordinates(const Shape& shape, std::size_t axis,
                                    const ArrayOptions& options) {
-  const auto line = arange<T>(T(shape[axis]), options);
+  using Line = Node<Convert<kernel_type_t<T>>, Position<kernels::i64>>;
+  const auto line = generate<T>(shape[axis], Line(Position<kernels::i64>{}), options);
   return broadcast_to(along(line, axis, shape.size()), shape);
 }
 /// What a caller gives for an axis of a grid, as an array of one axis.
@@ -158,7 +159,7 @@ using PointOf =
 
 /// base to the powers from start to stop.
 template <class T>
-DeviceNDArray<T> powers(double start, double stop, std::int64_t count,
+DeviceNDArray<T> powers(double sign, double start, double stop, std::int64_t count,
                         const LogspaceOptions& options) {
   const std::int64_t intervals = linspace_count(count) - (options.endpoint ? 1 : 0);
   const double step = intervals > 0 ? (stop - start) / double(intervals) : 0;
@@ -166,10 +167,17 @@ DeviceNDArray<T> powers(double start, double stop, std::int64_t count,
   using Times = Node<Apply<kernels::multiply_op, double>, Position<double>, Number>;
   using Plus = Node<Apply<kernels::add_op, double>, Number, Times>;
   using Power = Node<Apply<kernels::power_op, double>, Number, Plus>;
-  using Narrow = Node<Convert<kernel_type_t<T>>, Power>;
-  return generate<T>(
-      count, Narrow(Power(Number{options.base}, Plus(Number{start}, Times({}, Number{step})))),
-      options.array);
+  using Signed = Node<Apply<kernels::multiply_op, double>, Number, Power>;
+  using Narrow = Node<Convert<kernel_type_t<T>>, Signed>;
+  const Power power(Number{options.base}, Plus(Number{start}, Times({}, Number{step})));
+  return generate<T>(count, Narrow(Signed(Number{sign}, power)), options.array);
+}
+/// One element becomes `value`, converted as in kernels.
+template <class T>
+void set_point(const DeviceNDArray<T>& points, std::int64_t position, double value) {
+  using Narrow = Node<Convert<kernel_type_t<T>>, Constant<double>>;
+  points(position).assign(
+      generate<T>(1, Narrow(Constant<double>{value}), {.stream = points.stream()}).reshape({}));
 }
 /// Throws LogicError, with the values, if one is zero.
 void require_geometric(double start, double stop);
@@ -181,9 +189,11 @@ template <class T = void, class A, class B>
 requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) auto logspace(
     A start, B stop, std::int64_t count = 50, const LogspaceOptions& options = {}) {
   using P = expr::PointOf<T, A, B>;
-  const auto result = expr::powers<P>(double(start), double(stop), count, options);
+  const auto result = expr::powers<P>(1, double(start), double(stop), count, options);
   const StreamGuard guard(result.stream());
-  if (options.endpoint && count > 1) result(-1).fill(P(__builtin_pow(options.base, double(stop))));
+  if (options.endpoint && count > 1) {
+    expr::set_point(result, -1, __builtin_pow(options.base, double(stop)));
+  }
   return result;
 }
 /// `count` real numbers from start to stop, each the one before times a constant; otherwise as
@@ -194,12 +204,12 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) auto geomspace(
   using P = expr::PointOf<T, A, B>;
   const double first = double(start), last = double(stop), sign = first < 0 ? -1 : 1;
   expr::require_geometric(first, last);
-  auto result = expr::powers<P>(__builtin_log10(sign * first), __builtin_log10(sign * last), count,
-                                {.endpoint = options.endpoint, .array = options.array});
+  const auto result =
+      expr::powers<P>(sign, __builtin_log10(sign * first), __builtin_log10(sign * last), count,
+                      {.endpoint = options.endpoint, .array = options.array});
   const StreamGuard guard(result.stream());
-  if (sign < 0) result(ellipsis) = -result;
-  if (count > 0) result(0).fill(P(first));
-  if (count > 1 && options.endpoint) result(-1).fill(P(last));
+  if (count > 0) expr::set_point(result, 0, first);
+  if (count > 1 && options.endpoint) expr::set_point(result, -1, last);
   return result;
 }
 

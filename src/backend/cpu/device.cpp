@@ -27,6 +27,10 @@ namespace {
       "the CPU device shares no memory and no events with other processes: only GPUs do");
 }
 
+[[noreturn]] void refuse_source_kernels() {
+  throw LogicError("kernels from CUDA source run on GPUs only, and this is the CPU device");
+}
+
 void require_cpu(const Device& other, const char* what) {
   require<LogicError>(other.info().is_cpu, [&] {
     return fmt::format("the CPU device has no {} with GPU {}", what, other.info().id);
@@ -100,6 +104,18 @@ class CpuDevice final : public Device {
 
   void launch(const KernelCall& call, Workspace& workspace, Stream stream) override;
 
+  Function find_function(Module, const std::string&) override { refuse_source_kernels(); }
+  GlobalVariable find_global(Module, const std::string&) override { refuse_source_kernels(); }
+  std::optional<std::vector<std::size_t>> parameter_sizes(Function) override {
+    refuse_source_kernels();
+  }
+  int attribute(Function, FunctionAttribute) override { refuse_source_kernels(); }
+  void set_attribute(Function, FunctionAttribute, int) override { refuse_source_kernels(); }
+  void set_cache_config(Function, CacheConfig) override { refuse_source_kernels(); }
+  int best_block_size(Function, std::size_t) override { refuse_source_kernels(); }
+  int blocks_at_once(Function, int, std::size_t) override { refuse_source_kernels(); }
+  void launch(Function, const LaunchShape&, void**, Stream) override { refuse_source_kernels(); }
+
  private:
   /// There is no context to destroy: waits for the streams.
   void do_reset() override { streams_.synchronize(); }
@@ -132,6 +148,8 @@ class CpuDevice final : public Device {
   void do_destroy_stream(Stream stream) noexcept override { streams_.destroy(stream); }
   Event do_create_event(EventKind kind, bool) override { return new EventState(kind); }
   void do_destroy_event(Event event) noexcept override { delete &state(event); }
+  Module do_load_module(const ModuleImage&, LoadLog&) override { refuse_source_kernels(); }
+  void do_unload_module(Module) noexcept override {}  // there is none
 
   static EventState& state(Event event) { return *static_cast<EventState*>(event); }
 

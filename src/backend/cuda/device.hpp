@@ -11,7 +11,8 @@
 
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
 /// in memory.cpp, CUDA arrays in array.cpp, peers in peer.cpp, other processes in ipc.cpp, copies
-/// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch/launch.cpp.
+/// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch/launch.cpp, those of
+/// programs in module.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
@@ -69,6 +70,17 @@ class CudaDevice final : public Device {
 
   void launch(const KernelCall& call, Workspace& workspace, Stream stream) override;
 
+  Function find_function(Module module, const std::string& name) override;
+  GlobalVariable find_global(Module module, const std::string& name) override;
+  std::optional<std::vector<std::size_t>> parameter_sizes(Function function) override;
+  int attribute(Function function, FunctionAttribute attribute) override;
+  void set_attribute(Function function, FunctionAttribute attribute, int value) override;
+  void set_cache_config(Function function, CacheConfig config) override;
+  int best_block_size(Function function, std::size_t shared) override;
+  int blocks_at_once(Function function, int threads, std::size_t shared) override;
+  void launch(Function function, const LaunchShape& shape, void** parameters,
+              Stream stream) override;
+
  private:
   void do_reset() override;
   void* do_allocate(std::size_t bytes) override;
@@ -90,6 +102,8 @@ class CudaDevice final : public Device {
   void do_destroy_stream(Stream stream) noexcept override;
   Event do_create_event(EventKind kind, bool blocking) override;
   void do_destroy_event(Event event) noexcept override;
+  Module do_load_module(const ModuleImage& image, LoadLog& log) override;
+  void do_unload_module(Module module) noexcept override;
 
   /// Throws LogicError for a device that is no GPU.
   static CudaDevice& of(const Device& device);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/error.hpp>
+
 #include "backend/backend.hpp"
 
 /// The CUDA side of backend.hpp in a library built without the CUDA toolkit.
@@ -22,5 +24,13 @@ KernelCacheStatistics kernel_cache_statistics() { return {}; }
 KernelCacheInfo kernel_cache_info() { return {}; }
 
 std::vector<std::string> kernel_names() { return {}; }
+
+CompiledCode compile_source(const SourceText&, bool) {
+  throw BackendUnavailable(cuda_status().nvrtc_why);
+}
+
+std::string architecture_of(std::pair<int, int>) {
+  throw BackendUnavailable(cuda_status().nvrtc_why);
+}
 
 }  // namespace quarry::backend

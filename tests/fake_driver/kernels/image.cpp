@@ -8,12 +8,15 @@
 namespace quarry::fake {
 namespace {
 constexpr const char* magic = "QUARRY-FAKE-IMAGE";
-}
+constexpr std::string_view variable = "variable:";
+}  // namespace
 
 std::string write_image(const Image& image) {
   std::ostringstream text;
   text << magic << '\n' << image.architecture << ' ' << image.is_ptx << '\n';
   for (const auto& [name, expression] : image.functions) text << name << ' ' << expression << '\n';
+  for (const auto& [name, bytes] : image.variables)
+    text << variable << name << ' ' << bytes << '\n';
   return text.str() + '\0';
 }
 
@@ -28,7 +31,11 @@ std::optional<Image> parse_image(const char* text) {
   if (!(lines >> image.architecture >> image.is_ptx)) return std::nullopt;
   std::string name, expression;
   while (lines >> name && lines.get() && std::getline(lines, expression)) {
-    image.functions[name] = expression;
+    if (name.starts_with(variable)) {
+      image.variables[name.substr(variable.size())] = std::stoul(expression);
+    } else {
+      image.functions[name] = expression;
+    }
   }
   return image;
 }

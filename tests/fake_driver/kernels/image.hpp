@@ -10,7 +10,8 @@ namespace quarry::fake {
 struct Image {
   int architecture = 0;  ///< 90 is 9.0
   bool is_ptx = false;
-  std::map<std::string, std::string> functions;  ///< mangled name to name expression
+  std::map<std::string, std::string> functions;       ///< mangled name to name expression
+  std::map<std::string, std::size_t> variables = {};  ///< their bytes
 
   /// As the driver rules: machine code on the same major version and its later minors, PTX on newer
   /// GPUs.

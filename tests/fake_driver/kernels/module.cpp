@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
+#include <tuple>
 
 #include "backend/cuda/jit/kernel.hpp"
 #include "fake_driver/entry.hpp"
+#include "fake_driver/kernels/host_kernel.hpp"
 #include "fake_driver/kernels/image.hpp"
 #include "fake_driver/kernels/kernel.hpp"
 #include "fake_driver/state.hpp"
@@ -27,13 +30,56 @@ void write_log(const std::string& text, unsigned count, const CUjit_option* opti
   if (log && size > 0) std::snprintf(log, size, "%s", text.c_str());
 }
 
-bool is_valid(const Function* function) {
-  for (const auto& [handle, module] : state().modules) {
-    for (const auto& [name, known] : module->functions) {
-      if (&known == function) return true;
+/// The function of a loaded module with this handle, or nullptr.
+Function* find_function(CUfunction handle) {
+  for (const auto& [module_handle, module] : state().modules) {
+    for (auto& [name, known] : module->functions) {
+      if (&known == reinterpret_cast<const Function*>(handle)) return &known;
     }
   }
-  return false;
+  return nullptr;
+}
+
+bool are_legal(const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& block) {
+  const auto threads = std::uint64_t{block[0]} * block[1] * block[2];
+  return std::ranges::find(grid, 0u) == grid.end() && grid[0] <= 0x7fffffff && grid[1] <= 65535 &&
+         grid[2] <= 65535 && threads >= 1 && threads <= 1024 && block[2] <= 64;
+}
+
+constexpr unsigned static_shared = 48 << 10, most_shared = 227 << 10;
+
+/// How much dynamic shared memory a launch may ask for.
+unsigned allowed_shared(const Function& function) {
+  const auto set = function.attributes.find(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  return set == function.attributes.end() ? static_shared : static_cast<unsigned>(set->second);
+}
+
+/// A kernel from source.
+CUresult launch_host_kernel(const Function& function, HostLaunch launch, CUstream stream,
+                            void** parameters) {
+  std::optional<HostKernel> kernel = find_host_kernel(function.expression);
+  if (!kernel) return CUDA_ERROR_NOT_FOUND;
+  if (!are_legal(launch.grid, launch.block) || launch.shared > allowed_shared(function)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (const std::size_t bytes : kernel->parameters) {
+    const auto* const from = static_cast<const std::byte*>(*parameters++);
+    launch.arguments.emplace_back(from, from + bytes);
+  }
+  {
+    const Guard lock(state().mutex);
+    state().last_kernel = launch.kernel;
+    ++state().statistics.launches;
+  }
+  Operation operation;
+  operation.cost_ms = 0.002;
+  ++*function.queued;
+  operation.work = [kernel = *std::move(kernel), launch = std::move(launch),
+                    queued = function.queued] {
+    --*queued;
+    return run_host_kernel(kernel, launch);
+  };
+  return enqueue(stream, std::move(operation));
 }
 
 /// What the driver itself refuses; the rest comes to light when the kernel runs.
@@ -92,6 +138,12 @@ CUresult module_load(CUmodule* out, const void* image, unsigned count, CUjit_opt
   for (const auto& [name, expression] : parsed->functions) {
     module->functions.emplace(name, Function{device, expression});
   }
+  for (const auto& [name, bytes] : parsed->variables) {
+    CUdeviceptr address = 0;
+    if (const CUresult result = state().memory.allocate(device, bytes, &address)) return result;
+    std::memset(state().memory.find(address, bytes, device), 0, bytes);
+    module->variables.emplace(name, std::pair(address, bytes));
+  }
   ++state().statistics.modules;
   *out = reinterpret_cast<CUmodule>(module.get());
   state().modules.emplace(*out, std::move(module));
@@ -101,7 +153,16 @@ CUresult module_load(CUmodule* out, const void* image, unsigned count, CUjit_opt
 CUresult module_unload(CUmodule module) {
   if (const CUresult result = enter()) return result;
   const Guard lock(state().mutex);
-  return state().modules.erase(module) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  const auto found = state().modules.find(module);
+  if (found == state().modules.end()) return CUDA_ERROR_INVALID_HANDLE;
+  for (const auto& [name, function] : found->second->functions) {
+    if (*function.queued > 0) add_fault(name + ": its module is unloaded before it has run");
+  }
+  for (const auto& [name, variable] : found->second->variables) {
+    state().memory.free(variable.first);
+  }
+  state().modules.erase(found);
+  return CUDA_SUCCESS;
 }
 
 CUresult module_get_function(CUfunction* function, CUmodule module, const char* name) {
@@ -116,18 +177,26 @@ CUresult module_get_function(CUfunction* function, CUmodule module, const char* 
 }
 
 CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                        CUstream stream, void** parameters, void** extra) {
   if (const CUresult result = enter()) return result;
-  const auto* const function = reinterpret_cast<const Function*>(handle);
-  std::string expression;
+  std::optional<Function> function;
   {
     const Guard lock(state().mutex);
-    if (!is_valid(function) || function->device != current_device())
-      return CUDA_ERROR_INVALID_HANDLE;
-    expression = function->expression;
+    if (const Function* const known = find_function(handle)) function = *known;
   }
+  if (!function || function->device != current_device()) return CUDA_ERROR_INVALID_HANDLE;
+  const std::string& expression = function->expression;
   const std::optional<KernelName> name = parse_kernel(expression);
+  if (!name && !extra) {
+    return launch_host_kernel(*function,
+                              {expression,
+                               current_device(),
+                               {grid_x, grid_y, grid_z},
+                               {block_x, block_y, block_z},
+                               shared},
+                              stream, parameters);
+  }
   const kernels::program* const program = name ? backend::cuda::find_program(expression) : nullptr;
   if (!program || extra) return CUDA_ERROR_NOT_FOUND;
   const auto block = std::int64_t{block_x} * block_y * block_z;
@@ -142,6 +211,92 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
   operation.cost_ms = 0.002;
   operation.work = [launch = std::move(launch)] { return run_launch(launch); };
   return enqueue(stream, std::move(operation));
+}
+
+CUresult launch_cooperative(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                            CUstream stream, void** parameters) {
+  return launch_kernel(handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
+                       parameters, nullptr);
+}
+
+CUresult module_get_global(CUdeviceptr* address, std::size_t* bytes, CUmodule module,
+                           const char* name) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  const auto found = state().modules.find(module);
+  if (found == state().modules.end()) return CUDA_ERROR_INVALID_HANDLE;
+  const auto variable = found->second->variables.find(name);
+  if (variable == found->second->variables.end()) return CUDA_ERROR_NOT_FOUND;
+  std::tie(*address, *bytes) = variable->second;
+  return CUDA_SUCCESS;
+}
+
+CUresult function_attribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  const Function* const function = find_function(handle);
+  if (!function) return CUDA_ERROR_INVALID_HANDLE;
+  const auto set = function->attributes.find(attribute);
+  *value = set != function->attributes.end()                              ? set->second
+           : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS                      ? 32
+           : attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK         ? 1024
+           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? int{static_shared}
+                                                                          : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_function_attribute(CUfunction handle, CUfunction_attribute attribute, int value) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  Function* const function = find_function(handle);
+  if (!function) return CUDA_ERROR_INVALID_HANDLE;
+  const bool is_shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  if (value < 0 || (is_shared && value > int{most_shared})) return CUDA_ERROR_INVALID_VALUE;
+  function->attributes[attribute] = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_cache_config(CUfunction handle, CUfunc_cache) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  return find_function(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult parameter_info(CUfunction handle, std::size_t index, std::size_t* offset,
+                        std::size_t* size) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  const Function* const function = find_function(handle);
+  if (!function) return CUDA_ERROR_INVALID_HANDLE;
+  const std::optional<HostKernel> kernel = find_host_kernel(function->expression);
+  if (!kernel || index >= kernel->parameters.size()) return CUDA_ERROR_INVALID_VALUE;
+  *size = kernel->parameters[index];
+  *offset = 0;
+  for (std::size_t k = 0; k < index; ++k) {
+    *offset += kernel->parameters[k];
+    *offset = (*offset + kernel->parameters[k + 1] - 1) / kernel->parameters[k + 1] *
+              kernel->parameters[k + 1];
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult best_block_size(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize, std::size_t,
+                         int) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  if (!find_function(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  *grid = 264, *block = 1024;
+  return CUDA_SUCCESS;
+}
+
+CUresult blocks_at_once(int* blocks, CUfunction handle, int threads, std::size_t) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  if (!find_function(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  if (threads < 1 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+  *blocks = 2048 / threads;
+  return CUDA_SUCCESS;
 }
 
 /// The only attribute lets a kernel begin early; here none does.

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "fake_driver/kernels/host_kernel.hpp"
 #include "fake_driver/kernels/image.hpp"
 #include "fake_driver/kernels/kernel.hpp"
 #include "fake_driver/kernels/real_nvrtc.hpp"
@@ -87,6 +88,9 @@ std::string complaint(const Program& program) {
   {
     const Guard lock(state().mutex);
     if (compiler().fails) return compiler().log;
+  }
+  if (is_source_of_program(program.source)) {
+    return program.source.find("#error") == std::string::npos ? "" : "error: #error directive";
   }
   std::set<std::string> seen;
   if (const std::string name = missing_header(program, program.source, seen); !name.empty()) {
@@ -197,6 +201,10 @@ nvrtcResult compile(nvrtcProgram handle, int count, const char* const* options) 
   for (const std::string& expression : program.expressions) {
     program.lowered[expression] = mangled(expression);
     image.functions[mangled(expression)] = expression;
+  }
+  if (is_source_of_program(program.source)) {
+    for (const std::string& name : kernels_in(program.source)) image.functions[name] = name;
+    image.variables = variables_in(program.source);
   }
   program.image = write_image(image);
   return NVRTC_SUCCESS;

@@ -26,6 +26,13 @@ struct CUmemcpyAttributes {
 };
 #endif
 
+#if CUDA_VERSION < 12040
+/// Never defined: its type is that of the table in driver.hpp.
+namespace quarry::backend::cuda {
+CUresult cuFuncGetParamInfo(CUfunction, std::size_t, std::size_t*, std::size_t*);
+}  // namespace quarry::backend::cuda
+#endif
+
 #if CUDA_VERSION < 13000
 /// Never defined: their types are those of the table in driver.hpp.
 namespace quarry::backend::cuda {

@@ -11,6 +11,7 @@
 
 #include "backend/cuda/jit/digest.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
+#include "backend/cuda/jit/nvrtc_program.hpp"
 #include "base/forked.hpp"
 
 namespace quarry::backend::cuda {
@@ -35,69 +36,13 @@ std::vector<std::string> options_for(const KernelSource& source, const Architect
   return options;
 }
 
-class Program {
- public:
-  explicit Program(const KernelSource& source) {
-    std::vector<const char*> names, texts;
-    for (int i = 0; i < embedded_header_count; ++i) {
-      const auto [name, text] = embedded_headers[i];
-      names.push_back(name);
-      texts.push_back(name == operations_header ? source.operations.c_str() : text);
-    }
-    require(nvrtc().CreateProgram(&program_, source.text.c_str(), "quarry_kernel.cu",
-                                  embedded_header_count, texts.data(), names.data()));
+/// The embedded headers, with the source's own table of operations.
+std::vector<EmbeddedHeader> headers_of(const KernelSource& source) {
+  std::vector<EmbeddedHeader> headers(embedded_headers, embedded_headers + embedded_header_count);
+  for (EmbeddedHeader& header : headers) {
+    if (header.name == operations_header) header.text = source.operations.c_str();
   }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-  ~Program() { nvrtc().DestroyProgram(&program_); }
-
-  nvrtcResult compile(const std::string& instantiation, const std::vector<std::string>& options) {
-    require(nvrtc().AddNameExpression(program_, instantiation.c_str()));
-    std::vector<const char*> pointers;
-    pointers.reserve(options.size());
-    for (const std::string& option : options) pointers.push_back(option.c_str());
-    return nvrtc().CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
-  }
-  std::string log() const { return text(nvrtc().GetProgramLogSize, nvrtc().GetProgramLog); }
-  std::string code(bool is_ptx) const {
-    return is_ptx ? text(nvrtc().GetPTXSize, nvrtc().GetPTX)
-                  : text(nvrtc().GetCUBINSize, nvrtc().GetCUBIN);
-  }
-  std::string lowered(const std::string& instantiation) const {
-    const char* name = nullptr;
-    require(nvrtc().GetLoweredName(program_, instantiation.c_str(), &name));
-    return name;
-  }
-
- private:
-  static void require(nvrtcResult result) {
-    if (result != NVRTC_SUCCESS) {
-      throw RuntimeError(fmt::format("NVRTC failed: {}", nvrtc().GetErrorString(result)));
-    }
-  }
-  std::string text(nvrtcResult (*size_of)(nvrtcProgram, std::size_t*),
-                   nvrtcResult (*get)(nvrtcProgram, char*)) const {
-    std::size_t size = 0;
-    require(size_of(program_, &size));
-    std::string result(size, '\0');
-    require(get(program_, result.data()));
-    return result;
-  }
-
-  nvrtcProgram program_ = nullptr;
-};
-
-[[noreturn]] void raise(nvrtcResult result, std::string log, const KernelSource& source,
-                        const std::vector<std::string>& options) {
-  const std::string reason = nvrtc().GetErrorString(result);
-  const auto end = log.find_last_not_of(std::string("\0\n", 2));
-  log.resize(end == log.npos ? 0 : end + 1);
-  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
-    throw BackendUnavailable(
-        fmt::format("NVRTC cannot use its built-ins library: {}: {}", reason, log));
-  }
-  throw CompileError(fmt::format("the kernel {} did not compile: {}", source.instantiation, reason),
-                     source.text, std::move(log), fmt::format("{}", fmt::join(options, " ")));
+  return headers;
 }
 
 std::string headers_digest() {
@@ -143,9 +88,12 @@ const std::vector<int>& supported_architectures() {
 Binary compile_kernel(const KernelSource& source, const Architecture& architecture) {
   const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
   const std::vector<std::string> options = options_for(source, architecture);
-  Program program(source);
-  const nvrtcResult result = program.compile(source.instantiation, options);
-  if (result != NVRTC_SUCCESS) raise(result, program.log(), source, options);
+  NvrtcProgram program(source.text, "quarry_kernel.cu", headers_of(source));
+  const nvrtcResult result = program.compile({source.instantiation}, options);
+  if (result != NVRTC_SUCCESS) {
+    raise_not_compiled(result, "the kernel " + source.instantiation, program.log(), source.text,
+                       options);
+  }
   return {program.code(architecture.is_ptx), program.lowered(source.instantiation)};
 }
 

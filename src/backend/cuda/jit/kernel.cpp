@@ -17,9 +17,9 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/driver.hpp"
-#include "backend/cuda/driver/relaxed_capture.hpp"
 #include "backend/cuda/jit/jit.hpp"
 #include "backend/cuda/jit/kernel_cache.hpp"
+#include "backend/cuda/jit/load_image.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -35,23 +35,6 @@ std::mutex& lock_of(const kernels::program& program, const Variant& variant, int
   return locks[hash * 0x9e3779b97f4a7c15u >> 58];
 }
 
-/// Whether the driver rejects the code, as opposed to a failure of the device.
-bool is_refused(CUresult result) {
-  switch (result) {
-    case CUDA_ERROR_INVALID_IMAGE:
-    case CUDA_ERROR_NO_BINARY_FOR_GPU:
-    case CUDA_ERROR_INVALID_PTX:
-    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
-    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
-    case CUDA_ERROR_INVALID_SOURCE:
-    case CUDA_ERROR_NOT_FOUND:
-      return true;
-    default:
-      return false;
-  }
-}
-
 struct Loading {
   CUresult result = CUDA_SUCCESS;
   CUfunction function = nullptr;
@@ -60,19 +43,13 @@ struct Loading {
 
 /// Modules stay loaded until the process ends or the device is reset.
 Loading load(const Binary& binary) {
-  const RelaxedCapture relaxed;
-  std::array<char, 4096> log{};
-  std::array options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
-  CUmodule module = nullptr;
-  Loading loading;
-  loading.result =
-      driver().ModuleLoadDataEx(&module, binary.code.c_str(), 2, options.data(), values.data());
-  if (loading.result == CUDA_SUCCESS) {
-    loading.result = driver().ModuleGetFunction(&loading.function, module, binary.function.c_str());
-    if (loading.result != CUDA_SUCCESS) note(driver().ModuleUnload(module));
+  LoadedImage image = load_image(binary.code);
+  Loading loading{image.result, nullptr, std::move(image.log.error)};
+  if (image.result == CUDA_SUCCESS) {
+    loading.result =
+        driver().ModuleGetFunction(&loading.function, image.module, binary.function.c_str());
+    if (loading.result != CUDA_SUCCESS) note(driver().ModuleUnload(image.module));
   }
-  if (loading.result != CUDA_SUCCESS) loading.log = log.data();
   return loading;
 }
 

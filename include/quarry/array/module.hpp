@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/function.hpp>
+#include <quarry/runtime/compile.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Kernels of the program itself: CUDA source, PTX or machine code, on the current GPU.
+///
+///     auto mod = qy::compile(R"(extern "C" __global__ void twice(float* a) {
+///       a[threadIdx.x] *= 2;
+///     })");
+///     mod.function("twice").launch({.grid = 1, .block = 16}, d);
+///
+namespace quarry {
+
+/// How the driver loads a module.
+struct ModuleOptions {
+  /// For the driver's compiler, when the image is PTX.
+  std::vector<std::pair<JitOption, unsigned>> options = {};
+  /// Called after loading, whether it succeeded or not, with what the driver has written.
+  std::function<void(bool succeeded, const std::string& info, const std::string& error)>
+      message_handler = {};
+};
+
+/// Loaded code with its kernels and variables. A handle: copies are of the same module, which is
+/// unloaded after the last handle, function and variable, when the kernels queued are done. The
+/// device cannot be reset before.
+class Module {
+ public:
+  Device device() const;  ///< on which it is loaded
+
+  /// The kernel of this name: that of an extern "C" function, of CompileOptions::names, or the
+  /// mangled one. Throws LogicError if there is none.
+  Function function(const std::string& name) const;
+  /// PyCUDA's name of function().
+  Function get_function(const std::string& name) const { return function(name); }
+
+  /// A __device__ or __constant__ variable as an array of T with one axis, to be read and written
+  /// like any other: mod.global<float>("weights").copy_to_device(host). Throws LogicError if there
+  /// is none of this name, and if its size is no multiple of T's.
+  template <class T>
+  DeviceNDArray<T> global(const std::string& name) const {
+    const Variable found = variable(name, sizeof(T));
+    const auto count = static_cast<std::int64_t>(found.buffer->bytes() / sizeof(T));
+    return {Layout{Shape{count}, Strides{static_cast<std::int64_t>(sizeof(T))}},
+            found.buffer->data(), found.buffer};
+  }
+  /// PyCUDA's form: the address, while the module is loaded, and the size in bytes.
+  std::pair<DevicePtr, std::size_t> get_global(const std::string& name) const;
+
+  /// For the library itself.
+  explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
+
+ private:
+  struct Variable {
+    std::shared_ptr<Buffer> buffer;
+  };
+  Variable variable(const std::string& name, std::size_t itemsize) const;
+
+  std::shared_ptr<detail::ModuleState> state_;
+};
+
+/// Compiles CUDA source by NVRTC and loads it on the options' device, or the current one. Functions
+/// are found by their names if they are extern "C" or among CompileOptions::names. Throws
+/// CompileError with source, log and options, LogicError on the CPU device.
+Module compile(const std::string& source, const CompileOptions& options = {});
+/// PyCUDA's form of compile(): all of the source is in extern "C" { ... }, unless `no_extern_c`.
+class SourceModule : public Module {
+ public:
+  /// Throws what compile() throws.
+  explicit SourceModule(const std::string& source, const CompileOptions& options = {},
+                        bool no_extern_c = false);
+};
+
+///@{
+/// A cubin, a fatbin or PTX, from memory or from a file, on the current device. Throw CompileError
+/// with the driver's log for an image that it refuses, RuntimeError for a file that cannot be read.
+Module module_from_buffer(const std::string& image, const ModuleOptions& options = {});
+Module module_from_file(const std::string& filename, const ModuleOptions& options = {});
+///@}
+
+}  // namespace quarry

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/array/function.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+namespace quarry::detail {
+
+/// A kernel that has been asked for.
+struct FunctionState {
+  std::string name;
+  backend::Function native;
+  std::optional<std::vector<std::size_t>> parameters;  ///< sizes, where the driver tells
+};
+
+struct ModuleState {
+  /// Unloads the module.
+  struct Loaded {
+    backend::Device* device;
+    backend::Module native;
+    Loaded(backend::Device& on, backend::Module module) : device(&on), native(module) {}
+    ~Loaded() { device->unload_module(native); }
+    Loaded(const Loaded&) = delete;
+    Loaded& operator=(const Loaded&) = delete;
+  };
+
+  ModuleState(std::shared_ptr<Loaded> made, std::map<std::string, std::string> names);
+
+  backend::Device& device() const { return *loaded->device; }
+  /// The name in the code.
+  const std::string& name_of(const std::string& name) const;
+
+  std::shared_ptr<Loaded> loaded;
+  /// Stands for the code: what the streams that run it are for memory, they are for the module.
+  std::shared_ptr<Buffer> code;
+  std::map<std::string, std::string> lowered;  ///< names in the code by name expressions
+  std::mutex mutex;                            ///< of what follows
+  std::map<std::string, FunctionState> functions;
+};
+
+}  // namespace quarry::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <quarry/base/error.hpp>
+
+#include "backend/backend.hpp"
+#include "backend/cuda/jit/jit.hpp"
+#include "backend/cuda/jit/kernel_cache.hpp"
+#include "backend/cuda/jit/nvrtc.hpp"
+#include "backend/cuda/jit/nvrtc_program.hpp"
+#include "base/forked.hpp"
+
+/// Sources of programs.
+namespace quarry::backend {
+namespace {
+
+using namespace cuda;
+
+bool is_ptx(const SourceText& source) {
+  return std::ranges::any_of(source.options, [](const std::string& option) {
+    return option.starts_with("--gpu-architecture=compute_");
+  });
+}
+
+/// Each field with its length: no two sources have one key.
+std::string key_of(const SourceText& source) {
+  int major = 0, minor = 0;
+  nvrtc().Version(&major, &minor);
+  std::string key = fmt::format("source\nnvrtc {}.{}\n", major, minor);
+  const auto add = [&](std::string_view field) {
+    key += fmt::format("{}:{}\n", field.size(), field);
+  };
+  add(source.text);
+  for (const auto* list : {&source.options, &source.names}) {
+    key += fmt::format("{}\n", list->size());
+    for (const std::string& field : *list) add(field);
+  }
+  return key;
+}
+
+/// In the cache the lowered names stand in the place of a kernel's, a line each.
+Binary binary_of(const CompiledCode& compiled, const SourceText& source) {
+  std::string lines;
+  for (const std::string& name : source.names) lines += compiled.lowered.at(name) + '\n';
+  return {compiled.code, lines};
+}
+std::optional<CompiledCode> compiled_of(const std::optional<Binary>& binary,
+                                        const SourceText& source) {
+  if (!binary) return std::nullopt;
+  CompiledCode compiled{binary->code, {}, {}};
+  std::string_view lines = binary->function;
+  for (const std::string& name : source.names) {
+    const auto end = lines.find('\n');
+    if (end == lines.npos) return std::nullopt;
+    compiled.lowered.emplace(name, lines.substr(0, end));
+    lines.remove_prefix(end + 1);
+  }
+  return compiled;
+}
+
+CompiledCode compile(const SourceText& source) {
+  const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
+  NvrtcProgram program(source.text, "source.cu");
+  const nvrtcResult result = program.compile(source.names, source.options);
+  CompiledCode compiled{{}, program.log(), {}};
+  if (result != NVRTC_SUCCESS) {
+    raise_not_compiled(result, "the source", compiled.log, source.text, source.options);
+  }
+  compiled.code = program.code(is_ptx(source));
+  for (const std::string& name : source.names) {
+    compiled.lowered.emplace(name, program.lowered(name));
+  }
+  return compiled;
+}
+
+}  // namespace
+
+std::string architecture_of(std::pair<int, int> compute_capability) {
+  return architecture_for(compute_capability, supported_architectures()).name;
+}
+
+CompiledCode compile_source(const SourceText& source, bool cached) {
+  if (!cached) return compile(source);
+  const std::string key = key_of(source);
+  if (auto found = compiled_of(kernel_cache().load(key), source)) return *std::move(found);
+  CompiledCode compiled = compile(source);
+  kernel_cache().store(key, binary_of(compiled, source));
+  return compiled;
+}
+
+}  // namespace quarry::backend

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The examples of docs/kernels.md.
+#include <quarry/quarry.hpp>
+
+#include <vector>
+
+#include "check.hpp"
+
+namespace qy = quarry;
+
+void on_a_gpu() {
+  // example-begin launch
+  auto a = qy::arange<float>(1000);
+  auto mod = qy::compile(R"(
+    extern "C" __global__ void add(float* a, float x, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) a[i] += x;
+    }
+  )");
+  qy::Function add = mod.function("add");
+  add.launch({.grid = 4, .block = 256}, a, 0.5f, 1000);
+  add.forall(1000)(a, 0.5f, 1000);  // the block that occupies the GPU best
+  // example-end
+  CHECK(a.copy_to_host<std::vector<float>>()[999] == 1000);
+
+  // example-begin host
+  std::vector<float> host(100, 1.f);
+  add.launch({.grid = 1, .block = 128}, qy::InOut(host), 1.f, 100);  // host[i] == 2
+  // example-end
+  CHECK(host[99] == 2);
+
+  // example-begin prepared
+  auto prepared = add.prepare<float*, float, int>();  // checked once, and by the compiler
+  prepared.prepared_call(4, 256, a, 1.f, 1000);
+  double seconds = prepared.prepared_timed_call(4, 256, a, 1.f, 1000)();
+  // example-end
+  CHECK(seconds >= 0);
+
+  // example-begin template
+  auto scaling = qy::compile(R"(
+    __constant__ float weights[3];
+    template <class T> __global__ void scale(T* a) { a[threadIdx.x] *= weights[threadIdx.x]; }
+  )",
+                             {.names = {"scale<float>", "scale<double>", "weights"}});
+  scaling.global<float>("weights").copy_to_device(std::vector<float>{1, 2, 3});
+  auto d = qy::ones<double>({3});
+  scaling.function("scale<double>").launch({.block = 3}, d);  // d is {1, 2, 3}
+  // example-end
+  CHECK(d.copy_to_host<std::vector<double>>()[2] == 3);
+
+  // example-begin ptx
+  std::string ptx =
+      qy::compile_ptx("extern \"C\" __global__ void idle() {}", {.arch = "compute_80"});
+  auto loaded = qy::module_from_buffer(ptx, {.options = {{qy::JitOption::max_registers, 32}}});
+  loaded.function("idle").launch({.block = 1});
+  // example-end
+}
+
+int main() {
+  if (!qy::Device().is_cpu()) on_a_gpu();
+}
