@@ -42,11 +42,19 @@ backend::SourceText text_of(const std::string& source, const CompileOptions& opt
   return text;
 }
 
+/// Whether the code may depend on files ("#  include", "--pre-include=...").
+bool may_include(const std::string& source, const CompileOptions& options) {
+  const auto says_include = [](const std::string& text) {
+    return text.find("include") != text.npos;
+  };
+  return says_include(source) || std::ranges::any_of(options.options, says_include);
+}
+
 backend::CompiledCode compile_as(const std::string& source, const CompileOptions& options,
                                  const char* kind) {
   const std::string arch = options.arch.empty() ? architecture(options, kind) : options.arch;
-  const bool has_includes = source.find("#include") != source.npos;
-  return backend::compile_source(text_of(source, options, arch), options.cache && !has_includes);
+  return backend::compile_source(text_of(source, options, arch),
+                                 options.cache && !may_include(source, options));
 }
 
 void require_kind(const char* call, const CompileOptions& options, const char* kind) {

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 
 namespace quarry {
 
@@ -67,16 +66,7 @@ class Function {
   template <class... A>
   void launch(const LaunchConfig& config, const A&... arguments) const {
     const Stream stream = stream_for(config, detail::stream_of_arguments(arguments...));
-    const std::tuple<detail::KernelValue<A>...> values(
-        detail::KernelValue<A>(arguments, stream)...);
-    std::apply(
-        [&](const auto&... value) {
-          const std::array<detail::KernelArgument, sizeof...(A)> list{value.argument()...};
-          queue(config, stream, list);
-          (value.finish(stream), ...);
-        },
-        values);
-    if constexpr ((detail::KernelValue<A>::waits || ...)) stream.synchronize();
+    launch_values(config, stream, detail::kernel_value(arguments, stream)...);
   }
   /// The same.
   template <class... A>
@@ -128,6 +118,13 @@ class Function {
   template <class... P>
   friend class PreparedFunction;
   Stream stream_for(const LaunchConfig& config, const Stream* of_arguments) const;
+  template <class... V>
+  void launch_values(const LaunchConfig& config, const Stream& stream, const V&... values) const {
+    const std::array<detail::KernelArgument, sizeof...(V)> list{values.argument()...};
+    queue(config, stream, list);
+    (values.finish(stream), ...);
+    if constexpr ((V::waits || ...)) stream.synchronize();
+  }
   void queue(const LaunchConfig& config, const Stream& stream,
              std::span<const detail::KernelArgument> arguments) const;
   void require_parameters(std::span<const std::size_t> sizes) const;

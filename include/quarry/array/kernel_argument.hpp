@@ -135,6 +135,11 @@ struct KernelValue<InOut<H>> : HostArgument<H, true, true> {
   using HostArgument<H, true, true>::HostArgument;
 };
 
+template <class A>
+KernelValue<A> kernel_value(const A& argument, const Stream& stream) {
+  return KernelValue<A>(argument, stream);
+}
+
 /// The stream of a launch without one of its own: that of the first array, if there is one.
 inline const Stream* stream_of_arguments() { return nullptr; }
 template <class A, class... More>

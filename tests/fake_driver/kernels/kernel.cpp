@@ -121,9 +121,11 @@ bool has_legal_vectors(const Launch& launch, const Operands& operands, int first
   }
   if (width == 1) return wide == 0;
   for (int k = first; k < operands.count(); ++k) {
-    const auto access = kernels::input_access::of(static_cast<unsigned>(wide), k - outputs);
-    const bool is_wide = k < outputs || access.is_wide;
-    const bool has_gaps = k >= outputs && access.has_gaps;
+    const bool is_output = k < outputs;
+    const auto access =
+        kernels::input_access::of(static_cast<unsigned>(wide), is_output ? 0 : k - outputs);
+    const bool is_wide = is_output || access.is_wide;
+    const bool has_gaps = !is_output && access.has_gaps;
     if (is_wide ? !is_aligned(launch, operands, k, width, axis, has_gaps)
                 : operands.stride(k, axis) != 0) {
       return false;
