@@ -110,6 +110,7 @@ TEST_F(SourceKernels, of_images_that_the_driver_refuses_are_compile_errors) {
 
 TEST_F(SourceKernels, are_compiled_once_unless_they_include_files) {
   if (test::kind() != test::Kind::fake) GTEST_SKIP() << "counted by the fake compiler";
+  if (kernel_cache_info().path.empty()) GTEST_SKIP() << "the disk cache is disabled";
   const auto compilations = [](const std::string& text, const CompileOptions& options = {}) {
     const auto before = fake::statistics().compilations;
     compile(text, options);
