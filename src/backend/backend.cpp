@@ -33,6 +33,18 @@ Workspace& no_workspace() {
   return none;
 }
 
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  throw LogicError(fmt::format("the CPU device has no {}: only GPUs do", what));
+}
+
+}  // namespace
+
+Contexts& Device::contexts() { refuse("CUDA contexts"); }
+Graphs& Device::graphs() { refuse("graphs of captured work"); }
+Textures& Device::textures() { refuse("textures and surfaces"); }
+
 /// Adds a new object to the ledger; if that runs out of memory, the object is destroyed.
 template <class Undo>
 void* Device::listed(Owned kind, void* handle, std::size_t bytes, Undo undo) {

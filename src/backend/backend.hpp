@@ -115,9 +115,21 @@ using HostFunction = void (*)(void* state);
 /// Called instead if the work before it has failed.
 using HostFailure = void (*)(void* state, const std::exception_ptr& error);
 
+// What only GPUs have: an interface each, of a header each.
+class Contexts;
+class Graphs;
+class Textures;
+
 class Device {
  public:
   virtual ~Device() = default;
+
+  ///@{
+  /// What only GPUs have; throw LogicError on the CPU device.
+  virtual Contexts& contexts();  ///< see contexts.hpp
+  virtual Graphs& graphs();      ///< see graphs.hpp
+  virtual Textures& textures();  ///< see textures.hpp
+  ///@}
 
   virtual const DeviceInfo& info() const = 0;
   /// Every attribute by its CUDA name without prefix (MULTIPROCESSOR_COUNT, WARP_SIZE, ...).

@@ -19,7 +19,10 @@ constexpr std::array<Noun, owned_kinds> nouns{
      {"CUDA array", "CUDA arrays"},
      {"stream", "streams"},
      {"event", "events"},
-     {"module", "modules"}}};
+     {"module", "modules"},
+     {"graph", "graphs"},
+     {"texture or surface", "textures and surfaces"},
+     {"context", "contexts"}}};
 
 }  // namespace
 

@@ -21,12 +21,15 @@ enum class Owned : std::uint8_t {
   array,              ///< CUDA arrays
   stream,
   event,
-  module  ///< kernels of the program
+  module,   ///< kernels of the program
+  graph,    ///< instantiated ones
+  texture,  ///< texture objects and surface objects
+  context   ///< other than the primary one
 };
-inline constexpr std::size_t owned_kinds = 10;
+inline constexpr std::size_t owned_kinds = 13;
 
 struct OwnedCount {
-  std::size_t count = 0, bytes = 0;  ///< no bytes of streams, events, modules
+  std::size_t count = 0, bytes = 0;  ///< no bytes of streams and those below
   bool operator==(const OwnedCount&) const = default;
 };
 
