@@ -16,6 +16,7 @@
 #include "runtime/inventory.hpp"
 #include "runtime/kept_owners.hpp"
 #include "runtime/stream_lifetime.hpp"
+#include "runtime/stream_state.hpp"
 
 namespace quarry {
 namespace {
@@ -176,6 +177,9 @@ bool Device::can_access_peer(const Device& other) const {
   return backend_->can_access_peer(*other.backend_);
 }
 void Device::synchronize() const {
+  if (const Stream* const stream = detail::guarded_stream(*this)) {
+    detail::require_not_captured(stream->state(), "Device::synchronize()");
+  }
   const detail::DropFinishedCallbacks after;
   backend_->synchronize();
 }

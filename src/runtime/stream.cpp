@@ -55,6 +55,12 @@ void StreamState::detach(const void* owner) noexcept {
   }
 }
 
+void require_not_captured(const StreamState& stream, const char* call) {
+  require<LogicError>(!stream.is_captured(), [&] {
+    return fmt::format("{}: the stream's work is captured into a graph and does not run now", call);
+  });
+}
+
 void StreamState::keep(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   if (!error_) error_ = std::move(error);
@@ -212,6 +218,7 @@ std::uintptr_t Stream::handle() const { return reinterpret_cast<std::uintptr_t>(
 int Stream::priority() const { return state().priority; }
 
 void Stream::synchronize() const {
+  detail::require_not_captured(state(), "Stream::synchronize()");
   {
     const detail::DropFinishedCallbacks after;
     state().device->synchronize(state().native);
@@ -220,6 +227,7 @@ void Stream::synchronize() const {
 }
 
 bool Stream::is_done() const {
+  detail::require_not_captured(state(), "Stream::is_done()");
   const detail::DropFinishedCallbacks after;
   return state().device->is_done(state().native);
 }

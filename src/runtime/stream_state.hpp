@@ -86,6 +86,9 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::atomic<bool> ended_ = false;
 };
 
+/// Throws LogicError, with the name of the call, if the stream's work is being captured.
+void require_not_captured(const StreamState& stream, const char* call);
+
 /// Destroys finished callbacks, with their streams, and retired streams that are done. Does nothing
 /// in a callback.
 void drop_finished_callbacks() noexcept;

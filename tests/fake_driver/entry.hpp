@@ -37,10 +37,11 @@ CUresult stream_wait(CUstream stream, CUevent event, unsigned flags);
 CUresult launch_host(CUstream stream, CUhostFn function, void* with);
 
 CUresult exchange_capture_mode(CUstreamCaptureMode* mode);
-// not of the library's table, but for programs that capture streams of the library
 CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode);
 CUresult end_capture(CUstream stream, CUgraph* graph);
 CUresult graph_instantiate(CUgraphExec* made, CUgraph graph, unsigned long long flags);
+CUresult graph_nodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count);
+CUresult graph_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info);
 CUresult graph_launch(CUgraphExec graph, CUstream stream);
 CUresult graph_destroy(CUgraph graph);
 CUresult graph_exec_destroy(CUgraphExec graph);

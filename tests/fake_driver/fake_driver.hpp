@@ -76,6 +76,7 @@ struct Live {
   std::size_t pools = 0, pool_blocks = 0;
   std::size_t imported = 0;  ///< other processes' blocks that are open
   std::size_t arrays = 0;
+  std::size_t graphs = 0;  ///< with instantiated ones
   bool operator==(const Live&) const = default;
 };
 

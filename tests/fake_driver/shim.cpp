@@ -21,7 +21,9 @@ enum class Kind {
   managed_memory,
   pooled_memory,
   imported_memory,
-  array
+  array,
+  graph,
+  graph_exec
 };
 
 struct Handle {
@@ -213,6 +215,25 @@ struct Effect<DriverFunction::ModuleUnload> {
   static void of(CUmodule module) { drop(Kind::module, module); }
 };
 
+template <>
+struct Effect<DriverFunction::StreamEndCapture> {
+  static void of(CUstream, const CUgraph* graph) { add(Kind::graph, *graph); }
+};
+template <>
+struct Effect<DriverFunction::GraphDestroy> {
+  static void of(CUgraph graph) { drop(Kind::graph, graph); }
+};
+template <>
+struct Effect<DriverFunction::GraphInstantiateWithFlags> {
+  static void of(const CUgraphExec* exec, CUgraph, unsigned long long) {
+    add(Kind::graph_exec, *exec);
+  }
+};
+template <>
+struct Effect<DriverFunction::GraphExecDestroy> {
+  static void of(CUgraphExec exec) { drop(Kind::graph_exec, exec); }
+};
+
 void count(LiveHandles& live, const Handle& handle) {
   switch (handle.kind) {
     case Kind::stream:
@@ -247,6 +268,10 @@ void count(LiveHandles& live, const Handle& handle) {
       break;
     case Kind::array:
       ++live.arrays;
+      break;
+    case Kind::graph:
+    case Kind::graph_exec:
+      ++live.graphs;
       break;
   }
 }

@@ -15,6 +15,7 @@
 #include "fake_driver/memory/ipc.hpp"
 #include "fake_driver/memory/memory.hpp"
 #include "fake_driver/memory/pool.hpp"
+#include "fake_driver/streams/capture.hpp"
 #include "fake_driver/streams/scheduler.hpp"
 #include "fake_driver/streams/shared_event.hpp"
 
@@ -62,7 +63,8 @@ struct State {
   std::map<const void*, std::unique_ptr<Event>> events;
   std::map<const void*, std::unique_ptr<Module>> modules;
   std::map<const void*, std::unique_ptr<Array>> arrays;
-  int captures = 0;  ///< streams that are being captured
+  std::map<const void*, std::unique_ptr<Graph>> graphs;  ///< and instantiated ones
+  int captures = 0;                                      ///< streams that are being captured
   std::string last_kernel;
   std::vector<std::uint64_t> last_block;
   Statistics statistics;

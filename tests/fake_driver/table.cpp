@@ -27,6 +27,10 @@ DriverTable make_table() {
   t.StreamSynchronize = stream_synchronize, t.StreamQuery = stream_query;
   t.StreamWaitEvent = stream_wait, t.LaunchHostFunc = launch_host;
   t.ThreadExchangeStreamCaptureMode = exchange_capture_mode;
+  t.StreamBeginCapture = begin_capture, t.StreamEndCapture = end_capture;
+  t.GraphDestroy = graph_destroy, t.GraphGetNodes = graph_nodes;
+  t.GraphInstantiateWithFlags = graph_instantiate, t.GraphExecUpdate = graph_update;
+  t.GraphLaunch = graph_launch, t.GraphExecDestroy = graph_exec_destroy;
   t.EventCreate = event_create, t.EventDestroy = event_destroy, t.EventRecord = event_record;
   t.EventQuery = event_query, t.EventSynchronize = event_synchronize, t.EventElapsedTime = elapsed;
   t.ModuleLoadDataEx = module_load, t.ModuleUnload = module_unload;

@@ -7,6 +7,7 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/driver/context.hpp"
 #include "backend/cuda/driver_pool.hpp"
+#include "backend/cuda/graphs.hpp"
 #include "backend/cuda/jit/kernel.hpp"
 
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
@@ -20,6 +21,7 @@ class CudaDevice final : public Device {
   /// The GPU with this ordinal; takes no context. Throws what the driver reports.
   explicit CudaDevice(int id);
 
+  Graphs& graphs() override { return graphs_; }
   const DeviceInfo& info() const override { return info_; }
   std::map<std::string, std::int64_t> attributes() const override;
   MemoryInfo memory_info() override;
@@ -122,6 +124,7 @@ class CudaDevice final : public Device {
   std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs in reverse order
   mutable Context context_;
   DriverPool pool_;
+  CudaGraphs graphs_{context_, own_ledger()};
 };
 
 }  // namespace quarry::backend::cuda
