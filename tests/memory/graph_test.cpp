@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
+#include "gate.hpp"
 #include "message_of.hpp"
 #include "runtime/inventory.hpp"
 
@@ -208,6 +210,36 @@ TEST_F(CapturedGraph, ArraysMadeInItAreReadBehindTheLaunchAndWrittenBeforeTheNex
     s.synchronize();
     EXPECT_EQ(host(sum), Values(rows * columns, 0.f));
   });
+}
+
+TEST_F(CapturedGraph, ArraysMadeInItReadUploadsThatHaveReturned) {
+  in_any_order([&] {
+    std::optional<DeviceNDArray<float>> made;
+    const Graph graph = capture([&] { made = zeros<float>({rows * columns}); });
+    graph();
+    const auto in = zeros<float>({rows * columns});
+    in.copy_to_device(drawn(3));
+    *made += in;
+    EXPECT_EQ(host(*made), drawn(3));
+  });
+}
+
+TEST_F(CapturedGraph, LaunchesInOtherStreamsComeBehindEarlierOnes) {
+  const auto u = plate(1);
+  const Graph graph = capture([&] { u += 1.f; });
+  const Stream s = stream({.non_blocking = true}), t = stream({.non_blocking = true});
+  graph.launch(t);  // what the first launch loads is there
+  Device().synchronize();
+  test::Gate gate(s);
+  graph.launch(s);
+  graph.launch(t);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(t.is_done());
+  gate.open();
+  t.synchronize();
+  Values want = drawn(1);
+  for (float& x : want) x += 3;
+  EXPECT_EQ(host(u), want);
 }
 
 TEST_F(CapturedGraph, ReadsTheValuesThatItsArraysHaveAtTheLaunch) {
