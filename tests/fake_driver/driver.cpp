@@ -187,7 +187,10 @@ CUresult stream_destroy(CUstream stream) {
     add_fault("cuStreamDestroy of a stream that is not live");
     return CUDA_ERROR_INVALID_HANDLE;
   }
-  state().captures -= found->second->capture != nullptr;
+  if (found->second->capture) {
+    add_fault("cuStreamDestroy of a stream whose work is being captured");
+    --state().captures;
+  }
   state().scheduler.destroy(*found->second);
   state().streams.erase(found);
   return CUDA_SUCCESS;
