@@ -143,11 +143,10 @@ void Graph::State::capture_again() {
 }
 
 void Graph::State::launch(const Stream& in) {
-  const bool is_ordered = has_arrays && !in.state().is_captured();
-  if (is_ordered) order(*home, in);
+  if (has_arrays) order(*home, in);
   launched->used_on(in);
   device->graphs().launch(executable->native, in.state().native);
-  if (is_ordered) order(in, *home);
+  if (has_arrays) order(in, *home);
 }
 
 Graph::State& Graph::state() const {
@@ -161,6 +160,10 @@ void Graph::launch(const Stream& stream) const {
     return "a graph of " + to_string(device()) + " is launched in a stream of " +
            to_string(stream.device());
   });
+  if (stream.state().is_captured()) {  // the driver launches no graph there
+    const StreamGuard in(stream);
+    return graph.work();
+  }
   const std::lock_guard lock(graph.mutex);
   graph.launch(stream);
 }

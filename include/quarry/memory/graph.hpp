@@ -29,8 +29,9 @@ class Graph {
   ///@{
   /// Queues all of the work, behind earlier launches of this graph, in `stream` or in the current
   /// one, and does not wait. Arrays that were made in the work are ordered behind it in every
-  /// stream of theirs. In a stream that is captured itself the graph becomes a part of the other
-  /// one. Throw LogicError for a stream of another device, LaunchError if the driver refuses it.
+  /// stream of theirs. In a stream that is captured itself the function is called again, so that
+  /// its work becomes a part of the other graph. Throw LogicError for a stream of another device,
+  /// LaunchError if the driver refuses it.
   void launch(const Stream& stream) const;
   void launch() const;
   void operator()(const Stream& stream) const { launch(stream); }

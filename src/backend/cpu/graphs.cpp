@@ -16,10 +16,6 @@ struct Work {
 
 Work& work_of(void* handle) { return *static_cast<Work*>(handle); }
 
-void run_all(const Tasks& tasks) {
-  for (const std::unique_ptr<Task>& task : tasks) task->run(nullptr);
-}
-
 /// One launch: behind the one before it, whatever the streams.
 struct Launch {
   std::shared_ptr<const Tasks> tasks;
@@ -32,7 +28,8 @@ struct Launch {
     };
     const Completion at_the_end{*mark};
     if (before) before->wait();
-    if (!failed) run_all(*tasks);
+    if (failed) return;
+    for (const std::unique_ptr<Task>& task : *tasks) task->run(nullptr);
   }
 };
 
@@ -68,12 +65,8 @@ bool CpuGraphs::update(GraphExec exec, Graph graph) {
 
 void CpuGraphs::launch(GraphExec exec, Stream stream) {
   Work& work = work_of(exec);
-  Queue* const queue = Streams::queue(stream);
-  if (queue && queue->is_recording()) {  // a part of another graph, which has an order of its own
-    return streams_->run(stream, [tasks = work.tasks] { run_all(*tasks); });
-  }
   const Launch launch{work.tasks, work.last, std::make_shared<Mark>()};
-  if (queue) {
+  if (Streams::queue(stream)) {
     streams_->run_always(stream, [launch](const std::exception_ptr& e) { launch.run(e); });
   } else {
     streams_->run(stream, [&] { launch.run(nullptr); });

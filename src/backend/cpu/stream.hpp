@@ -85,7 +85,6 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void begin_recording();
   /// Nothing if a call has invalidated the recording.
   std::optional<Recording> end_recording();
-  bool is_recording();
   /// Throws LogicError while tasks are recorded, which invalidates the recording.
   void require_not_recording(const char* what);
 

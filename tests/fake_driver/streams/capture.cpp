@@ -182,10 +182,9 @@ CUresult graph_launch(CUgraphExec graph, CUstream stream) {
       }
       return CUDA_SUCCESS;
     };
-    if (!queue->capture) {  // behind earlier launches in any stream
-      operation.wait_for = std::exchange(found->last, std::make_shared<Mark>());
-      operation.mark = found->last;
-    }
+    if (const CUresult result = refuse_captured(*queue)) return result;
+    operation.wait_for = std::exchange(found->last, std::make_shared<Mark>());
+    operation.mark = found->last;  // behind earlier launches in any stream
   }
   return enqueue(stream, std::move(operation));
 }
