@@ -46,6 +46,7 @@
 #include <quarry/ops/select.hpp>
 #include <quarry/ops/shape.hpp>
 #include <quarry/ops/take.hpp>
+#include <quarry/runtime/context.hpp>
 #include <quarry/runtime/device.hpp>
 #include <quarry/runtime/event.hpp>
 #include <quarry/runtime/kernel_cache.hpp>
