@@ -19,6 +19,13 @@ CUresult check_current(CUcontext context) {
   return std::ranges::any_of(state().contexts, is_it) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+CUresult push(CUcontext context) {
+  ContextStack& stack = context_stack();
+  if (stack.depth == ContextStack::most) return CUDA_ERROR_OUT_OF_MEMORY;
+  stack.contexts[stack.depth++] = reinterpret_cast<Context*>(context);
+  return CUDA_SUCCESS;
+}
+
 /// Destroys all on the device; its context's handle is valid again after the next retain.
 void destroy(CUdevice device) {
   State& s = state();
@@ -124,10 +131,8 @@ CUresult set_current(CUcontext context) {
   const Guard lock(state().mutex);
   if (!state().is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
   if (const CUresult result = context ? check_current(context) : CUDA_SUCCESS) return result;
-  auto& stack = context_stack();
-  if (!stack.empty()) stack.pop_back();
-  if (context) stack.push_back(reinterpret_cast<Context*>(context));
-  return CUDA_SUCCESS;
+  if (context_stack().depth > 0) --context_stack().depth;
+  return context ? push(context) : CUDA_SUCCESS;
 }
 
 CUresult push_current(CUcontext context) {
@@ -135,8 +140,7 @@ CUresult push_current(CUcontext context) {
   if (Scheduler::in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
   const Guard lock(state().mutex);
   if (const CUresult result = check_current(context)) return result;
-  context_stack().push_back(reinterpret_cast<Context*>(context));
-  return CUDA_SUCCESS;
+  return push(context);
 }
 
 CUresult pop_current(CUcontext* context) {
@@ -144,9 +148,9 @@ CUresult pop_current(CUcontext* context) {
   if (Scheduler::in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
   const Guard lock(state().mutex);
   if (!state().is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
-  if (context_stack().empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (context) *context = reinterpret_cast<CUcontext>(context_stack().back());
-  context_stack().pop_back();
+  if (!current_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context) *context = reinterpret_cast<CUcontext>(current_context());
+  --context_stack().depth;
   return CUDA_SUCCESS;
 }
 

@@ -21,12 +21,15 @@ void add_fault(const std::string& text) {
   state().faults.push_back(text);
 }
 
-std::vector<Context*>& context_stack() {
-  thread_local std::vector<Context*> stack;
+ContextStack& context_stack() {
+  thread_local constinit ContextStack stack;
   return stack;
 }
 
-Context* current_context() { return context_stack().empty() ? nullptr : context_stack().back(); }
+Context* current_context() {
+  const ContextStack& stack = context_stack();
+  return stack.depth > 0 ? stack.contexts[stack.depth - 1] : nullptr;
+}
 
 CUresult entered_device(CUdevice device) {
   State& s = state();
@@ -147,7 +150,7 @@ void set_machine(const Machine& machine) {
   s.pools.clear();
   for (int device = 0; device < s.memory.devices(); ++device) s.imports.forget(device);
   s.memory.set_devices(capacities);
-  context_stack().clear();
+  context_stack().depth = 0;
 }
 
 void set_behaviour(const Behaviour& behaviour) { state().scheduler.set(behaviour); }

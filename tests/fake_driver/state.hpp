@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda.h>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -86,8 +87,14 @@ using Guard = std::lock_guard<std::mutex>;
 
 void add_fault(const std::string& text);
 
-/// The contexts of this thread, the current one last.
-std::vector<Context*>& context_stack();
+/// The contexts of a thread, the current one last. Needs no destructor: static objects, whose
+/// destructors run after those of the thread, use the driver.
+struct ContextStack {
+  static constexpr std::size_t most = 64;
+  std::array<Context*, most> contexts{};
+  std::size_t depth = 0;
+};
+ContextStack& context_stack();
 /// The current context of this thread, or nullptr.
 Context* current_context();
 /// Whether the driver is initialised and the device there. With the state's lock held.

@@ -219,9 +219,8 @@ void set_manager_hooks(const ManagerHooks& hooks);
 /// Of what == compares.
 template <>
 struct std::hash<quarry::Device> {
-  ///@{
+  /// The same for equal devices.
   std::size_t operator()(const quarry::Device& device) const noexcept {
     return std::hash<const void*>()(&device.backend());
   }
-  ///@}
 };
