@@ -93,15 +93,25 @@ struct Effect<DriverFunction::DevicePrimaryCtxRetain> {
     state().contexts[device] = *context;
   }
 };
+void drop_device(CUdevice device) {
+  Shim& s = state();
+  const std::lock_guard lock(s.mutex);
+  const auto found = s.contexts.find(device);
+  if (found == s.contexts.end()) return;
+  std::erase_if(s.handles, [&](const auto& h) { return h.second.context == found->second; });
+  s.contexts.erase(found);
+}
 template <>
 struct Effect<DriverFunction::DevicePrimaryCtxReset> {
+  static void of(CUdevice device) { drop_device(device); }
+};
+template <>
+struct Effect<DriverFunction::DevicePrimaryCtxRelease> {
   static void of(CUdevice device) {
-    Shim& s = state();
-    const std::lock_guard lock(s.mutex);
-    const auto found = s.contexts.find(device);
-    if (found == s.contexts.end()) return;
-    std::erase_if(s.handles, [&](const auto& h) { return h.second.context == found->second; });
-    s.contexts.erase(found);
+    unsigned flags = 0;
+    int is_active = 0;
+    below().DevicePrimaryCtxGetState(device, &flags, &is_active);
+    if (!is_active) drop_device(device);
   }
 };
 template <>

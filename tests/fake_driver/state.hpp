@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda.h>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -49,8 +50,12 @@ struct Module {
 struct Context {
   int device;
   bool is_active = false;
-  std::shared_ptr<Queue> legacy;
+  std::shared_ptr<Queue> legacy = nullptr;
   unsigned long long unique = 0;  ///< another one after each reset
+  int retained = 0;               ///< how often, less the releases
+  unsigned flags = 0;
+  std::map<CUlimit, std::size_t> limits = {};  ///< that were set
+  CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
 };
 
 struct State {
@@ -84,14 +89,28 @@ using Guard = std::lock_guard<std::mutex>;
 
 void add_fault(const std::string& text);
 
-/// The context that this thread has made current, or nullptr.
-Context*& current_context();
+/// The contexts of a thread, the current one last. Needs no destructor: static objects, whose
+/// destructors run after those of the thread, use the driver.
+struct ContextStack {
+  static constexpr std::size_t most = 64;
+  std::array<Context*, most> contexts{};
+  std::size_t depth = 0;
+};
+ContextStack& context_stack();
+/// The current context of this thread, or nullptr.
+Context* current_context();
+/// Whether the driver is initialised and the device there. With the state's lock held.
+CUresult entered_device(CUdevice device);
+/// The PCI bus of the first device; the others follow.
+constexpr int first_bus = 16;
 /// What every call but the device queries begins with: it fails in a host function, before cuInit,
 /// without a live current context, once the device has a sticky error, and after the driver's end.
 CUresult enter();
 /// The driver ends with the program: in an exit handler of its own, as the real one does. A thread
 /// that calls it afterwards gets an error; the one that runs the exit handlers ends with code 98.
 void end_with_the_program();
+/// The last of these alone.
+CUresult check_running();
 int current_device();
 /// Whether `context` is one of the machine's and active.
 bool is_live(CUcontext context);

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "backend/backend.hpp"
+#include "backend/cuda/contexts.hpp"
 #include "backend/cuda/driver/context.hpp"
 #include "backend/cuda/driver_pool.hpp"
 #include "backend/cuda/graphs.hpp"
@@ -13,7 +14,7 @@
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
 /// in memory.cpp, CUDA arrays in array.cpp, peers in peer.cpp, other processes in ipc.cpp, copies
 /// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch/launch.cpp, those of
-/// programs in module.cpp.
+/// programs in module.cpp, contexts in contexts.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
@@ -22,6 +23,8 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int id);
 
   Graphs& graphs() override { return graphs_; }
+  Contexts& contexts() override { return contexts_; }
+
   const DeviceInfo& info() const override { return info_; }
   std::map<std::string, std::int64_t> attributes() const override;
   MemoryInfo memory_info() override;
@@ -125,6 +128,7 @@ class CudaDevice final : public Device {
   mutable Context context_;
   DriverPool pool_;
   CudaGraphs graphs_{context_, own_ledger()};
+  CudaContexts contexts_{device_, context_, pool_};
 };
 
 }  // namespace quarry::backend::cuda
