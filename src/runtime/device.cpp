@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/runtime/device.hpp>
+#include <quarry/runtime/memoize.hpp>
 
 #include <fmt/format.h>
 
@@ -204,6 +205,7 @@ backend::Inventory runtime::owned_inventory(const Device& device) {
 }
 
 void Device::reset() const {
+  clear_context_caches(*this);
   const std::size_t in_arrays = settle(*backend_);
   require<LogicError>(in_arrays == 0, [&] {
     return fmt::format(
@@ -317,6 +319,7 @@ void close() {
   std::exception_ptr first;
   for (backend::Device* const device : used_devices()) {
     try {
+      clear_context_caches(Device(*device));
       settle(*device);
     } catch (...) {  // the others are closed all the same
       if (!first) first = std::current_exception();

@@ -50,6 +50,7 @@ struct Context {
   bool is_active = false;
   std::shared_ptr<Queue> legacy;
   unsigned long long unique = 0;  ///< another one after each reset
+  bool is_recorded = false;       ///< by the profiler
 };
 
 struct State {
