@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/runtime/context.hpp>
+#include <quarry/runtime/memoize.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -185,6 +186,7 @@ bool is_main_thread() { return gettid() == getpid(); }
 
 /// Leaves a context alone in which anything of the library is alive.
 void close(backend::Device& device) {
+  clear_context_caches(Device(device));
   runtime::settle(device);
   const bool is_released =
       !device.info().is_cpu && is_main_thread() && device.ledger().inventory().empty();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/runtime/device.hpp>
+#include <quarry/runtime/memoize.hpp>
 
 #include <fmt/format.h>
 
@@ -167,6 +168,7 @@ backend::Inventory runtime::owned_inventory(const Device& device) {
 }
 
 void Device::reset() const {
+  clear_context_caches(*this);
   const std::size_t in_arrays = runtime::settle(*backend_);
   require<LogicError>(in_arrays == 0, [&] {
     return fmt::format(

@@ -58,6 +58,9 @@ CUresult graph_launch(CUgraphExec graph, CUstream stream);
 CUresult graph_destroy(CUgraph graph);
 CUresult graph_exec_destroy(CUgraphExec graph);
 
+CUresult profiler_start();
+CUresult profiler_stop();
+
 CUresult event_create(CUevent* event, unsigned flags);
 CUresult event_destroy(CUevent event);
 CUresult event_record(CUevent event, CUstream stream);

@@ -56,6 +56,7 @@ struct Context {
   unsigned flags = 0;
   std::map<CUlimit, std::size_t> limits = {};  ///< that were set
   CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
+  bool is_recorded = false;       ///< by the profiler
 };
 
 struct State {

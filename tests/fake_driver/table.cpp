@@ -46,6 +46,7 @@ DriverTable make_table() {
   t.FuncSetAttribute = set_function_attribute, t.FuncSetCacheConfig = set_cache_config;
   t.FuncGetParamInfo = parameter_info, t.OccupancyMaxPotentialBlockSize = best_block_size;
   t.OccupancyMaxActiveBlocksPerMultiprocessor = blocks_at_once;
+  t.ProfilerStart = profiler_start, t.ProfilerStop = profiler_stop;
   return t;
 }
 

@@ -31,6 +31,7 @@ class CudaDevice final : public Device {
   bool can_access_peer(const Device& other) const override;
   void synchronize() override;
   void drain() noexcept override;
+  void set_profiling(bool is_on);  ///< see profiler.hpp
 
   DriverPoolInfo driver_pool() override;
   void trim_driver_pool(std::size_t bytes_to_keep) override;
