@@ -21,7 +21,9 @@ enum class Kind {
   managed_memory,
   pooled_memory,
   imported_memory,
-  array
+  array,
+  texture,
+  surface
 };
 
 struct Handle {
@@ -155,6 +157,22 @@ struct Effect<DriverFunction::ArrayDestroy> {
   static void of(CUarray array) { drop(Kind::array, array); }
 };
 template <>
+struct Effect<DriverFunction::TexObjectCreate> {
+  static void of(const CUtexObject* texture, auto...) { add(Kind::texture, pointer(*texture)); }
+};
+template <>
+struct Effect<DriverFunction::TexObjectDestroy> {
+  static void of(CUtexObject texture) { drop(Kind::texture, pointer(texture)); }
+};
+template <>
+struct Effect<DriverFunction::SurfObjectCreate> {
+  static void of(const CUsurfObject* surface, auto...) { add(Kind::surface, pointer(*surface)); }
+};
+template <>
+struct Effect<DriverFunction::SurfObjectDestroy> {
+  static void of(CUsurfObject surface) { drop(Kind::surface, pointer(surface)); }
+};
+template <>
 struct Effect<DriverFunction::IpcOpenMemHandle> {
   static void of(const CUdeviceptr* memory, CUipcMemHandle, unsigned) {
     add(Kind::imported_memory, pointer(*memory));
@@ -247,6 +265,10 @@ void count(LiveHandles& live, const Handle& handle) {
       break;
     case Kind::array:
       ++live.arrays;
+      break;
+    case Kind::texture:
+    case Kind::surface:
+      ++live.textures;
       break;
   }
 }

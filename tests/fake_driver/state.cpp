@@ -133,6 +133,7 @@ void set_machine(const Machine& machine) {
   s.events.clear();
   s.modules.clear();
   s.arrays.clear();
+  s.textures.clear();
   s.pools.clear();
   for (int device = 0; device < s.memory.devices(); ++device) s.imports.forget(device);
   s.memory.set_devices(capacities);
@@ -171,7 +172,8 @@ Live live() {
             .pools = s.pools.pools(),
             .pool_blocks = s.pools.blocks(),
             .imported = s.memory.usage(BlockKind::imported).blocks,
-            .arrays = s.arrays.size()};
+            .arrays = s.arrays.size(),
+            .textures = s.textures.size()};
   for (int device = 0; device < s.memory.devices(); ++device) {
     const Memory::Usage used = s.memory.usage(device);
     live.device_blocks += used.blocks;

@@ -15,6 +15,7 @@
 #include "fake_driver/memory/ipc.hpp"
 #include "fake_driver/memory/memory.hpp"
 #include "fake_driver/memory/pool.hpp"
+#include "fake_driver/memory/texture.hpp"
 #include "fake_driver/streams/scheduler.hpp"
 #include "fake_driver/streams/shared_event.hpp"
 
@@ -62,6 +63,8 @@ struct State {
   std::map<const void*, std::unique_ptr<Event>> events;
   std::map<const void*, std::unique_ptr<Module>> modules;
   std::map<const void*, std::unique_ptr<Array>> arrays;
+  std::map<CUtexObject, Texture> textures;  ///< and surfaces
+  CUtexObject next_texture = 1;
   int captures = 0;  ///< streams that are being captured
   std::string last_kernel;
   std::vector<std::uint64_t> last_block;

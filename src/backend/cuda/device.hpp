@@ -8,17 +8,20 @@
 #include "backend/cuda/driver/context.hpp"
 #include "backend/cuda/driver_pool.hpp"
 #include "backend/cuda/jit/kernel.hpp"
+#include "backend/cuda/textures.hpp"
 
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
-/// in memory.cpp, CUDA arrays in array.cpp, peers in peer.cpp, other processes in ipc.cpp, copies
-/// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch/launch.cpp, those of
-/// programs in module.cpp.
+/// in memory.cpp, CUDA arrays in array.cpp, textures in textures.cpp, peers in peer.cpp, other
+/// processes in ipc.cpp, copies in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in
+/// launch/launch.cpp, those of programs in module.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
  public:
   /// The GPU with this ordinal; takes no context. Throws what the driver reports.
   explicit CudaDevice(int id);
+
+  Textures& textures() override { return textures_; }
 
   const DeviceInfo& info() const override { return info_; }
   std::map<std::string, std::int64_t> attributes() const override;
@@ -122,6 +125,8 @@ class CudaDevice final : public Device {
   std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs in reverse order
   mutable Context context_;
   DriverPool pool_;
+  /// Keeps the ledger of this device, as the functions of Device do.
+  CudaTextures textures_{device_, context_, const_cast<Ledger&>(ledger())};
 };
 
 }  // namespace quarry::backend::cuda
