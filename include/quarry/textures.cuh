@@ -61,11 +61,11 @@ __device__ __forceinline__ To as(const From& from) {
 }  // namespace quarry::texels
 
 #define QUARRY_UNWRAP(...) __VA_ARGS__
-#define QUARRY_TEXTURE(name, parameters, arguments)                                              \
-  template <class T>                                                                             \
+#define QUARRY_TEXTURE(name, parameters, arguments)                                               \
+  template <class T>                                                                              \
   __device__ __forceinline__ T fp_##name(cudaTextureObject_t texture, QUARRY_UNWRAP parameters) { \
-    return quarry::texels::as<T>(                                                                \
-        name<quarry::texels::stored_t<T>>(texture, QUARRY_UNWRAP arguments));                    \
+    return quarry::texels::as<T>(                                                                 \
+        name<quarry::texels::stored_t<T>>(texture, QUARRY_UNWRAP arguments));                     \
   }
 QUARRY_TEXTURE(tex1Dfetch, (int i), (i))
 QUARRY_TEXTURE(tex1D, (float x), (x))
@@ -78,26 +78,26 @@ QUARRY_TEXTURE(texCubemapLayered, (float x, float y, float z, int layer), (x, y,
 #undef QUARRY_TEXTURE
 
 /// Reads as a result, or into `to` as PyCUDA's; writes. `more` are the coordinates behind x.
-#define QUARRY_SURFACE(name, parameters, more)                                                \
-  template <class T>                                                                          \
-  __device__ __forceinline__ T fp_##name##read(                                               \
-      cudaSurfaceObject_t surface, int x QUARRY_UNWRAP parameters,                            \
-      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                                  \
-    return quarry::texels::as<T>(name##read<quarry::texels::stored_t<T>>(                     \
-        surface, x * int(sizeof(T)) QUARRY_UNWRAP more, mode));                               \
-  }                                                                                           \
-  template <class T>                                                                          \
-  __device__ __forceinline__ void fp_##name##read(                                            \
-      T* to, cudaSurfaceObject_t surface, int x QUARRY_UNWRAP parameters,                     \
-      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                                  \
-    *to = fp_##name##read<T>(surface, x QUARRY_UNWRAP more, mode);                            \
-  }                                                                                           \
-  template <class T>                                                                          \
-  __device__ __forceinline__ void fp_##name##write(                                           \
-      const T& value, cudaSurfaceObject_t surface, int x QUARRY_UNWRAP parameters,            \
-      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                                  \
-    name##write(quarry::texels::as<quarry::texels::stored_t<T>>(value), surface,              \
-                x * int(sizeof(T)) QUARRY_UNWRAP more, mode);                                 \
+#define QUARRY_SURFACE(name, parameters, more)                                     \
+  template <class T>                                                               \
+  __device__ __forceinline__ T fp_##name##read(                                    \
+      cudaSurfaceObject_t surface, int x QUARRY_UNWRAP parameters,                 \
+      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                       \
+    return quarry::texels::as<T>(name##read<quarry::texels::stored_t<T>>(          \
+        surface, int(sizeof(T)) * x QUARRY_UNWRAP more, mode));                    \
+  }                                                                                \
+  template <class T>                                                               \
+  __device__ __forceinline__ void fp_##name##read(                                 \
+      T* to, cudaSurfaceObject_t surface, int x QUARRY_UNWRAP parameters,          \
+      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                       \
+    *to = fp_##name##read<T>(surface, x QUARRY_UNWRAP more, mode);                 \
+  }                                                                                \
+  template <class T>                                                               \
+  __device__ __forceinline__ void fp_##name##write(                                \
+      const T& value, cudaSurfaceObject_t surface, int x QUARRY_UNWRAP parameters, \
+      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                       \
+    name##write(quarry::texels::as<quarry::texels::stored_t<T>>(value), surface,   \
+                int(sizeof(T)) * x QUARRY_UNWRAP more, mode);                      \
   }
 QUARRY_SURFACE(surf1D, (), ())
 QUARRY_SURFACE(surf2D, (, int y), (, y))

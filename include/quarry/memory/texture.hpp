@@ -21,20 +21,21 @@ struct SurfaceState;
 
 /// A CUDA array, or memory of the device, and how kernels read it; neither can be changed. A
 /// handle: copies are of the same object. The array or the memory lives as long as its textures,
-/// and the object is destroyed after its last handle, when the kernels that got it are done. The
-/// texture does not wait for what writes its elements: a kernel that reads them is ordered behind
-/// by its stream.
+/// and the object is destroyed after its last handle, when the kernels that got it are done. What
+/// writes the elements and what reads them has to be ordered by streams or events. After a move
+/// every member throws LogicError.
 class Texture {
  public:
-  /// All of a CUDA array, with the coordinates of its axes. What was written before the kernel
-  /// began is read. Throws LogicError for options that the elements or the axes do not allow.
+  /// All of a CUDA array, with the coordinates of its axes; a cubemap's are a direction, and
+  /// normalised in any case. Throws LogicError for options that the elements or the axes do not
+  /// allow.
   explicit Texture(const CudaArray& array, const TextureOptions& options = {});
   /// Elements in a row, for tex1Dfetch: PyCUDA's set_address. GPUs require the first one at a
   /// multiple of the attribute TEXTURE_ALIGNMENT. If `memory` is none, the texture begins offset()
   /// bytes before it with `allow_offset`, and LogicError is thrown without. `memory` is an array,
-  /// an allocation, or an address, whose memory is not kept alive. Elements of the options that
-  /// matter to coordinates alone have to be as they are initially. Throws LogicError, also for
-  /// bytes that are no whole elements or beyond the memory.
+  /// an allocation, or an address, whose memory is not kept alive. Throws LogicError, also for a
+  /// linear filter, normalised coordinates, bytes that are no whole elements, and bytes beyond the
+  /// memory.
   static Texture linear(const DevicePtr& memory, std::size_t bytes, const TextureFormat& format,
                         const TextureOptions& options = {}, bool allow_offset = false);
   /// Rows of elements, for tex2D: PyCUDA's set_address_2d. Width, height, dtype and channels are

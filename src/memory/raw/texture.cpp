@@ -77,6 +77,11 @@ TextureOptions for_type(const DType& type, TextureOptions options) {
   options.read_as_integer &= memory::is_integer(type);
   return options;
 }
+/// Directions have no unit.
+TextureOptions for_array(const ArrayDescriptor& array, TextureOptions options) {
+  options.normalized_coordinates |= array.cubemap;
+  return for_type(array.dtype, options);
+}
 
 std::unique_ptr<TextureState> of_array(const std::shared_ptr<ArrayState>& array,
                                        const TextureOptions& options) {
@@ -85,7 +90,7 @@ std::unique_ptr<TextureState> of_array(const std::shared_ptr<ArrayState>& array,
   memory::require_texture(array->descriptor, options);
   const TextureMemory from{TextureSource::array, array->buffer.data()};
   return std::make_unique<TextureState>(device, array, nullptr, 0, from,
-                                        for_type(array->descriptor.dtype, options));
+                                        for_array(array->descriptor, options));
 }
 
 /// `from` begins at `given`, or before it.

@@ -109,7 +109,8 @@ TEST_F(Textures, ReadTheElementsAsTheyAreUnlessAsked) {
   EXPECT_EQ(Texture(integers, {.read_as_integer = false}).get_flags(), 0U);
   EXPECT_EQ(Texture(floats).get_flags(), 0U);
   const CudaArray cube({.width = 4, .height = 4, .depth = 6, .cubemap = true});
-  EXPECT_EQ(Texture(cube, {.seamless_cubemap = true}).get_flags(), TRSF_SEAMLESS_CUBEMAP);
+  EXPECT_EQ(Texture(cube, {.seamless_cubemap = true}).get_flags(),
+            TRSF_SEAMLESS_CUBEMAP | TRSF_NORMALIZED_COORDINATES);
 }
 
 TEST_F(Textures, KeepTheirArray) {
