@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct SourceText {
   std::vector<std::string> options;  ///< with the architecture
   std::vector<std::string> names;    ///< name expressions
 };
+
+/// Headers of Quarry that every source finds without a file: the library has them.
+inline constexpr std::string_view program_headers[] = {"quarry/textures.cuh"};
 
 /// What NVRTC makes of it: machine code, or PTX for an architecture "compute_...".
 struct CompiledCode {

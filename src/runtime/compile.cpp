@@ -42,12 +42,24 @@ backend::SourceText text_of(const std::string& source, const CompileOptions& opt
   return text;
 }
 
+/// Without the lines that include headers of the library.
+std::string without_own_headers(std::string source) {
+  for (const std::string_view header : backend::program_headers) {
+    const std::string line = fmt::format("#include <{}>", header);
+    for (auto at = source.find(line); at != source.npos; at = source.find(line, at)) {
+      source.replace(at, line.size(), " ");
+    }
+  }
+  return source;
+}
+
 /// Whether the code may depend on files ("#  include", "--pre-include=...").
 bool may_include(const std::string& source, const CompileOptions& options) {
   const auto says_include = [](const std::string& text) {
     return text.find("include") != text.npos;
   };
-  return says_include(source) || std::ranges::any_of(options.options, says_include);
+  return says_include(without_own_headers(source)) ||
+         std::ranges::any_of(options.options, says_include);
 }
 
 backend::CompiledCode compile_as(const std::string& source, const CompileOptions& options,

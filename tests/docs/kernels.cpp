@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The examples of docs/kernels.md.
+#include <quarry/array/cuda_array.hpp>
+#include <quarry/memory/texture.hpp>
 #include <quarry/quarry.hpp>
 
 #include <vector>
@@ -54,6 +56,36 @@ void on_a_gpu() {
   auto loaded = qy::module_from_buffer(ptx, {.options = {{qy::JitOption::max_registers, 32}}});
   loaded.function("idle").launch({.block = 1});
   // example-end
+
+  // example-begin texture
+  auto picture = qy::gpuarray_to_array(qy::arange<float>(16).reshape({4, 4}), qy::Order::c);
+  qy::Texture texture(picture, {.filter_mode = qy::FilterMode::linear});
+  auto zooming = qy::compile(R"(
+    extern "C" __global__ void zoom(float* out, cudaTextureObject_t picture, float step) {
+      const float x = threadIdx.x * step + 0.5f, y = threadIdx.y * step + 0.5f;
+      out[threadIdx.y * blockDim.x + threadIdx.x] = tex2D<float>(picture, x, y);
+    }
+  )");
+  auto zoomed = qy::zeros<float>({7, 7});
+  zooming.function("zoom").launch({.block = {7, 7}}, zoomed, texture, 0.5f);  // zoomed(0, 1) is 0.5
+  // example-end
+  const float half = zoomed(0, 1).item();
+  CHECK(half > 0.49f && half < 0.51f);
+
+  // example-begin surface
+  qy::SourceModule doubling(R"(
+    #include <quarry/textures.cuh>
+    __global__ void twice(cudaSurfaceObject_t surface) {
+      const int x = threadIdx.x;
+      fp_surf1Dwrite(2 * fp_surf1Dread<double>(surface, x), surface, x);
+    }
+  )");
+  auto numbers = qy::np_to_array(std::vector<double>{1, 2, 3}, qy::Order::c, true);
+  doubling.get_function("twice").launch({.block = 3}, qy::Surface(numbers));
+  // example-end
+  std::vector<double> twice(3);
+  qy::memcpy_atoh(twice, numbers, 0);
+  CHECK(twice[2] == 6);
 }
 
 int main() {

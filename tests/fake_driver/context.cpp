@@ -37,6 +37,8 @@ void destroy(CUdevice device) {
   std::erase_if(s.events, is_on);
   std::erase_if(s.modules, is_on);
   std::erase_if(s.arrays, is_on);
+  std::erase_if(s.graphs, is_on);
+  std::erase_if(s.textures, [&](const auto& entry) { return entry.second.device == device; });
   std::erase_if(s.per_thread, is_on);
   s.pools.forget(device);
   s.imports.forget(device);

@@ -100,6 +100,14 @@ CUresult pool_free(CUdeviceptr address, CUstream stream);
 CUresult array_create(CUarray* out, const CUDA_ARRAY3D_DESCRIPTOR* wanted);
 CUresult array_describe(CUDA_ARRAY3D_DESCRIPTOR* out, CUarray array);
 CUresult array_destroy(CUarray array);
+CUresult texture_create(CUtexObject* out, const CUDA_RESOURCE_DESC* resource,
+                        const CUDA_TEXTURE_DESC* sampling, const CUDA_RESOURCE_VIEW_DESC* view);
+CUresult texture_destroy(CUtexObject texture);
+CUresult texture_resource(CUDA_RESOURCE_DESC* out, CUtexObject texture);
+CUresult texture_sampling(CUDA_TEXTURE_DESC* out, CUtexObject texture);
+CUresult surface_create(CUsurfObject* out, const CUDA_RESOURCE_DESC* resource);
+CUresult surface_destroy(CUsurfObject surface);
+CUresult surface_resource(CUDA_RESOURCE_DESC* out, CUsurfObject surface);
 
 CUresult ipc_export_memory(CUipcMemHandle* handle, CUdeviceptr address);
 CUresult ipc_open_memory(CUdeviceptr* out, CUipcMemHandle handle, unsigned flags);

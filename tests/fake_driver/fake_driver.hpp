@@ -76,9 +76,9 @@ struct Live {
   std::size_t host_blocks = 0, host_bytes = 0;  ///< of cuMemHostAlloc
   std::size_t registrations = 0, managed_blocks = 0;
   std::size_t pools = 0, pool_blocks = 0;
-  std::size_t imported = 0;  ///< other processes' blocks that are open
-  std::size_t arrays = 0;
-  std::size_t graphs = 0;  ///< with instantiated ones
+  std::size_t imported = 0;              ///< other processes' blocks that are open
+  std::size_t arrays = 0, textures = 0;  ///< textures with surfaces
+  std::size_t graphs = 0;                ///< with instantiated ones
   bool operator==(const Live&) const = default;
 };
 

@@ -23,7 +23,9 @@ enum class Kind {
   imported_memory,
   array,
   graph,
-  graph_exec
+  graph_exec,
+  texture,
+  surface
 };
 
 struct Handle {
@@ -167,6 +169,22 @@ struct Effect<DriverFunction::ArrayDestroy> {
   static void of(CUarray array) { drop(Kind::array, array); }
 };
 template <>
+struct Effect<DriverFunction::TexObjectCreate> {
+  static void of(const CUtexObject* texture, auto...) { add(Kind::texture, pointer(*texture)); }
+};
+template <>
+struct Effect<DriverFunction::TexObjectDestroy> {
+  static void of(CUtexObject texture) { drop(Kind::texture, pointer(texture)); }
+};
+template <>
+struct Effect<DriverFunction::SurfObjectCreate> {
+  static void of(const CUsurfObject* surface, auto...) { add(Kind::surface, pointer(*surface)); }
+};
+template <>
+struct Effect<DriverFunction::SurfObjectDestroy> {
+  static void of(CUsurfObject surface) { drop(Kind::surface, pointer(surface)); }
+};
+template <>
 struct Effect<DriverFunction::IpcOpenMemHandle> {
   static void of(const CUdeviceptr* memory, CUipcMemHandle, unsigned) {
     add(Kind::imported_memory, pointer(*memory));
@@ -282,6 +300,10 @@ void count(LiveHandles& live, const Handle& handle) {
     case Kind::graph:
     case Kind::graph_exec:
       ++live.graphs;
+      break;
+    case Kind::texture:
+    case Kind::surface:
+      ++live.textures;
       break;
   }
 }

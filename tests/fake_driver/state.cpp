@@ -148,6 +148,7 @@ void set_machine(const Machine& machine) {
   s.modules.clear();
   s.arrays.clear();
   s.graphs.clear();
+  s.textures.clear();
   s.pools.clear();
   for (int device = 0; device < s.memory.devices(); ++device) s.imports.forget(device);
   s.memory.set_devices(capacities);
@@ -187,6 +188,7 @@ Live live() {
             .pool_blocks = s.pools.blocks(),
             .imported = s.memory.usage(BlockKind::imported).blocks,
             .arrays = s.arrays.size(),
+            .textures = s.textures.size(),
             .graphs = s.graphs.size()};
   for (int device = 0; device < s.memory.devices(); ++device) {
     const Memory::Usage used = s.memory.usage(device);

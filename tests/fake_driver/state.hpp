@@ -16,6 +16,7 @@
 #include "fake_driver/memory/ipc.hpp"
 #include "fake_driver/memory/memory.hpp"
 #include "fake_driver/memory/pool.hpp"
+#include "fake_driver/memory/texture.hpp"
 #include "fake_driver/streams/capture.hpp"
 #include "fake_driver/streams/scheduler.hpp"
 #include "fake_driver/streams/shared_event.hpp"
@@ -56,7 +57,7 @@ struct Context {
   unsigned flags = 0;
   std::map<CUlimit, std::size_t> limits = {};  ///< that were set
   CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
-  bool is_recorded = false;       ///< by the profiler
+  bool is_recorded = false;  ///< by the profiler
 };
 
 struct State {
@@ -70,7 +71,9 @@ struct State {
   std::map<const void*, std::unique_ptr<Module>> modules;
   std::map<const void*, std::unique_ptr<Array>> arrays;
   std::map<const void*, std::unique_ptr<Graph>> graphs;  ///< and instantiated ones
-  int captures = 0;                                      ///< streams that are being captured
+  std::map<CUtexObject, Texture> textures;               ///< and surfaces
+  CUtexObject next_texture = 1;
+  int captures = 0;  ///< streams that are being captured
   std::string last_kernel;
   std::vector<std::uint64_t> last_block;
   Statistics statistics;

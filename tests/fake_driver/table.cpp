@@ -66,6 +66,10 @@ void add_memory(DriverTable& t) {
   t.MemAllocFromPoolAsync = pool_allocate, t.MemFreeAsync = pool_free;
   t.Array3DCreate = array_create, t.Array3DGetDescriptor = array_describe;
   t.ArrayDestroy = array_destroy;
+  t.TexObjectCreate = texture_create, t.TexObjectDestroy = texture_destroy;
+  t.TexObjectGetResourceDesc = texture_resource, t.TexObjectGetTextureDesc = texture_sampling;
+  t.SurfObjectCreate = surface_create, t.SurfObjectDestroy = surface_destroy;
+  t.SurfObjectGetResourceDesc = surface_resource;
   t.IpcGetMemHandle = ipc_export_memory, t.IpcOpenMemHandle = ipc_open_memory;
   t.IpcCloseMemHandle = ipc_close_memory;
   t.IpcGetEventHandle = ipc_export_event, t.IpcOpenEventHandle = ipc_open_event;

@@ -11,6 +11,7 @@
 #include "kernels/reduce.cuh"
 #include "kernels/rows.cuh"
 #include "kernels/select.cuh"
+#include "tests/kernels/texture_calls.cuh"
 
 namespace quarry::kernels {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiles every operation with NVRTC for all types that its domain admits, for each architecture
-// named, and reports the time of a small fused expression. Needs no GPU.
+// Compiles every operation with NVRTC for all types that its domain admits, and every function for
+// textures, for each architecture named, and reports the time of a small fused expression. Needs no
+// GPU.
 //     nvrtc_compile <include directory> sm_80 sm_90 ...
 #include <nvrtc.h>
 #include <quarry/expr/domain.hpp>
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -20,10 +22,11 @@ namespace {
 using quarry::TypeId;
 namespace domains = quarry::domains;
 
-const char* const header_names[] = {
-    "base/standard.hpp",         "kernels/types.hpp", "kernels/division.hpp",
-    "kernels/gpu_functions.hpp", "kernels/math.hpp",  "kernels/complex.hpp",
-    "kernels/complex_wide.hpp",  "kernels/ops.def",   "kernels/functor.hpp"};
+const char* const header_names[] = {"base/standard.hpp",        "kernels/types.hpp",
+                                    "kernels/division.hpp",     "kernels/gpu_functions.hpp",
+                                    "kernels/math.hpp",         "kernels/complex.hpp",
+                                    "kernels/complex_wide.hpp", "kernels/ops.def",
+                                    "kernels/functor.hpp",      "textures.cuh"};
 
 const char* const kernel_names[] = {"bool",
                                     "i8",
@@ -159,11 +162,19 @@ const char* const fused_expression =
     "a[i]));\n"
     "}\n";
 
+std::string texture_calls() {
+  const auto path = std::filesystem::path(__FILE__).parent_path() / "texture_calls.cuh";
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 void run(const std::string& include_directory, const std::string& arch) {
   const Headers headers = read_headers(include_directory);
   double total = 0, first = compile(headers, std::string(prologue) + fused_expression, arch);
   for (const std::string& source : all_operations()) total += compile(headers, source, arch);
   total += compile(headers, all_conversions(), arch);
+  total += compile(headers, texture_calls(), arch);
   double best = first;
   for (int i = 0; i < 5; ++i)
     best = std::min(best, compile(headers, std::string(prologue) + fused_expression, arch));

@@ -153,7 +153,8 @@ class Function::ForAll {
 
 /// A kernel whose parameter types are stated and checked once, so that calls do not compile with
 /// others: `auto scale = f.prepare<float*, float>(); scale.prepared_call(grid, block, a, 2.f)`. A
-/// parameter T* takes arrays of T, and memory without a type; const T* read-only ones too.
+/// parameter T* takes arrays of T, and memory without a type; const T* read-only ones too. Textures
+/// and surfaces are unsigned long long.
 template <class... P>
 class PreparedFunction {
  public:
@@ -194,7 +195,9 @@ class PreparedFunction {
   /// A pointer takes arrays of its type; a value what converts to it without braces complaining.
   template <class T, class A>
   static constexpr bool takes = [] {
-    if constexpr (!std::is_pointer_v<T>) {
+    if constexpr (detail::KernelObject<A>) {
+      return std::is_same_v<T, unsigned long long> || std::is_same_v<T, std::uint64_t>;
+    } else if constexpr (!std::is_pointer_v<T>) {
       return std::is_convertible_v<A, T>;
     } else if constexpr (std::is_base_of_v<DeviceNDArrayBase, A>) {
       using E = std::remove_pointer_t<T>;

@@ -4,14 +4,16 @@
 #include <quarry/array/ndarray.hpp>
 #include <quarry/memory/device_pointer.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-/// What a kernel takes: numbers and structs by value, arrays and device memory by address, and host
-/// arrays through In, Out and InOut.
+/// What a kernel takes: numbers and structs by value, arrays and device memory by address, textures
+/// and surfaces by their handles, and host arrays through In, Out and InOut.
 namespace quarry {
 
 /// A host array for one launch, copied to the device before it. A launch with a host array returns
@@ -91,6 +93,24 @@ requires(!std::is_base_of_v<DeviceNDArrayBase, A> &&
   KernelArgument argument() const {
     return {&address, sizeof address, buffer.get(), nullptr, true};
   }
+  void finish(const Stream&) const {}
+  static constexpr bool waits = false;
+};
+
+/// Objects of the driver that kernels take by a number of 64 bits: Texture, Surface.
+template <class A>
+concept KernelObject = requires(const A& object) {
+  { object.handle() } -> std::same_as<std::uint64_t>;
+  { object.kernel_use() } -> std::same_as<const std::shared_ptr<Buffer>&>;
+};
+
+template <KernelObject A>
+struct KernelValue<A> {
+  std::uint64_t handle;
+  std::shared_ptr<Buffer> use;
+
+  KernelValue(const A& given, const Stream&) : handle(given.handle()), use(given.kernel_use()) {}
+  KernelArgument argument() const { return {&handle, sizeof handle, use.get()}; }
   void finish(const Stream&) const {}
   static constexpr bool waits = false;
 };

@@ -25,7 +25,7 @@ class CudaArray {
   /// Destroys the array, as the destructor does; a second call does nothing. Waits on the host for
   /// the copies queued with the array, but not for other work, of kernels that use handle(): wait
   /// for that before. Afterwards every use of the array throws LogicError, also in copies that were
-  /// set up with it.
+  /// set up with it. An array with textures or surfaces is destroyed with the last of them.
   void free() noexcept { state_.reset(); }
 
   const ArrayDescriptor& descriptor() const;  ///< as the array was made
@@ -41,9 +41,14 @@ class CudaArray {
   CudaArray& operator=(const CudaArray&) = delete;
   ~CudaArray() = default;
   ///@}
+  /// Whether both are the same array: Texture::get_array() returns another handle of it.
+  friend bool operator==(const CudaArray&, const CudaArray&) = default;
 
-  /// For the copies.
+  ///@{
+  /// For the copies, and for textures.
   const std::shared_ptr<detail::ArrayState>& state() const;
+  explicit CudaArray(std::shared_ptr<detail::ArrayState> state) : state_(std::move(state)) {}
+  ///@}
 
  private:
   std::shared_ptr<detail::ArrayState> state_;

@@ -26,7 +26,8 @@ struct CompileOptions {
   bool debug = false;     ///< not optimised, with the debugger's tables
   bool lineinfo = false;  ///< with source lines for profilers
   /// Whether the code may come from the kernels' cache on disk (see kernel_cache.hpp). Source that
-  /// includes files is compiled in any case, since they may have changed.
+  /// includes files is compiled in any case, since they may have changed; <quarry/textures.cuh> is
+  /// in the library, and no file.
   bool cache = true;
 };
 

@@ -3,6 +3,7 @@
 
 #include <quarry/base/error.hpp>
 
+#include "backend/cuda/array_format.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/driver.hpp"
@@ -10,29 +11,6 @@
 /// CUDA arrays.
 namespace quarry::backend::cuda {
 namespace {
-
-CUarray_format format_of(const DType& type) {
-  switch (type.id()) {
-    case TypeId::int8:
-      return CU_AD_FORMAT_SIGNED_INT8;
-    case TypeId::int16:
-      return CU_AD_FORMAT_SIGNED_INT16;
-    case TypeId::int32:
-      return CU_AD_FORMAT_SIGNED_INT32;
-    case TypeId::uint8:
-      return CU_AD_FORMAT_UNSIGNED_INT8;
-    case TypeId::uint16:
-      return CU_AD_FORMAT_UNSIGNED_INT16;
-    case TypeId::uint32:
-      return CU_AD_FORMAT_UNSIGNED_INT32;
-    case TypeId::float16:
-      return CU_AD_FORMAT_HALF;
-    case TypeId::float32:
-      return CU_AD_FORMAT_FLOAT;
-    default:
-      throw LogicError(fmt::format("a CUDA array has no elements of {}", to_string(type)));
-  }
-}
 
 unsigned flags_of(const ArrayDescriptor& d) {
   return (d.layered ? CUDA_ARRAY3D_LAYERED : 0U) | (d.cubemap ? CUDA_ARRAY3D_CUBEMAP : 0U) |

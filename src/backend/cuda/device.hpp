@@ -10,11 +10,13 @@
 #include "backend/cuda/driver_pool.hpp"
 #include "backend/cuda/graphs.hpp"
 #include "backend/cuda/jit/kernel.hpp"
+#include "backend/cuda/textures.hpp"
 
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
-/// in memory.cpp, CUDA arrays in array.cpp, peers in peer.cpp, other processes in ipc.cpp, copies
-/// in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in launch/launch.cpp, those of
-/// programs in module.cpp, contexts in contexts.cpp.
+/// in memory.cpp, CUDA arrays in array.cpp, textures in textures.cpp, peers in peer.cpp, other
+/// processes in ipc.cpp, copies in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in
+/// launch/launch.cpp, those of programs in module.cpp, contexts in contexts.cpp, graphs in
+/// graphs.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
@@ -24,6 +26,7 @@ class CudaDevice final : public Device {
 
   Graphs& graphs() override { return graphs_; }
   Contexts& contexts() override { return contexts_; }
+  Textures& textures() override { return textures_; }
 
   const DeviceInfo& info() const override { return info_; }
   std::map<std::string, std::int64_t> attributes() const override;
@@ -130,6 +133,7 @@ class CudaDevice final : public Device {
   DriverPool pool_;
   CudaGraphs graphs_{context_, own_ledger()};
   CudaContexts contexts_{device_, context_, pool_};
+  CudaTextures textures_{device_, context_, own_ledger()};
 };
 
 }  // namespace quarry::backend::cuda

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/base/texture_options.hpp>
 #include <quarry/memory/cuda_array.hpp>
 
 #include <fmt/format.h>
@@ -14,25 +15,9 @@
 namespace quarry {
 namespace {
 
-bool is_element_type(const DType& type) {
-  switch (type.id()) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::uint8:
-    case TypeId::uint16:
-    case TypeId::uint32:
-    case TypeId::float16:
-    case TypeId::float32:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Why the descriptor is invalid; nullptr if it is valid.
 const char* fault_of(const ArrayDescriptor& d) {
-  if (!is_element_type(d.dtype))
+  if (!is_texture_type(d.dtype))
     return "elements of integers of 8, 16 or 32 bits, float16 or float32";
   if (d.num_channels != 1 && d.num_channels != 2 && d.num_channels != 4)
     return "1, 2 or 4 channels";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fake_driver/kernels/host_kernel.hpp"
 
+#include <algorithm>
 #include <regex>
 
+#include "fake_driver/memory/texture.hpp"
 #include "fake_driver/state.hpp"
 
 namespace quarry::fake {
@@ -38,6 +40,18 @@ std::byte* HostLaunch::find(CUdeviceptr address, std::size_t bytes) const {
   if (memory || bytes == 0) return memory;
   add_fault(kernel + ": an address outside of the device's memory");
   throw Unreachable();
+}
+
+std::byte* HostLaunch::find_texel(CUtexObject object, const std::array<std::size_t, 3>& at,
+                                  std::size_t bytes) const {
+  const auto texels = find_texels(object, device);
+  if (!texels) throw Unreachable();
+  if (texels->element_bytes != bytes) {
+    add_fault(kernel + ": reads elements of another size than the texture's");
+    throw Unreachable();
+  }
+  const auto x = std::min(at[0], texels->width - 1), y = std::min(at[1], texels->rows - 1);
+  return find(texels->address(x, y, std::min(at[2], texels->planes - 1)), bytes);
 }
 
 void set_host_kernel(const std::string& name, HostKernel kernel) {

@@ -41,6 +41,14 @@ struct HostLaunch {
     return {reinterpret_cast<T*>(find(value<CUdeviceptr>(k), count * sizeof(T))), count};
   }
   std::byte* find(CUdeviceptr address, std::size_t bytes) const;
+  /// The element of the texture or surface that argument k is, at the edge for one beyond it. What
+  /// is no live one is a fault, too.
+  template <class T>
+  T& texel(std::size_t k, std::size_t x, std::size_t y = 0, std::size_t z = 0) const {
+    return *reinterpret_cast<T*>(find_texel(value<CUtexObject>(k), {x, y, z}, sizeof(T)));
+  }
+  std::byte* find_texel(CUtexObject object, const std::array<std::size_t, 3>& at,
+                        std::size_t bytes) const;
 };
 
 struct HostKernel {

@@ -89,12 +89,12 @@ std::string complaint(const Program& program) {
     const Guard lock(state().mutex);
     if (compiler().fails) return compiler().log;
   }
-  if (is_source_of_program(program.source)) {
-    return program.source.find("#error") == std::string::npos ? "" : "error: #error directive";
-  }
   std::set<std::string> seen;
   if (const std::string name = missing_header(program, program.source, seen); !name.empty()) {
     return "catastrophic error: cannot open source file \"" + name + "\"";
+  }
+  if (is_source_of_program(program.source)) {
+    return program.source.find("#error") == std::string::npos ? "" : "error: #error directive";
   }
   if (program.expressions.empty()) return "error: no kernel is asked for";
   for (const std::string& expression : program.expressions) {

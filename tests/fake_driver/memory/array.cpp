@@ -5,10 +5,8 @@
 #include "fake_driver/state.hpp"
 
 namespace quarry::fake {
-namespace {
 
-/// Bytes of a number, 0 for a format that is not known.
-std::size_t size_of(CUarray_format format) {
+std::size_t format_bytes(CUarray_format format) {
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
     case CU_AD_FORMAT_SIGNED_INT8:
@@ -26,9 +24,11 @@ std::size_t size_of(CUarray_format format) {
   }
 }
 
+namespace {
+
 bool has_known_elements(const CUDA_ARRAY3D_DESCRIPTOR& d) {
   const unsigned n = d.NumChannels;
-  return size_of(d.Format) > 0 && (n == 1 || n == 2 || n == 4);
+  return format_bytes(d.Format) > 0 && (n == 1 || n == 2 || n == 4);
 }
 
 bool has_known_shape(const CUDA_ARRAY3D_DESCRIPTOR& d) {
@@ -47,7 +47,7 @@ bool has_known_shape(const CUDA_ARRAY3D_DESCRIPTOR& d) {
 }  // namespace
 
 std::size_t Array::element_bytes() const {
-  return size_of(descriptor.Format) * descriptor.NumChannels;
+  return format_bytes(descriptor.Format) * descriptor.NumChannels;
 }
 
 std::optional<Array> find_array(CUarray array) {
@@ -93,6 +93,7 @@ CUresult array_destroy(CUarray array) {
   if (const CUresult result = enter()) return result;
   const auto found = find_array(array);
   if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  require_untextured(array);
   {
     const Guard lock(state().mutex);
     state().arrays.erase(array);

@@ -8,6 +8,9 @@
 /// CUDA arrays. Their rows lie apart, so that nobody gets by with taking them for plain memory.
 namespace quarry::fake {
 
+/// Bytes of a number, 0 for a format that is not known.
+std::size_t format_bytes(CUarray_format format);
+
 /// Its address is the CUarray.
 struct Array {
   int device;

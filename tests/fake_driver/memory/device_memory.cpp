@@ -43,6 +43,7 @@ CUresult mem_free(CUdeviceptr at) {
       state().scheduler.finish_all();
     }
   }
+  if (found) require_untextured(found->start, found->block.bytes);
   if (found && found->start == at && found->block.kind == BlockKind::pooled) {
     return state().pools.free(at, nullptr);
   }

@@ -41,7 +41,7 @@ void for_each_capture(const F& f) {
 
 template <class Handle>
 Handle keep(std::vector<std::function<CUresult()>> work) {
-  auto graph = std::make_unique<Graph>(Graph{std::move(work)});
+  auto graph = std::make_unique<Graph>(Graph{current_device(), std::move(work)});
   const auto handle = reinterpret_cast<Handle>(graph.get());
   state().graphs.emplace(handle, std::move(graph));
   return handle;

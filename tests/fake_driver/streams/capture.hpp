@@ -22,6 +22,7 @@ struct Capture {
 
 /// What CUgraph and CUgraphExec point to.
 struct Graph {
+  int device;
   std::vector<std::function<CUresult()>> work;
   std::shared_ptr<Mark> last = nullptr;  ///< of the latest launch
 };

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include <quarry/base/error.hpp>
 
@@ -24,6 +26,20 @@ bool is_ptx(const SourceText& source) {
   });
 }
 
+/// Those that sources find.
+const std::vector<EmbeddedHeader>& headers() {
+  static const auto& found = *new const std::vector<EmbeddedHeader>([] {
+    std::vector<EmbeddedHeader> own;
+    std::copy_if(embedded_headers, embedded_headers + embedded_header_count,
+                 std::back_inserter(own), [](const EmbeddedHeader& header) {
+                   return std::ranges::find(program_headers, header.name) !=
+                          std::end(program_headers);
+                 });
+    return own;
+  }());
+  return found;
+}
+
 /// Each field with its length: no two sources have one key.
 std::string key_of(const SourceText& source) {
   int major = 0, minor = 0;
@@ -33,6 +49,9 @@ std::string key_of(const SourceText& source) {
     key += fmt::format("{}:{}\n", field.size(), field);
   };
   add(source.text);
+  for (const EmbeddedHeader& header : headers()) {
+    if (source.text.find(header.name) != source.text.npos) add(header.text);
+  }
   for (const auto* list : {&source.options, &source.names}) {
     key += fmt::format("{}\n", list->size());
     for (const std::string& field : *list) add(field);
@@ -62,7 +81,7 @@ std::optional<CompiledCode> compiled_of(const std::optional<Binary>& binary,
 
 CompiledCode compile(const SourceText& source) {
   const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
-  NvrtcProgram program(source.text, "source.cu");
+  NvrtcProgram program(source.text, "source.cu", headers());
   const nvrtcResult result = program.compile(source.names, source.options);
   CompiledCode compiled{{}, program.log(), {}};
   if (result != NVRTC_SUCCESS) {
