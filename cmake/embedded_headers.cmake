@@ -10,7 +10,7 @@ list(JOIN device_headers "," embedded_names)
 set(embedded_output ${PROJECT_BINARY_DIR}/embedded_headers.cpp)
 add_custom_command(OUTPUT ${embedded_output}
   COMMAND ${CMAKE_COMMAND} -D OUTPUT=${embedded_output}
-          -D HEADERS=${embedded_names},quarry/kernels/function.hpp
+          -D HEADERS=${embedded_names},quarry/kernels/function.hpp,quarry/kernels/device_view.hpp
           -D ROOTS=${PROJECT_SOURCE_DIR}/include,${PROJECT_BINARY_DIR}/include,${PROJECT_SOURCE_DIR}
           -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
   DEPENDS cmake/embed.cmake ${device_headers} ${shared_headers}
