@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/jit/nvjitlink.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
 
-/// A CUDA driver and an NVRTC in plain C++, for tests without a GPU. Device memory has addresses
+/// A CUDA driver, an NVRTC and an nvJitLink in plain C++, for tests without a GPU. Device memory has addresses
 /// that no host code can touch; queued work runs later, in an order that the seed picks among the
 /// legal ones; a kernel's arithmetic is that of the CPU loops, its addresses and its grid are those
 /// of the launch.
@@ -87,6 +88,7 @@ bool is_installed();
 /// The bare tables.
 const backend::cuda::DriverTable& driver_table();
 const backend::cuda::NvrtcTable& nvrtc_table();
+const backend::cuda::NvJitLinkTable& nvjitlink_table();
 /// cuGetProcAddress of the machine.
 CUresult get_proc_address(const char* symbol, void** function, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult* status);

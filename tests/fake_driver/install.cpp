@@ -44,6 +44,7 @@ void install(const Machine& machine) {
   const auto* const table = loaded.table.release();  // lives to the end of the process
   backend::cuda::use_driver(&backend::cuda::shim::over(*table));
   backend::cuda::use_nvrtc(&nvrtc_table());
+  backend::cuda::use_nvjitlink(&nvjitlink_table());
   pthread_atfork(nullptr, nullptr, [] { state().memory.part_from_parent(); });
   has_been_installed = true;
 }

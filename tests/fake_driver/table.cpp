@@ -36,6 +36,8 @@ DriverTable make_table() {
   t.FuncSetAttribute = set_function_attribute, t.FuncSetCacheConfig = set_cache_config;
   t.FuncGetParamInfo = parameter_info, t.OccupancyMaxPotentialBlockSize = best_block_size;
   t.OccupancyMaxActiveBlocksPerMultiprocessor = blocks_at_once;
+  t.OccupancyMaxPotentialClusterSize = most_in_cluster;
+  t.OccupancyMaxActiveClusters = clusters_at_once;
   return t;
 }
 
