@@ -66,12 +66,25 @@ LinkKind kind_of_file(const std::string& filename) {
 
 bool is_ltoir(std::string_view code) { return code.starts_with("\xed\x43\x4e\x7f"); }
 
+/// "sm_90", "sm_120", "sm_90a". nvJitLink ends the process for some others.
+bool is_machine(std::string_view arch) {
+  if (!arch.starts_with(runtime::machine)) return false;
+  arch.remove_prefix(runtime::machine.size());
+  if (arch.ends_with('a') || arch.ends_with('f')) arch.remove_suffix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return (arch.size() == 2 || arch.size() == 3) && arch[0] != '0' &&
+         std::ranges::all_of(arch, is_digit);
+}
+
 }  // namespace
 
 Linker::Linker(LinkOptions options) : options_(std::move(options)) {
   if (options_.arch.empty()) {
     options_.arch = runtime::architecture(options_.device, runtime::machine);
   }
+  require<LogicError>(is_machine(options_.arch), [&] {
+    return fmt::format("the linker's arch \"{}\" is none, as \"sm_90\" is one", options_.arch);
+  });
 }
 
 Linker& Linker::add_ptx(std::string code, std::string name) {

@@ -46,10 +46,11 @@ struct LinkOptions {
 ///     auto mod = qy::module_from_linker(linker);
 ///
 /// Code that is called from other code, or calls such, has to be relocatable: CompileOptions has an
-/// option for that. A copy has the same inputs and goes on by itself.
+/// option for that. Of two functions of one name nvJitLink takes the first, with a line on stderr.
+/// A copy has the same inputs and goes on by itself.
 class Linker {
  public:
-  /// Throws LogicError on the CPU device if the options have no `arch`.
+  /// Throws LogicError on the CPU device if the options have no `arch`, and for one that is none.
   explicit Linker(LinkOptions options = {});
 
   ///@{

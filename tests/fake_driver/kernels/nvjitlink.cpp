@@ -25,7 +25,6 @@ enum Code {
   missing_arch = 2,
   invalid_input = 3,
   unrecognized_input = 8,
-  finalize = 9,
   incorrect_input_type = 12,
   arch_mismatch = 13,
   lto_not_enabled = 18
@@ -79,12 +78,9 @@ int destroy(LinkHandle* handle) {
   return success;
 }
 
-int merge(Link& link, const Image& input, const std::string& name) {
-  for (const auto& [function, expression] : input.functions) {
-    if (!link.image.functions.emplace(function, expression).second) {
-      return failed(link, finalize, "Multiple definition of '" + function + "' in '" + name + "'");
-    }
-  }
+/// Of what is there twice the first stays, as nvJitLink has it.
+int merge(Link& link, const Image& input) {
+  link.image.functions.insert(input.functions.begin(), input.functions.end());
   link.image.variables.insert(input.variables.begin(), input.variables.end());
   return success;
 }
@@ -107,7 +103,7 @@ int add(LinkHandle handle, int kind, const void* data, std::size_t size, const c
   if (found == LinkInputKind::cubin && image->architecture != link.image.architecture) {
     return failed(link, arch_mismatch, std::string(name) + " is for another architecture");
   }
-  return merge(link, *image, name);
+  return merge(link, *image);
 }
 
 int complete(LinkHandle handle) {
