@@ -48,27 +48,13 @@ Target combined(const std::string& arch, const std::string& code) {
   return {std::string(virtual_machine) + number_of(arch), code};
 }
 
-/// What QUARRY_DEFAULT_PTX_CC says, "9.0", as "90".
-std::optional<std::string> default_ptx_number() {
-  const auto text = environment::text("QUARRY_DEFAULT_PTX_CC");
-  if (!text) return std::nullopt;
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto dot = text->find('.');
-  const std::string number = dot == text->npos ? "" : text->substr(0, dot) + text->substr(dot + 1);
-  require<LogicError>(dot > 0 && number.size() > dot && std::ranges::all_of(number, is_digit), [&] {
-    return fmt::format("QUARRY_DEFAULT_PTX_CC: \"{}\" is no compute capability, as \"9.0\" is one",
-                       *text);
-  });
-  return number;
-}
-
 Target target_of(const CompileOptions& options, std::string_view kind) {
   if (!options.code.empty()) return combined(options.arch, options.code);
   if (!options.arch.empty()) return {options.arch};
   const auto [major, minor] = options.cc;
   if (options.cc != std::pair(0, 0)) return {fmt::format("{}{}{}", kind, major, minor)};
   if (kind == virtual_machine && !options.device) {
-    if (const auto number = default_ptx_number()) return {std::string(kind) + *number};
+    if (const auto number = environment::ptx_architecture()) return {std::string(kind) + *number};
   }
   return {runtime::architecture(options.device, kind)};
 }

@@ -27,7 +27,7 @@ struct DeviceOptions {
 };
 
 /// What is there when the driver is loaded; QUARRY_FAKE_DEVICES sets the number of devices,
-/// QUARRY_FAKE_CONTEXT the code of `context`.
+/// QUARRY_FAKE_CC their compute capability (80 is 8.0), QUARRY_FAKE_CONTEXT the code of `context`.
 struct Machine {
   std::vector<DeviceOptions> devices{2};
   CUresult init = CUDA_SUCCESS;

@@ -31,6 +31,12 @@ Machine machine_from_environment(Machine machine) {
   if (const char* const context = std::getenv("QUARRY_FAKE_CONTEXT")) {
     machine.context = static_cast<CUresult>(std::atoi(context));
   }
+  if (const char* const capability = std::getenv("QUARRY_FAKE_CC")) {  // "80" is 8.0
+    const int number = std::atoi(capability);
+    for (DeviceOptions& device : machine.devices) {
+      device.compute_capability = {number / 10, number % 10};
+    }
+  }
   return machine;
 }
 
