@@ -6,11 +6,10 @@
 
 namespace bench {
 
-/// The launch of a kernel that does nothing, in the default stream of the current context, by the
-/// driver alone.
-class BareLaunch {
+/// A kernel of PTX, launched in the default stream of the current context by the driver alone.
+class BareKernel {
  public:
-  BareLaunch() {
+  BareKernel(const char* ptx, const char* name) {
     using Load = int (*)(void** module, const void* code);
     using Get = int (*)(void** function, void* module, const char* name);
     void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -19,11 +18,11 @@ class BareLaunch {
     const auto get = reinterpret_cast<Get>(dlsym(driver, "cuModuleGetFunction"));
     launch_ = reinterpret_cast<Launch>(dlsym(driver, "cuLaunchKernel"));
     void* module = nullptr;
-    must(load(&module, ".version 7.0\n.target sm_50\n.address_size 64\n.entry nothing() { ret; }"));
-    must(get(&nothing_, module, "nothing"));
+    must(load(&module, ptx));
+    must(get(&kernel_, module, name));
   }
-  void operator()() const {
-    must(launch_(nothing_, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr));
+  void operator()(unsigned grid, unsigned block, void** parameters = nullptr) const {
+    must(launch_(kernel_, grid, 1, 1, block, 1, 1, 0, nullptr, parameters, nullptr));
   }
 
  private:
@@ -35,7 +34,17 @@ class BareLaunch {
   }
 
   Launch launch_ = nullptr;
-  void* nothing_ = nullptr;
+  void* kernel_ = nullptr;
+};
+
+/// The launch of a kernel that does nothing.
+class BareLaunch {
+ public:
+  void operator()() const { nothing_(1, 32); }
+
+ private:
+  BareKernel nothing_{".version 7.0\n.target sm_50\n.address_size 64\n.entry nothing() { ret; }",
+                      "nothing"};
 };
 
 }  // namespace bench

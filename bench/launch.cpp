@@ -10,6 +10,7 @@
 
 #include "bare_launch.hpp"
 #include "device.hpp"
+#include "scratch_directory.hpp"
 
 namespace {
 
@@ -147,19 +148,6 @@ FirstKernels child(const std::filesystem::path& cache) {
     throw std::runtime_error("the child process failed");
   return result;
 }
-
-/// A directory that ends with the scope.
-struct ScratchDirectory {
-  std::filesystem::path path;
-  ScratchDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "quarry-bench-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
-    path = name;
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() { std::filesystem::remove_all(path); }
-};
 
 void cold(Run& run, double FirstKernels::*seconds) {
   run.size = "empty cache";

@@ -117,6 +117,10 @@ PARTS = {
         Item("first_kernel", "first new kernel of a process", "compilation", seconds=50e-3),
         Item("further_kernel", "each further new kernel", "compilation", seconds=30e-3),
         Item("cached_kernel", "kernel from the disk cache", seconds=0.3e-3),
+        Item("prepared_launch", "prepared kernel of a source, issue", "launch", multiple=1.05),
+        Item("source_launch", "kernel of a source, issue", "launch"),
+        Item("code_from_disk", "source to machine code, from the disk cache", seconds=1e-3),
+        Item("source_from_disk", "source to a loaded kernel, from the disk cache", seconds=1e-3),
     ),
     "Elementwise": (
         Item("add", "`a + b`", "device_add", share=0.97),

@@ -20,7 +20,8 @@ using detail::FunctionState;
 using detail::KernelArgument;
 
 /// What any GPU has; the driver refuses what this one has not.
-constexpr Dim3 largest_grid(0x7fffffff, 65535, 65535), largest_block(1024, 1024, 64);
+constexpr Dim3 largest_grid(0x7fffffff, 65535, 65535), largest_block(1024, 1024, 64),
+    largest_cluster(16, 16, 16);
 
 bool is_inside(const Dim3& extents, const Dim3& largest) {
   return extents.x >= 1 && extents.y >= 1 && extents.z >= 1 && extents.x <= largest.x &&
@@ -52,10 +53,10 @@ void require_size(const FunctionState& function, std::size_t k, std::size_t byte
 }
 
 void require_on(const FunctionState& function, std::size_t k, const Buffer& memory,
-                const Device& device) {
-  require<LogicError>(memory.device() == device, [&] {
+                backend::Device& device) {
+  require<LogicError>(memory.stream().state().device == &device, [&] {
     return fmt::format("the kernel {} is loaded on {}, argument {} (from 0) lies on {}",
-                       function.name, to_string(device), k, to_string(memory.device()));
+                       function.name, to_string(Device(device)), k, to_string(memory.device()));
   });
 }
 
@@ -68,13 +69,69 @@ void note_write(const KernelArgument& argument) {
   }
 }
 
-/// More than 48 KiB have to be asked for.
-void allow_shared(backend::Device& device, backend::Function function, std::size_t bytes) {
+/// At least `wanted`.
+void raise(backend::Device& device, backend::Function function, FunctionAttribute attribute,
+           std::int64_t wanted) {
+  const auto value = static_cast<int>(std::min<std::int64_t>(wanted, 0x7fffffff));
+  if (device.attribute(function, attribute) < value) {
+    device.set_attribute(function, attribute, value);
+  }
+}
+
+std::int64_t count_of(const Dim3& extents) { return extents.x * extents.y * extents.z; }
+
+/// More than 48 KiB of dynamic shared memory, and clusters of more than 8 blocks, which not all
+/// GPUs with clusters have, have to be asked for.
+void allow(backend::Device& device, backend::Function function, const backend::LaunchShape& shape) {
   constexpr std::size_t always = 48 << 10;
-  if (bytes <= always) return;
-  const auto wanted = static_cast<int>(std::min<std::size_t>(bytes, 0x7fffffff));
-  constexpr auto limit = FunctionAttribute::max_dynamic_shared_size_bytes;
-  if (device.attribute(function, limit) < wanted) device.set_attribute(function, limit, wanted);
+  constexpr std::int64_t everywhere = 8;
+  if (shape.shared > always) {
+    raise(device, function, FunctionAttribute::max_dynamic_shared_size_bytes,
+          static_cast<std::int64_t>(std::min<std::size_t>(shape.shared, 0x7fffffff)));
+  }
+  if (count_of(shape.cluster) > everywhere) {
+    raise(device, function, FunctionAttribute::non_portable_cluster_size_allowed, 1);
+  }
+}
+
+void require_clusters(const FunctionState& function, const backend::Device& device) {
+  const auto [major, minor] = device.info().compute_capability;
+  require<LogicError>(major >= 9, [&] {
+    return fmt::format(
+        "the kernel {}: clusters of blocks need a GPU of compute capability 9.0, this one has "
+        "{}.{}",
+        function.name, device.info().compute_capability.first,
+        device.info().compute_capability.second);
+  });
+}
+
+/// Whether `all` is a whole number of parts along each axis.
+bool is_multiple(const Dim3& all, const Dim3& part) {
+  return all.x % part.x == 0 && all.y % part.y == 0 && all.z % part.z == 0;
+}
+
+void require_cluster(const FunctionState& function, const backend::Device& device,
+                     const backend::LaunchShape& shape) {
+  if (shape.cluster == Dim3(1)) return;
+  require_clusters(function, device);
+  require_extents(function, "cluster", shape.cluster, largest_cluster);
+  require<LogicError>(is_multiple(shape.grid, shape.cluster), [&] {
+    return fmt::format("the kernel {}: a grid of {} is no whole number of clusters of {}",
+                       function.name, to_string(shape.grid), to_string(shape.cluster));
+  });
+}
+
+/// What the configuration asks for, with a block that is chosen where it says so.
+backend::LaunchShape shape_of(const FunctionState& function, backend::Device& device,
+                              const LaunchConfig& config) {
+  backend::LaunchShape shape{config.grid, config.block, config.shared, config.cooperative,
+                             config.cluster};
+  if (shape.block == best_block) {
+    shape.block = device.best_block_size(function.native, config.shared);
+  }
+  require_extents(function, "grid", shape.grid, largest_grid);
+  require_extents(function, "block", shape.block, largest_block);
+  return shape;
 }
 
 }  // namespace
@@ -82,40 +139,39 @@ void allow_shared(backend::Device& device, backend::Function function, std::size
 const std::string& Function::name() const { return function_->name; }
 Device Function::device() const { return Device(module_->device()); }
 
-Stream Function::stream_for(const LaunchConfig& config, const Stream* of_arguments) const {
-  const Stream* const guarded = config.stream ? nullptr : detail::guarded_stream(device());
-  const Stream* const given = config.stream ? &*config.stream : guarded ? guarded : of_arguments;
-  if (!given) return default_stream(device());
-  require<LogicError>(given->device() == device(), [&] {
+const Stream& Function::checked(const Stream& stream) const {
+  require<LogicError>(stream.state().device == &module_->device(), [&] {
     return fmt::format("the kernel {} is loaded on {}, the stream is one of {}", name(),
-                       to_string(device()), to_string(given->device()));
+                       to_string(device()), to_string(stream.device()));
   });
-  return *given;
+  return stream;
+}
+
+const Stream& Function::stream_for(const LaunchConfig& config, const Stream* of_arguments) const {
+  if (config.stream) return checked(*config.stream);
+  const Stream* const guarded = detail::guarded_stream(device());
+  if (guarded) return *guarded;
+  return of_arguments ? checked(*of_arguments) : module_->code->stream();
 }
 
 void Function::queue(const LaunchConfig& config, const Stream& stream,
                      std::span<const KernelArgument> arguments) const {
   const FunctionState& function = *function_;
   backend::Device& device = module_->device();
-  backend::LaunchShape shape{config.grid, 1, config.shared, config.cooperative};
-  shape.block = config.block;
-  if (shape.block == best_block) {
-    shape.block = device.best_block_size(function.native, config.shared);
-  }
-  require_extents(function, "grid", shape.grid, largest_grid);
-  require_extents(function, "block", shape.block, largest_block);
+  const backend::LaunchShape shape = shape_of(function, device, config);
+  require_cluster(function, device, shape);
   require_same_count(function, arguments.size());
-  SmallArray<void*> values(static_cast<int>(arguments.size()));
+  SmallArray<void*> values(arguments.size());
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     require_size(function, k, arguments[k].bytes);
-    if (arguments[k].memory) require_on(function, k, *arguments[k].memory, Device(device));
+    if (arguments[k].memory) require_on(function, k, *arguments[k].memory, device);
     values[k] = const_cast<void*>(arguments[k].value);
   }
   const backend::OperationRange range([&] {
     return fmt::format("kernel {} {} x {}", function.name, to_string(shape.grid),
                        to_string(shape.block));
   });
-  allow_shared(device, function.native, config.shared);
+  allow(device, function.native, shape);
   for (const KernelArgument& argument : arguments) {
     if (argument.memory) const_cast<Buffer*>(argument.memory)->used_on(stream);
     if (argument.memory && argument.is_written) note_write(argument);
@@ -156,6 +212,24 @@ void Function::set_cache_config(CacheConfig config) const {
 }
 int Function::best_block_size(std::size_t shared) const {
   return module_->device().best_block_size(function_->native, shared);
+}
+int Function::max_cluster_size(const LaunchConfig& config) const {
+  backend::Device& on = module_->device();
+  require_clusters(*function_, on);
+  raise(on, function_->native, FunctionAttribute::non_portable_cluster_size_allowed, 1);
+  return on.most_in_cluster(function_->native, shape_of(*function_, on, config));
+}
+int Function::max_active_clusters(const LaunchConfig& config) const {
+  backend::Device& on = module_->device();
+  require_clusters(*function_, on);
+  const backend::LaunchShape shape = shape_of(*function_, on, config);
+  require_extents(*function_, "cluster", shape.cluster, largest_cluster);
+  allow(on, function_->native, shape);
+  return on.clusters_at_once(function_->native, shape);
+}
+int Function::max_cooperative_grid_blocks(int threads, std::size_t shared) const {
+  const auto blocks = blocks_per_multiprocessor(threads, shared);
+  return blocks * static_cast<int>(module_->device().attributes().at("MULTIPROCESSOR_COUNT"));
 }
 int Function::blocks_per_multiprocessor(int threads, std::size_t shared) const {
   return module_->device().blocks_at_once(function_->native, threads, shared);

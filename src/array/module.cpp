@@ -3,24 +3,22 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
 #include "array/module_state.hpp"
+#include "base/whole_file.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/compile.hpp"
 
 namespace quarry {
 namespace detail {
 
-ModuleState::ModuleState(std::shared_ptr<Loaded> made, std::map<std::string, std::string> names)
+ModuleState::ModuleState(std::shared_ptr<Loaded> made, std::map<std::string, std::string> names,
+                         const backend::LoadLog& log)
     : loaded(std::move(made)),
       code(std::make_shared<Buffer>(loaded.get(), sizeof(Loaded),
                                     default_stream(Device(*loaded->device)), loaded,
                                     MemorySpace::host)),
-      lowered(std::move(names)) {}
+      lowered(std::move(names)),
+      report{log.info, log.wall_ms, log.threads_per_block} {}
 
 const std::string& ModuleState::name_of(const std::string& name) const {
   const auto found = lowered.find(name);
@@ -46,7 +44,7 @@ std::shared_ptr<ModuleState> loaded(const Device& device, const backend::ModuleI
     on.unload_module(native);
     throw;
   }
-  return std::make_shared<ModuleState>(std::move(made), std::move(lowered));
+  return std::make_shared<ModuleState>(std::move(made), std::move(lowered), log);
 }
 
 }  // namespace
@@ -91,13 +89,27 @@ std::pair<DevicePtr, std::size_t> Module::get_global(const std::string& name) co
   return {DevicePtr(found.buffer->data()), found.buffer->bytes()};
 }
 
+const JitReport& Module::jit_report() const { return state_->report; }
+const std::string& Module::kept() const { return state_->kept; }
+
 Module compile(const std::string& source, const CompileOptions& options) {
   const Device device = options.device.value_or(Device());
   require<LogicError>(!device.is_cpu(),
                       "kernels from CUDA source run on GPUs only, and this is the CPU device");
-  backend::CompiledCode compiled = runtime::compile(source, options);
   backend::LoadLog log;
-  return Module(loaded(device, {std::move(compiled.code)}, std::move(compiled.lowered), log));
+  const auto load = [&](runtime::Compiled compiled) {
+    auto state =
+        loaded(device, {std::move(compiled.code.code)}, std::move(compiled.code.lowered), log);
+    state->kept = std::move(compiled.kept);
+    return Module(std::move(state));
+  };
+  runtime::Compiled compiled = runtime::compile(source, options);
+  try {
+    return load(std::move(compiled));
+  } catch (const CompileError&) {  // by the driver: a file of the cache may be anything
+    if (!options.cache) throw;
+  }
+  return load(runtime::compile_anew(source, options));
 }
 
 SourceModule::SourceModule(const std::string& source, const CompileOptions& options,
@@ -105,14 +117,21 @@ SourceModule::SourceModule(const std::string& source, const CompileOptions& opti
     : Module(compile(no_extern_c ? source : "extern \"C\" {\n#line 1\n" + source + "\n}\n",
                      options)) {}
 
-Module module_from_buffer(const std::string& image, const ModuleOptions& options) {
+namespace {
+
+Module loaded_module(const std::string& image, const ModuleOptions& options,
+                     std::map<std::string, std::string> lowered) {
   backend::LoadLog log;
   const auto tell = [&](bool succeeded) {
     if (options.message_handler) options.message_handler(succeeded, log.info, log.error);
   };
+  backend::ModuleImage given{image};
+  for (const auto& [option, value] : options.options) {
+    given.options.emplace_back(option, value.number());
+  }
   std::shared_ptr<ModuleState> state;
   try {
-    state = loaded(Device(), {image, options.options}, {}, log);
+    state = loaded(Device(), given, std::move(lowered), log);
   } catch (const CompileError&) {
     tell(false);
     throw;
@@ -121,14 +140,18 @@ Module module_from_buffer(const std::string& image, const ModuleOptions& options
   return Module(std::move(state));
 }
 
+}  // namespace
+
+Module module_from_buffer(const std::string& image, const ModuleOptions& options) {
+  return loaded_module(image, options, {});
+}
+
 Module module_from_file(const std::string& filename, const ModuleOptions& options) {
-  std::ifstream file(filename, std::ios::binary);
-  std::string image;
-  if (file) image.assign(std::istreambuf_iterator<char>(file), {});
-  require<RuntimeError>(!file.fail(), [&] {
-    return fmt::format("the module {} cannot be read: {}", filename, std::strerror(errno));
-  });
-  return module_from_buffer(image, options);
+  return module_from_buffer(whole_file("the module", filename), options);
+}
+
+Module module_from_linker(Linker linker, const ModuleOptions& options) {
+  return loaded_module(linker.complete(), options, linker.lowered_names());
 }
 
 }  // namespace quarry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/array/function.hpp>
+#include <quarry/array/module.hpp>
 
 #include <map>
 #include <memory>
@@ -31,7 +31,8 @@ struct ModuleState {
     Loaded& operator=(const Loaded&) = delete;
   };
 
-  ModuleState(std::shared_ptr<Loaded> made, std::map<std::string, std::string> names);
+  ModuleState(std::shared_ptr<Loaded> made, std::map<std::string, std::string> names,
+              const backend::LoadLog& log);
 
   backend::Device& device() const { return *loaded->device; }
   /// The name in the code.
@@ -41,7 +42,9 @@ struct ModuleState {
   /// Stands for the code: what the streams that run it are for memory, they are for the module.
   std::shared_ptr<Buffer> code;
   std::map<std::string, std::string> lowered;  ///< names in the code by name expressions
-  std::mutex mutex;                            ///< of what follows
+  JitReport report;
+  std::string kept;  ///< a folder, or empty
+  std::mutex mutex;  ///< of what follows
   std::map<std::string, FunctionState> functions;
 };
 

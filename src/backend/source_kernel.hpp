@@ -22,10 +22,14 @@ struct SourceText {
   std::string text;
   std::vector<std::string> options;  ///< with the architecture
   std::vector<std::string> names;    ///< name expressions
+  std::string file = "source.cu";    ///< its name in messages
 };
 
-/// Headers of Quarry that every source finds without a file: the library has them.
-inline constexpr std::string_view program_headers[] = {"quarry/textures.cuh"};
+/// Where compiled source is kept on disk.
+struct SourceCache {
+  bool is_used = false;
+  std::string directory = {};  ///< absolute; that of the process if empty
+};
 
 /// What NVRTC makes of it: machine code, or PTX for an architecture "compute_...".
 struct CompiledCode {
@@ -35,8 +39,15 @@ struct CompiledCode {
 };
 
 /// Throws CompileError with the source, NVRTC's log and the options, BackendUnavailable without
-/// NVRTC. Uses no GPU. `cached`: the code may come from the cache on disk.
-CompiledCode compile_source(const SourceText& source, bool cached);
+/// NVRTC. Uses no GPU. The source can include the library's headers for kernels.
+/// With "-dlto" among the options the code is LTO-IR.
+CompiledCode compile_source(const SourceText& source, const SourceCache& cache);
+
+/// Removes it from the cache on disk.
+void forget_source(const SourceText& source, const SourceCache& cache);
+
+/// Whether the text includes nothing but headers that are in the library, or nothing.
+bool includes_only_embedded(const std::string& text);
 
 /// "sm_90", or "compute_90" for a GPU that is newer than NVRTC. Throws BackendUnavailable.
 std::string architecture_of(std::pair<int, int> compute_capability);
@@ -46,9 +57,11 @@ struct ModuleImage {
   std::string bytes;
   std::vector<std::pair<JitOption, unsigned>> options = {};
 };
-/// What the driver wrote while it loaded an image.
+/// What the driver wrote while it loaded an image, and the results among the options that it got.
 struct LoadLog {
   std::string info, error;
+  std::optional<float> wall_ms = std::nullopt;
+  std::optional<unsigned> threads_per_block = std::nullopt;
 };
 
 /// A variable of a module.
@@ -61,6 +74,7 @@ struct LaunchShape {
   Dim3 grid, block;
   std::size_t shared = 0;  ///< bytes of dynamic shared memory of a block
   bool cooperative = false;
+  Dim3 cluster = {};  ///< in blocks; one block is no cluster
 };
 
 }  // namespace quarry::backend

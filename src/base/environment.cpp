@@ -54,6 +54,22 @@ bool logs_transfers() { return choice("QUARRY_LOG", {"transfer"}).has_value(); }
 
 std::optional<std::int64_t> cache_bytes() { return number("QUARRY_CACHE_SIZE", 0); }
 
+std::optional<std::string> ptx_architecture() {
+  const auto given = text("QUARRY_DEFAULT_PTX_CC");
+  if (!given) return std::nullopt;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto dot = std::min(given->find('.'), given->size());
+  const std::string number =
+      given->substr(0, dot) + given->substr(std::min(dot + 1, given->size()));
+  const bool is_sound =
+      dot > 0 && dot + 2 == given->size() && std::ranges::all_of(number, is_digit);
+  require<LogicError>(is_sound, [&] {
+    return fmt::format("QUARRY_DEFAULT_PTX_CC: \"{}\" is no compute capability, as \"9.0\" is one",
+                       *given);
+  });
+  return number;
+}
+
 bool is_checked() { return choice("QUARRY_CHECK", {"0", "1"}) == "1"; }
 bool shows_operations() { return choice("QUARRY_NVTX", {"0", "1"}) == "1"; }
 bool has_disk_cache() { return choice("QUARRY_DISABLE_CACHE", {"0", "1"}) != "1"; }
@@ -67,6 +83,7 @@ void require_sound() {
     has_disk_cache();
     is_checked();
     shows_operations();
+    ptx_architecture();
     return true;
   }();
 }

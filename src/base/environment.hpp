@@ -23,12 +23,13 @@ std::optional<std::string> choice(const char* name,
 void require_sound();
 
 // The values of the variables.
-std::optional<int> threads();               ///< QUARRY_NUM_THREADS
-std::string memory();                       ///< QUARRY_MEMORY: pool, driver_pool, device
-bool logs_transfers();                      ///< QUARRY_LOG
-std::optional<std::int64_t> cache_bytes();  ///< QUARRY_CACHE_SIZE
-bool has_disk_cache();                      ///< not QUARRY_DISABLE_CACHE
-bool is_checked();                          ///< QUARRY_CHECK
-bool shows_operations();                    ///< QUARRY_NVTX
+std::optional<int> threads();                   ///< QUARRY_NUM_THREADS
+std::string memory();                           ///< QUARRY_MEMORY: pool, driver_pool, device
+bool logs_transfers();                          ///< QUARRY_LOG
+std::optional<std::int64_t> cache_bytes();      ///< QUARRY_CACHE_SIZE
+bool has_disk_cache();                          ///< not QUARRY_DISABLE_CACHE
+std::optional<std::string> ptx_architecture();  ///< QUARRY_DEFAULT_PTX_CC, "9.0", as "90"
+bool is_checked();                              ///< QUARRY_CHECK
+bool shows_operations();                        ///< QUARRY_NVTX
 
 }  // namespace quarry::environment

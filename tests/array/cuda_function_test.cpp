@@ -4,6 +4,7 @@
 
 #include "array/model.hpp"
 #include "array/source_kernels.hpp"
+#include "fake_driver/shim.hpp"
 #include "gate.hpp"
 #include "message_of.hpp"
 
@@ -219,6 +220,28 @@ TEST_F(SourceKernels, are_prepared_for_their_types) {
   EXPECT_EQ(message_of<LogicError>([&] { scale.function().prepare<float*, double>(); }),
             "the kernel scale<float>: argument 1 (from 0) has 8 bytes, the parameter 4");
   EXPECT_THROW(scale.function().prepare<float*>(), LogicError);
+}
+
+TEST_F(SourceKernels, cost_two_calls_of_the_driver) {
+  if (test::kind() != test::Kind::fake) GTEST_SKIP() << "counts the calls";
+  namespace shim = backend::cuda::shim;
+  using backend::cuda::DriverFunction;
+  const auto scale = module().function("scale<float>").prepare<float*, float>();
+  const Stream other = stream();
+  const auto a = to_device(counted(8)), b = full<float>({8}, 1, {.stream = other});
+  const auto launch = [&] {
+    scale.prepared_call(1, 8, a, 1.f);
+    scale.prepared_call(1, 8, b, 1.f);
+    scale.prepared_async_call(1, 8, other, a, 1.f);
+    scale.function().launch({.block = 8, .shared = 100}, a, 1.f);
+  };
+  launch();
+  shim::reset_counts();
+  for (int i = 0; i < 10; ++i) launch();
+  EXPECT_EQ(shim::calls(DriverFunction::LaunchKernel), 40);
+  EXPECT_EQ(shim::calls(DriverFunction::CtxGetCurrent), 40);
+  EXPECT_EQ(shim::calls(), 80);
+  synchronize();
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace quarry {
 namespace {
 
 using test::counted;
+using test::HostLaunch;
 using test::Line;
 using test::message_of;
 using test::source;
@@ -127,6 +128,97 @@ TEST_F(SourceKernels, are_compiled_once_unless_they_include_files) {
     EXPECT_EQ(compilations("// #  include <x>\n" + own), 1);
     EXPECT_EQ(compilations(own, {.options = {"-DOF_AN_include=1"}}), 1);
   }
+}
+
+TEST_F(SourceKernels, are_linked_from_several_sources) {
+  const std::string scaled = R"(extern "C" __device__ float scaled(float x) { return 3 * x; })";
+  const std::string uses = R"(
+    extern "C" __device__ float scaled(float);
+    template <class T> __global__ void scale_by(T* a) { a[threadIdx.x] = scaled(a[threadIdx.x]); })";
+  if (test::kind() == test::Kind::fake) {
+    fake::set_host_kernel("scale_by<float>", {{8}, [](const HostLaunch& launch) {
+                                                for (float& x : launch.memory<float>(
+                                                         0, std::size_t(launch.threads()))) {
+                                                  x *= 3;
+                                                }
+                                              }});
+  }
+  for (const bool lto : {false, true}) {
+    Linker linker({.lto = lto});
+    try {
+      linker.add_cu(scaled).add_cu(uses, {.names = {"scale_by<float>"}});
+      const Module mod = module_from_linker(linker);
+      const auto a = to_device(counted(16));
+      mod.function("scale_by<float>").launch({.block = 16}, a);
+      EXPECT_EQ(values(a), times(counted(16), 3)) << lto;
+    } catch (const BackendUnavailable& e) {
+      GTEST_SKIP() << e.what();
+    }
+  }
+}
+
+TEST_F(SourceKernels, are_linked_with_what_is_no_code_never) {
+  const auto link = [](LinkKind kind, const std::string& bytes) {
+    Linker linker;
+    linker.add_cu(source).add_data(kind, bytes, "junk.bin");
+    module_from_linker(linker);
+  };
+  try {
+    link(LinkKind::ptx, "nonsense");
+    FAIL() << "it was linked";
+  } catch (const BackendUnavailable& e) {
+    GTEST_SKIP() << e.what();
+  } catch (const CompileError& e) {
+    EXPECT_NE(e.message().find("junk.bin"), std::string::npos) << e.message();
+    EXPECT_FALSE(e.log().empty());
+    EXPECT_EQ(e.options().find("-arch=sm_"), 0u) << e.options();
+  }
+  EXPECT_THROW(link(LinkKind::object, compile_ptx(source)), CompileError);
+}
+
+TEST_F(SourceKernels, tell_how_they_were_loaded) {
+  const std::string ptx = compile_ptx_for_current_device(source);
+  const Module plain = module_from_buffer(ptx);
+  EXPECT_FALSE(plain.jit_report().wall_time);
+  EXPECT_FALSE(plain.jit_report().threads_per_block);
+  const Module told = module_from_buffer(
+      ptx, {.options = {{JitOption::wall_time, 0},
+                        {JitOption::threads_per_block, 100},
+                        {JitOption::optimization_level, 3},
+                        {JitOption::fallback_strategy, JitFallback::prefer_ptx}}});
+  ASSERT_TRUE(told.jit_report().wall_time);
+  EXPECT_GE(*told.jit_report().wall_time, 0);
+  ASSERT_TRUE(told.jit_report().threads_per_block);
+  EXPECT_GE(*told.jit_report().threads_per_block, 100u);
+  EXPECT_THROW(module_from_buffer(ptx, {.options = {{JitOption::optimization_level, 5}}}), Error);
+}
+
+TEST_F(SourceKernels, leave_their_source_where_it_is_asked_for) {
+  EXPECT_EQ(module().kept(), "");
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("quarry_kept_" + std::to_string(::getpid()));
+  const SourceModule mod("__global__ void f() {}", {.keep_dir = folder});
+  EXPECT_EQ(mod.kept(), folder);
+  EXPECT_TRUE(std::filesystem::exists(folder / "source.cu"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "source.cubin") ||
+              std::filesystem::exists(folder / "source.ptx"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(SourceKernels, in_the_cache_that_the_driver_refuses_are_compiled_again) {
+  if (test::kind() != test::Kind::fake) GTEST_SKIP() << "counted by the fake compiler";
+  if (kernel_cache_info().path.empty()) GTEST_SKIP() << "the disk cache is disabled";
+  const std::string own = std::string(source) + "// of this test " + std::to_string(::getpid());
+  const CompileOptions wrong{.arch = "sm_80"};
+  compile_cubin(own, wrong);
+  // machine code for another GPU stands for a file that is whole and of no use
+  const auto before = fake::statistics().compilations;
+  EXPECT_THROW(compile(own, wrong), CompileError);
+  EXPECT_EQ(fake::statistics().compilations - before, 1);
+  CompileOptions uncached = wrong;
+  uncached.cache = false;
+  EXPECT_THROW(compile(own, uncached), CompileError);
+  EXPECT_EQ(fake::statistics().compilations - before, 2);
 }
 
 TEST_F(SourceKernels, keep_the_device_from_a_reset) {

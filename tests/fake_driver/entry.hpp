@@ -158,6 +158,8 @@ CUresult parameter_info(CUfunction function, std::size_t index, std::size_t* off
 CUresult best_block_size(int* grid, int* block, CUfunction function, CUoccupancyB2DSize shared_of,
                          std::size_t shared, int limit);
 CUresult blocks_at_once(int* blocks, CUfunction function, int threads, std::size_t shared);
+CUresult most_in_cluster(int* blocks, CUfunction function, const CUlaunchConfig* config);
+CUresult clusters_at_once(int* clusters, CUfunction function, const CUlaunchConfig* config);
 CUresult launch_cooperative(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                             CUstream stream, void** parameters);

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/jit/nvjitlink.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
 
-/// A CUDA driver and an NVRTC in plain C++, for tests without a GPU. Device memory has addresses
+/// A CUDA driver, an NVRTC and an nvJitLink in plain C++, for tests without a GPU. Device memory has addresses
 /// that no host code can touch; queued work runs later, in an order that the seed picks among the
 /// legal ones; a kernel's arithmetic is that of the CPU loops, its addresses and its grid are those
 /// of the launch.
@@ -26,7 +27,7 @@ struct DeviceOptions {
 };
 
 /// What is there when the driver is loaded; QUARRY_FAKE_DEVICES sets the number of devices,
-/// QUARRY_FAKE_CONTEXT the code of `context`.
+/// QUARRY_FAKE_CC their compute capability (80 is 8.0), QUARRY_FAKE_CONTEXT the code of `context`.
 struct Machine {
   std::vector<DeviceOptions> devices{2};
   CUresult init = CUDA_SUCCESS;
@@ -90,6 +91,7 @@ bool is_installed();
 /// The bare tables.
 const backend::cuda::DriverTable& driver_table();
 const backend::cuda::NvrtcTable& nvrtc_table();
+const backend::cuda::NvJitLinkTable& nvjitlink_table();
 /// cuGetProcAddress of the machine.
 CUresult get_proc_address(const char* symbol, void** function, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult* status);

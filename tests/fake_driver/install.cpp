@@ -31,6 +31,12 @@ Machine machine_from_environment(Machine machine) {
   if (const char* const context = std::getenv("QUARRY_FAKE_CONTEXT")) {
     machine.context = static_cast<CUresult>(std::atoi(context));
   }
+  if (const char* const capability = std::getenv("QUARRY_FAKE_CC")) {  // "80" is 8.0
+    const int number = std::atoi(capability);
+    for (DeviceOptions& device : machine.devices) {
+      device.compute_capability = {number / 10, number % 10};
+    }
+  }
   return machine;
 }
 
@@ -44,6 +50,7 @@ void install(const Machine& machine) {
   const auto* const table = loaded.table.release();  // lives to the end of the process
   backend::cuda::use_driver(&backend::cuda::shim::over(*table));
   backend::cuda::use_nvrtc(&nvrtc_table());
+  backend::cuda::use_nvjitlink(&nvjitlink_table());
   pthread_atfork(nullptr, nullptr, [] { state().memory.part_from_parent(); });
   has_been_installed = true;
 }

@@ -47,6 +47,8 @@ DriverTable make_table() {
   t.FuncGetParamInfo = parameter_info, t.OccupancyMaxPotentialBlockSize = best_block_size;
   t.OccupancyMaxActiveBlocksPerMultiprocessor = blocks_at_once;
   t.ProfilerStart = profiler_start, t.ProfilerStop = profiler_stop;
+  t.OccupancyMaxPotentialClusterSize = most_in_cluster;
+  t.OccupancyMaxActiveClusters = clusters_at_once;
   return t;
 }
 

@@ -28,6 +28,10 @@ struct LaunchConfig {
   std::optional<Stream> stream = std::nullopt;
   std::size_t shared = 0;    ///< bytes of dynamic shared memory of a block
   bool cooperative = false;  ///< all blocks run at once and can wait for one another
+  /// Extents in blocks of the clusters that a grid consists of, whose blocks run at once, near one
+  /// another, and see each other's shared memory. From compute capability 9.0 on; a grid is a whole
+  /// number of clusters along each axis.
+  Dim3 cluster = 1;
 };
 
 /// The time that a launch takes on the GPU.
@@ -61,12 +65,12 @@ class Function {
   /// strides; host arrays in In, Out and InOut, with which the launch waits. Memory that is freed
   /// meanwhile stays until the kernel is done, and so does the module. Throws LogicError for
   /// another number of arguments or another size than the kernel's parameters (with drivers before
-  /// CUDA 12.4 that is not checked), for memory on another device, and for a grid or a block
-  /// outside what GPUs have; LaunchError for a launch that the driver refuses.
+  /// CUDA 12.4 that is not checked), for memory on another device, for a grid, a block or a cluster
+  /// outside what GPUs have; LaunchError for a launch that the driver refuses. What a class of the
+  /// program stands for as an argument says ArgumentHandler; shape and strides go with view_of().
   template <class... A>
   void launch(const LaunchConfig& config, const A&... arguments) const {
-    const Stream stream = stream_for(config, detail::stream_of_arguments(arguments...));
-    launch_values(config, stream, detail::kernel_value(arguments, stream)...);
+    launch_in(config, stream_for(config, detail::stream_of_arguments(arguments...)), arguments...);
   }
   /// The same.
   template <class... A>
@@ -107,6 +111,15 @@ class Function {
   ///@}
   /// Threads of a block with which most of them run at once.
   int best_block_size(std::size_t shared = 0) const;
+  ///@{
+  /// How many blocks a cluster can have at most in a launch with this configuration, and how many
+  /// clusters as `config` has them the GPU runs at once. The grid does not count. Throw LogicError
+  /// for a GPU without clusters, of a compute capability below 9.0.
+  int max_cluster_size(const LaunchConfig& config) const;
+  int max_active_clusters(const LaunchConfig& config) const;
+  ///@}
+  /// The most blocks of `threads` threads that a cooperative launch can have.
+  int max_cooperative_grid_blocks(int threads, std::size_t shared = 0) const;
   /// How many blocks of `threads` a multiprocessor runs at once.
   int blocks_per_multiprocessor(int threads, std::size_t shared = 0) const;
 
@@ -117,9 +130,16 @@ class Function {
  private:
   template <class... P>
   friend class PreparedFunction;
-  Stream stream_for(const LaunchConfig& config, const Stream* of_arguments) const;
+  /// Lives as long as the configuration, the arguments, the guard or the module.
+  const Stream& stream_for(const LaunchConfig& config, const Stream* of_arguments) const;
+  const Stream& checked(const Stream& stream) const;  ///< throws unless it is of this device
+  template <class... A>
+  void launch_in(const LaunchConfig& config, const Stream& stream, const A&... arguments) const {
+    launch_values(config, stream, detail::kernel_value(arguments, stream)...);
+  }
   template <class... V>
   void launch_values(const LaunchConfig& config, const Stream& stream, const V&... values) const {
+    (detail::prepare_value(values, stream), ...);
     const std::array<detail::KernelArgument, sizeof...(V)> list{values.argument()...};
     queue(config, stream, list);
     (values.finish(stream), ...);
@@ -179,8 +199,8 @@ class PreparedFunction {
   void prepared_async_call(const Dim3& grid, const Dim3& block, const Stream& stream,
                            const A&... arguments) const {
     require_types<A...>();
-    function_.launch({.grid = grid, .block = block, .stream = stream, .shared = shared_},
-                     convert<P>(arguments)...);
+    function_.launch_in({.grid = grid, .block = block, .shared = shared_},
+                        function_.checked(stream), convert<P>(arguments)...);
   }
   template <class... A>
   LaunchTimer prepared_timed_call(const Dim3& grid, const Dim3& block,
@@ -192,11 +212,17 @@ class PreparedFunction {
   ///@}
 
  private:
+  template <class A>
+  static constexpr bool stands_for_another = !std::is_same_v<typename detail::PassedAs<A>::type, A>;
   /// A pointer takes arrays of its type; a value what converts to it without braces complaining.
   template <class T, class A>
   static constexpr bool takes = [] {
     if constexpr (detail::KernelObject<A>) {
       return std::is_same_v<T, unsigned long long> || std::is_same_v<T, std::uint64_t>;
+    } else if constexpr (std::is_base_of_v<ArgumentHandler, A>) {
+      return true;
+    } else if constexpr (stands_for_another<A>) {
+      return std::is_same_v<typename detail::PassedAs<A>::type, T>;
     } else if constexpr (!std::is_pointer_v<T>) {
       return std::is_convertible_v<A, T>;
     } else if constexpr (std::is_base_of_v<DeviceNDArrayBase, A>) {
@@ -214,7 +240,8 @@ class PreparedFunction {
   }
   template <class T, class A>
   static decltype(auto) convert(const A& argument) {
-    if constexpr (std::is_convertible_v<A, T> && !std::is_base_of_v<DeviceNDArrayBase, A>) {
+    if constexpr (std::is_convertible_v<A, T> && !std::is_base_of_v<DeviceNDArrayBase, A> &&
+                  !std::is_base_of_v<ArgumentHandler, A> && !stands_for_another<A>) {
       return static_cast<T>(argument);
     } else {
       return (argument);

@@ -12,8 +12,9 @@
 #include <type_traits>
 #include <utility>
 
-/// What a kernel takes: numbers and structs by value, arrays and device memory by address, textures
-/// and surfaces by their handles, and host arrays through In, Out and InOut.
+/// What a kernel takes: numbers and structs by value, arrays and device memory by address, arrays
+/// with shape and strides through view_of() (array/device_view.hpp), textures and surfaces by their
+/// handles, host arrays through In, Out and InOut, and whatever an ArgumentHandler stands for.
 namespace quarry {
 
 /// A host array for one launch, copied to the device before it. A launch with a host array returns
@@ -37,6 +38,30 @@ struct InOut {
   H& host;  ///< a writable HostArray
   /// Copies nothing yet.
   explicit InOut(H& array) : host(array) {}
+};
+
+/// The base of classes that say how a kernel takes them, as PyCUDA's ArgumentHandler:
+///
+///     struct Table : qy::ArgumentHandler {
+///       auto get_device_alloc() const { return memory; }           // what the kernel gets
+///       void pre_call(const qy::Stream& s) const { upload(s); }    // before the launch
+///       void post_call(const qy::Stream& s) const { download(s); }  // after it
+///     };
+///     f.launch(config, table);
+///
+/// get_device_alloc() returns any argument of a kernel: an array, an allocation, a number, a
+/// struct. It is called first, and what it returns is kept until the launch is queued; then
+/// pre_call(), the launch, and post_call(), with the stream of the launch and for one argument
+/// after the other. If one throws, what would follow is left out.
+struct ArgumentHandler {
+  ///@{
+  /// Nothing, where a class has none of its own.
+  void pre_call(const Stream&) const {}
+  void post_call(const Stream&) const {}
+  ///@}
+  /// Whether a launch returns when all is done: what PyCUDA's handlers do. A class without a need
+  /// for that has its own with `false`.
+  static constexpr bool waits = true;
 };
 
 namespace detail {
@@ -155,20 +180,62 @@ struct KernelValue<InOut<H>> : HostArgument<H, true, true> {
   using HostArgument<H, true, true>::HostArgument;
 };
 
+/// What a handler stands for.
+template <class A>
+requires std::is_base_of_v<ArgumentHandler, A>
+struct KernelValue<A> {
+  using Given = std::remove_cvref_t<decltype(std::declval<const A&>().get_device_alloc())>;
+  const A& handler;
+  Given given;
+  KernelValue<Given> value;
+
+  KernelValue(const A& argument, const Stream& stream)
+      : handler(argument), given(argument.get_device_alloc()), value(given, stream) {}
+  KernelValue(const KernelValue&) = delete;  // `value` refers to `given`
+  KernelValue& operator=(const KernelValue&) = delete;
+  KernelArgument argument() const { return value.argument(); }
+  void prepare(const Stream& stream) const { handler.pre_call(stream); }
+  void finish(const Stream& stream) const {
+    handler.post_call(stream);
+    value.finish(stream);
+  }
+  static constexpr bool waits = A::waits || KernelValue<Given>::waits;
+};
+
+/// What is to be done before the launch, when all arguments are there.
+template <class V>
+void prepare_value(const V& value, const Stream& stream) {
+  if constexpr (requires { value.prepare(stream); }) value.prepare(stream);
+}
+
 template <class A>
 KernelValue<A> kernel_value(const A& argument, const Stream& stream) {
   return KernelValue<A>(argument, stream);
 }
 
+/// The type that the kernel gets where it is another than the argument's.
+template <class A>
+struct PassedAs {
+  using type = A;
+};
+
+/// The stream that an argument has, if it is an array.
+template <class A>
+struct StreamOfArgument {
+  static const Stream* of(const A&) { return nullptr; }
+};
+template <class A>
+requires std::is_base_of_v<DeviceNDArrayBase, A>
+struct StreamOfArgument<A> {
+  static const Stream* of(const A& array) { return &array.stream(); }
+};
+
 /// The stream of a launch without one of its own: that of the first array, if there is one.
 inline const Stream* stream_of_arguments() { return nullptr; }
 template <class A, class... More>
 const Stream* stream_of_arguments(const A& first, const More&... more) {
-  if constexpr (std::is_base_of_v<DeviceNDArrayBase, A>) {
-    return &first.stream();
-  } else {
-    return stream_of_arguments(more...);
-  }
+  const Stream* const stream = StreamOfArgument<A>::of(first);
+  return stream ? stream : stream_of_arguments(more...);
 }
 
 }  // namespace detail

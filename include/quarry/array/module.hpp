@@ -2,8 +2,11 @@
 #pragma once
 #include <quarry/array/function.hpp>
 #include <quarry/runtime/compile.hpp>
+#include <quarry/runtime/linker.hpp>
 
+#include <concepts>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +20,33 @@
 ///
 namespace quarry {
 
+/// The value of a JitOption: a number, or a choice.
+class JitValue {
+ public:
+  ///@{
+  /// Implicit.
+  constexpr JitValue(std::integral auto number) : number_(static_cast<unsigned>(number)) {}
+  constexpr JitValue(JitFallback choice) : number_(static_cast<unsigned>(choice)) {}
+  ///@}
+  constexpr unsigned number() const { return number_; }  ///< as the driver takes it
+
+ private:
+  unsigned number_;
+};
+
+/// What the driver said when it loaded a module.
+struct JitReport {
+  std::string info = {};  ///< its log
+  /// Milliseconds that its compiler took, if JitOption::wall_time was among the options.
+  std::optional<float> wall_time = std::nullopt;
+  /// The threads of a block that the code was compiled for, if JitOption::threads_per_block was.
+  std::optional<unsigned> threads_per_block = std::nullopt;
+};
+
 /// How the driver loads a module.
 struct ModuleOptions {
-  /// For the driver's compiler, when the image is PTX.
-  std::vector<std::pair<JitOption, unsigned>> options = {};
+  /// For the driver's compiler, when the image is PTX; most of them do nothing for machine code.
+  std::vector<std::pair<JitOption, JitValue>> options = {};
   /// Called after loading, whether it succeeded or not, with what the driver has written.
   std::function<void(bool succeeded, const std::string& info, const std::string& error)>
       message_handler = {};
@@ -52,6 +78,10 @@ class Module {
   /// PyCUDA's form: the address, while the module is loaded, and the size in bytes.
   std::pair<DevicePtr, std::size_t> get_global(const std::string& name) const;
 
+  const JitReport& jit_report() const;  ///< of loading it
+  /// The folder that has source, code and log, if CompileOptions::keep asked for that, else empty.
+  const std::string& kept() const;
+
   /// For the library itself.
   explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
 
@@ -82,5 +112,8 @@ class SourceModule : public Module {
 Module module_from_buffer(const std::string& image, const ModuleOptions& options = {});
 Module module_from_file(const std::string& filename, const ModuleOptions& options = {});
 ///@}
+/// Links the inputs and loads the result on the current device. The module has the names of
+/// Linker::add_cu(). Throws what Linker::complete() throws, and what module_from_buffer() throws.
+Module module_from_linker(Linker linker, const ModuleOptions& options = {});
 
 }  // namespace quarry

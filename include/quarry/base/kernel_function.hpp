@@ -55,15 +55,29 @@ enum class FunctionAttribute {
 /// CUfunc_cache.
 enum class CacheConfig { prefer_none = 0, prefer_shared = 1, prefer_l1 = 2, prefer_equal = 3 };
 
-/// Options of the driver's compiler and linker, with the numbers of CUjit_option.
+/// Options of the driver's compiler, with the numbers of CUjit_option. Those of the buffers for its
+/// logs are the library's own: what is written there goes to ModuleOptions::message_handler.
 enum class JitOption {
-  max_registers = 0,
-  threads_per_block = 1,
-  optimization_level = 7,  ///< 0 to 4
-  generate_debug_info = 11,
+  max_registers = 0,       ///< of a thread
+  threads_per_block = 1,   ///< the least to compile for; JitReport has those that it compiled for
+  wall_time = 2,           ///< a result: its value is ignored, see JitReport
+  optimization_level = 7,  ///< 0 to 4, which is the default
+  target_from_cucontext = 8,  ///< the GPU at hand, which is the default; its value is ignored
+  target = 9,  ///< compute capability, 90 for 9.0; the driver refuses it with threads_per_block
+  fallback_strategy = 10,    ///< a JitFallback
+  generate_debug_info = 11,  ///< 0 or 1, as the next two
   log_verbose = 12,
   generate_line_info = 13,
-  cache_mode = 14
+  cache_mode = 14,  ///< of loads from global memory: 0 as the code says, 1 not in L1, 2 in L1
+  position_independent_code = 30,  ///< 0 or 1
+  min_cta_per_sm = 31,             ///< blocks that a multiprocessor is to run at once
+  max_threads_per_block = 32,
+  override_directive_values = 33,  ///< 1: the options count more than the code's own directives
+  split_compile = 34               ///< threads that compile; 0 for all processors
 };
+
+/// What the driver takes where there is no machine code for the GPU, for
+/// JitOption::fallback_strategy.
+enum class JitFallback { prefer_ptx = 0, prefer_binary = 1 };
 
 }  // namespace quarry

@@ -116,6 +116,8 @@ class CpuDevice final : public Device {
   void set_cache_config(Function, CacheConfig) override { refuse_source_kernels(); }
   int best_block_size(Function, std::size_t) override { refuse_source_kernels(); }
   int blocks_at_once(Function, int, std::size_t) override { refuse_source_kernels(); }
+  int most_in_cluster(Function, const LaunchShape&) override { refuse_source_kernels(); }
+  int clusters_at_once(Function, const LaunchShape&) override { refuse_source_kernels(); }
   void launch(Function, const LaunchShape&, void**, Stream) override { refuse_source_kernels(); }
 
  private:

@@ -87,6 +87,8 @@ class CudaDevice final : public Device {
   void set_cache_config(Function function, CacheConfig config) override;
   int best_block_size(Function function, std::size_t shared) override;
   int blocks_at_once(Function function, int threads, std::size_t shared) override;
+  int most_in_cluster(Function function, const LaunchShape& shape) override;
+  int clusters_at_once(Function function, const LaunchShape& shape) override;
   void launch(Function function, const LaunchShape& shape, void** parameters,
               Stream stream) override;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include <array>
+
 #include <quarry/base/error.hpp>
 
 #include "backend/cuda/device.hpp"
@@ -16,6 +18,45 @@ namespace {
 CUfunction native_function(Function function) { return static_cast<CUfunction>(function); }
 CUmodule native_module(Module module) { return static_cast<CUmodule>(module); }
 unsigned extent(std::int64_t value) { return static_cast<unsigned>(value); }
+
+/// A launch with attributes.
+class Configuration {
+ public:
+  Configuration(const LaunchShape& shape, CUstream stream) {
+    const auto& [grid, block, shared, cooperative, cluster] = shape;
+    config_.gridDimX = extent(grid.x), config_.gridDimY = extent(grid.y);
+    config_.gridDimZ = extent(grid.z), config_.blockDimX = extent(block.x);
+    config_.blockDimY = extent(block.y), config_.blockDimZ = extent(block.z);
+    config_.sharedMemBytes = static_cast<unsigned>(shared), config_.hStream = stream;
+    config_.attrs = attributes_.data();
+    if (!(cluster == Dim3(1))) {
+      CUlaunchAttributeValue& value = added(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+      value.clusterDim.x = extent(cluster.x), value.clusterDim.y = extent(cluster.y);
+      value.clusterDim.z = extent(cluster.z);
+    }
+    if (cooperative) added(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+  }
+  Configuration(const Configuration&) = delete;  // which would refer to the attributes of this one
+  Configuration& operator=(const Configuration&) = delete;
+  const CUlaunchConfig* get() const { return &config_; }
+
+ private:
+  CUlaunchAttributeValue& added(CUlaunchAttributeID id) {
+    CUlaunchAttribute& attribute = attributes_[config_.numAttrs++];
+    attribute.id = id;
+    return attribute.value;
+  }
+  std::array<CUlaunchAttribute, 2> attributes_{};
+  CUlaunchConfig config_{};
+};
+
+/// A function of the driver that is there from CUDA 11.8 on.
+template <class F>
+F clusters_by(F function) {
+  require<LogicError>(function != nullptr,
+                      "clusters of blocks need a driver of CUDA 11.8 or later");
+  return function;
+}
 
 }  // namespace
 
@@ -105,10 +146,35 @@ int CudaDevice::blocks_at_once(Function function, int threads, std::size_t share
   return blocks;
 }
 
+int CudaDevice::most_in_cluster(Function function, const LaunchShape& shape) {
+  const auto current = context_.bind();
+  LaunchShape large = shape;
+  large.grid = 1 << 16, large.cluster = 1;
+  int blocks = 0;
+  check(clusters_by(driver().OccupancyMaxPotentialClusterSize)(
+      &blocks, native_function(function), Configuration(large, nullptr).get()));
+  return blocks;
+}
+
+int CudaDevice::clusters_at_once(Function function, const LaunchShape& shape) {
+  const auto current = context_.bind();
+  LaunchShape one = shape;
+  one.grid = shape.cluster;
+  int clusters = 0;
+  check(clusters_by(driver().OccupancyMaxActiveClusters)(&clusters, native_function(function),
+                                                         Configuration(one, nullptr).get()));
+  return clusters;
+}
+
 void CudaDevice::launch(Function function, const LaunchShape& shape, void** parameters,
                         Stream stream) {
   const auto current = context_.bind();
-  const auto& [grid, block, shared, cooperative] = shape;
+  const auto& [grid, block, shared, cooperative, cluster] = shape;
+  if (!(cluster == Dim3(1))) [[unlikely]] {
+    return check_launch(
+        clusters_by(driver().LaunchKernelEx)(Configuration(shape, native(stream)).get(),
+                                             native_function(function), parameters, nullptr));
+  }
   const auto bytes = static_cast<unsigned>(shared);
   if (cooperative) {
     return check_launch(driver().LaunchCooperativeKernel(

@@ -3,6 +3,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/contexts.hpp"
+#include "backend/link.hpp"
 
 /// The CUDA side of backend.hpp in a library built without the CUDA toolkit.
 namespace quarry::backend {
@@ -30,9 +31,19 @@ KernelCacheInfo kernel_cache_info() { return {}; }
 
 std::vector<std::string> kernel_names() { return {}; }
 
-CompiledCode compile_source(const SourceText&, bool) {
+CompiledCode compile_source(const SourceText&, const SourceCache&) {
   throw BackendUnavailable(cuda_status().nvrtc_why);
 }
+
+void forget_source(const SourceText&, const SourceCache&) {}
+
+bool includes_only_embedded(const std::string&) { return false; }
+
+LinkedCode link(const std::vector<LinkInput>&, const std::vector<std::string>&) {
+  throw BackendUnavailable(cuda_status().nvrtc_why);
+}
+
+std::pair<int, int> linker_version() { throw BackendUnavailable(cuda_status().nvrtc_why); }
 
 std::string architecture_of(std::pair<int, int>) {
   throw BackendUnavailable(cuda_status().nvrtc_why);

@@ -75,7 +75,8 @@ CUresult run_host_kernel(const HostKernel& kernel, const HostLaunch& launch) {
 }
 
 bool is_source_of_program(const std::string& source) {
-  return source.find("__global__") != source.npos;
+  const auto has = [&](const char* text) { return source.find(text) != source.npos; };
+  return has("__global__") || (has("__device__") && !has("#include \"kernels/"));
 }
 
 std::vector<std::string> kernels_in(const std::string& source) {

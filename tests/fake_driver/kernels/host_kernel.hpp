@@ -23,6 +23,8 @@ struct HostLaunch {
   int device = 0;
   std::array<unsigned, 3> grid{}, block{};
   unsigned shared = 0;
+  std::array<unsigned, 3> cluster{1, 1, 1};
+  bool cooperative = false;
   std::vector<std::vector<std::byte>> arguments = {};
 
   std::int64_t threads() const {

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace quarry::fake {
 
@@ -19,6 +20,9 @@ struct Image {
     return architecture <= device && (is_ptx || architecture / 10 == device / 10);
   }
 };
+
+/// What LTO-IR begins with: here an image follows.
+inline constexpr std::string_view ltoir_magic = "\xed\x43\x4e\x7f";
 
 std::string write_image(const Image& image);
 std::optional<Image> parse_image(const char* text);

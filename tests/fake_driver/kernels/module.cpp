@@ -5,11 +5,10 @@
 #include <sstream>
 #include <tuple>
 
-#include "backend/cuda/jit/kernel.hpp"
 #include "fake_driver/entry.hpp"
 #include "fake_driver/kernels/host_kernel.hpp"
 #include "fake_driver/kernels/image.hpp"
-#include "fake_driver/kernels/kernel.hpp"
+#include "fake_driver/kernels/module.hpp"
 #include "fake_driver/state.hpp"
 #include "fake_driver/streams/capture.hpp"
 
@@ -30,7 +29,33 @@ void write_log(const std::string& text, unsigned count, const CUjit_option* opti
   if (log && size > 0) std::snprintf(log, size, "%s", text.c_str());
 }
 
-/// The function of a loaded module with this handle, or nullptr.
+/// As the driver: results go over the values that were given.
+void write_results(unsigned count, const CUjit_option* options, void** values) {
+  const float milliseconds = 0.25f;
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == CU_JIT_WALL_TIME) std::memcpy(&values[i], &milliseconds, sizeof(float));
+    if (options[i] == CU_JIT_THREADS_PER_BLOCK) {
+      const auto wanted = static_cast<unsigned>(reinterpret_cast<std::size_t>(values[i]));
+      const unsigned threads = (wanted + 31) / 32 * 32;
+      std::memcpy(&values[i], &threads, sizeof threads);
+    }
+  }
+}
+
+/// What does not go together.
+bool are_options_legal(unsigned count, const CUjit_option* options, void* const* values) {
+  const auto has = [&](CUjit_option wanted) {
+    return std::find(options, options + count, wanted) != options + count;
+  };
+  for (unsigned i = 0; i < count; ++i) {
+    const bool is_level = options[i] == CU_JIT_OPTIMIZATION_LEVEL;
+    if (is_level && reinterpret_cast<std::size_t>(values[i]) > 4) return false;
+  }
+  return !(has(CU_JIT_TARGET) && has(CU_JIT_THREADS_PER_BLOCK));
+}
+
+}  // namespace
+
 Function* find_function(CUfunction handle) {
   for (const auto& [module_handle, module] : state().modules) {
     for (auto& [name, known] : module->functions) {
@@ -40,87 +65,12 @@ Function* find_function(CUfunction handle) {
   return nullptr;
 }
 
-bool are_legal(const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& block) {
-  const auto threads = std::uint64_t{block[0]} * block[1] * block[2];
-  return std::ranges::find(grid, 0u) == grid.end() && grid[0] <= 0x7fffffff && grid[1] <= 65535 &&
-         grid[2] <= 65535 && threads >= 1 && threads <= 1024 && block[2] <= 64;
-}
-
-constexpr unsigned static_shared = 48 << 10, most_shared = 227 << 10;
-
-/// How much dynamic shared memory a launch may ask for.
-unsigned allowed_shared(const Function& function) {
-  const auto set = function.attributes.find(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-  return set == function.attributes.end() ? static_shared : static_cast<unsigned>(set->second);
-}
-
-/// A kernel from source.
-CUresult launch_host_kernel(const Function& function, HostLaunch launch, CUstream stream,
-                            void** parameters) {
-  std::optional<HostKernel> kernel = find_host_kernel(function.expression);
-  if (!kernel) return CUDA_ERROR_NOT_FOUND;
-  if (!are_legal(launch.grid, launch.block) || launch.shared > allowed_shared(function)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  for (const std::size_t bytes : kernel->parameters) {
-    const auto* const from = static_cast<const std::byte*>(*parameters++);
-    launch.arguments.emplace_back(from, from + bytes);
-  }
-  {
-    const Guard lock(state().mutex);
-    state().last_kernel = launch.kernel;
-    ++state().statistics.launches;
-  }
-  Operation operation;
-  operation.cost_ms = 0.002;
-  ++*function.queued;
-  operation.work = [kernel = *std::move(kernel), launch = std::move(launch),
-                    queued = function.queued] {
-    --*queued;
-    return run_host_kernel(kernel, launch);
-  };
-  return enqueue(stream, std::move(operation));
-}
-
-/// What the driver itself refuses; the rest comes to light when the kernel runs.
-CUresult check_configuration(const KernelName& name, std::int64_t x, std::int64_t y, std::int64_t z,
-                             std::int64_t block) {
-  if (x < 1 || y < 1 || z < 1 || y > 65535 || z > 65535 || x > 2147483647) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return block < 1 || block > name.kernel->most_threads ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-constexpr std::size_t parameter_bytes = 32764;
-
-CUresult read_parameters(Launch& launch, void** parameters) {
-  if (!parameters) return CUDA_ERROR_INVALID_VALUE;
-  launch.words.resize(static_cast<std::size_t>(launch.places().words()));
-  if (8 * launch.words.size() > parameter_bytes) return CUDA_ERROR_INVALID_VALUE;
-  std::memcpy(launch.words.data(), *parameters++, 8 * launch.words.size());
-  for (const std::size_t bytes : launch.name.kernel->more) {
-    if (bytes == 0) break;
-    const std::size_t first = launch.more.size();
-    launch.more.resize(first + (bytes + 7) / 8);
-    std::memcpy(launch.more.data() + first, *parameters++, bytes);
-  }
-  return CUDA_SUCCESS;
-}
-
-std::uint64_t count_launch(const Launch& launch) {
-  const Guard lock(state().mutex);
-  state().last_kernel = launch.expression;
-  state().last_block = launch.words;
-  return static_cast<std::uint64_t>(++state().statistics.launches) * 0x9e3779b97f4a7c15u;
-}
-
-}  // namespace
-
 namespace entry {
 
 CUresult module_load(CUmodule* out, const void* image, unsigned count, CUjit_option* options,
                      void** values) {
   if (const CUresult result = enter_unsafe()) return result;
+  if (!are_options_legal(count, options, values)) return CUDA_ERROR_INVALID_VALUE;
   const std::optional<Image> parsed = parse_image(static_cast<const char*>(image));
   if (!parsed) {
     write_log("the image was not made by the fake compiler", count, options, values);
@@ -144,6 +94,7 @@ CUresult module_load(CUmodule* out, const void* image, unsigned count, CUjit_opt
     std::memset(state().memory.find(address, bytes, device), 0, bytes);
     module->variables.emplace(name, std::pair(address, bytes));
   }
+  write_results(count, options, values);
   ++state().statistics.modules;
   *out = reinterpret_cast<CUmodule>(module.get());
   state().modules.emplace(*out, std::move(module));
@@ -174,50 +125,6 @@ CUresult module_get_function(CUfunction* function, CUmodule module, const char* 
   if (entry == found->second->functions.end()) return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(&entry->second);
   return CUDA_SUCCESS;
-}
-
-CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                       CUstream stream, void** parameters, void** extra) {
-  if (const CUresult result = enter()) return result;
-  std::optional<Function> function;
-  {
-    const Guard lock(state().mutex);
-    if (const Function* const known = find_function(handle)) function = *known;
-  }
-  if (!function || function->device != current_device()) return CUDA_ERROR_INVALID_HANDLE;
-  const std::string& expression = function->expression;
-  const std::optional<KernelName> name = parse_kernel(expression);
-  if (!name && !extra) {
-    return launch_host_kernel(*function,
-                              {expression,
-                               current_device(),
-                               {grid_x, grid_y, grid_z},
-                               {block_x, block_y, block_z},
-                               shared},
-                              stream, parameters);
-  }
-  const kernels::program* const program = name ? backend::cuda::find_program(expression) : nullptr;
-  if (!program || extra) return CUDA_ERROR_NOT_FOUND;
-  const auto block = std::int64_t{block_x} * block_y * block_z;
-  if (const CUresult result = check_configuration(*name, grid_x, grid_y, grid_z, block))
-    return result;
-  Launch launch{expression, *name, program, current_device(), grid_x, grid_y, block_x, block_y,
-                {},         {},    0};
-  if (const CUresult result = read_parameters(launch, parameters)) return result;
-  if (!shares_what_is_the_same(launch)) return illegal(launch, "operands are not the same");
-  launch.seed = count_launch(launch);
-  Operation operation;
-  operation.cost_ms = 0.002;
-  operation.work = [launch = std::move(launch)] { return run_launch(launch); };
-  return enqueue(stream, std::move(operation));
-}
-
-CUresult launch_cooperative(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                            CUstream stream, void** parameters) {
-  return launch_kernel(handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
-                       parameters, nullptr);
 }
 
 CUresult module_get_global(CUdeviceptr* address, std::size_t* bytes, CUmodule module,
@@ -279,37 +186,6 @@ CUresult parameter_info(CUfunction handle, std::size_t index, std::size_t* offse
               kernel->parameters[k + 1];
   }
   return CUDA_SUCCESS;
-}
-
-CUresult best_block_size(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize, std::size_t,
-                         int) {
-  if (const CUresult result = enter()) return result;
-  const Guard lock(state().mutex);
-  if (!find_function(handle)) return CUDA_ERROR_INVALID_HANDLE;
-  *grid = 264, *block = 1024;
-  return CUDA_SUCCESS;
-}
-
-CUresult blocks_at_once(int* blocks, CUfunction handle, int threads, std::size_t) {
-  if (const CUresult result = enter()) return result;
-  const Guard lock(state().mutex);
-  if (!find_function(handle)) return CUDA_ERROR_INVALID_HANDLE;
-  if (threads < 1 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = 2048 / threads;
-  return CUDA_SUCCESS;
-}
-
-/// The only attribute lets a kernel begin early; here none does.
-CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction handle, void** parameters,
-                          void** extra) {
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
-      return CUDA_ERROR_NOT_SUPPORTED;
-    }
-  }
-  return launch_kernel(handle, config->gridDimX, config->gridDimY, config->gridDimZ,
-                       config->blockDimX, config->blockDimY, config->blockDimZ,
-                       config->sharedMemBytes, config->hStream, parameters, extra);
 }
 
 }  // namespace entry

@@ -22,7 +22,7 @@ struct Program {
   std::map<std::string, std::string> headers, lowered;
   std::vector<std::string> expressions;
   std::string log, image;
-  bool is_ptx = false;
+  bool is_ptx = false, is_ltoir = false;
 };
 
 Compiler& compiler() {
@@ -206,7 +206,9 @@ nvrtcResult compile(nvrtcProgram handle, int count, const char* const* options) 
     for (const std::string& name : kernels_in(program.source)) image.functions[name] = name;
     image.variables = variables_in(program.source);
   }
-  program.image = write_image(image);
+  const auto is_lto = [](std::string_view option) { return option == "-dlto"; };
+  program.is_ltoir = std::any_of(options, options + count, is_lto);
+  program.image = (program.is_ltoir ? std::string(ltoir_magic) : "") + write_image(image);
   return NVRTC_SUCCESS;
 }
 
@@ -226,6 +228,20 @@ nvrtcResult lowered_name(nvrtcProgram handle, const char* expression, const char
   const auto found = lowered.find(expression);
   if (found == lowered.end()) return NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
   *name = found->second.c_str();
+  return NVRTC_SUCCESS;
+}
+
+/// With "-dlto".
+nvrtcResult ltoir_size(nvrtcProgram handle, std::size_t* size) {
+  const Program& program = program_of(handle);
+  if (!program.is_ltoir) return NVRTC_ERROR_INVALID_INPUT;
+  *size = program.image.size();
+  return NVRTC_SUCCESS;
+}
+nvrtcResult ltoir(nvrtcProgram handle, char* out) {
+  const Program& program = program_of(handle);
+  if (!program.is_ltoir) return NVRTC_ERROR_INVALID_INPUT;
+  std::memcpy(out, program.image.data(), program.image.size());
   return NVRTC_SUCCESS;
 }
 
@@ -267,7 +283,9 @@ const backend::cuda::NvrtcTable& nvrtc_table() {
                                                .GetCUBINSize = code_size<false>,
                                                .GetCUBIN = code<false>,
                                                .GetPTXSize = code_size<true>,
-                                               .GetPTX = code<true>};
+                                               .GetPTX = code<true>,
+                                               .GetLTOIRSize = ltoir_size,
+                                               .GetLTOIR = ltoir};
   return table;
 }
 

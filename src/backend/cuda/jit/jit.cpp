@@ -94,7 +94,8 @@ Binary compile_kernel(const KernelSource& source, const Architecture& architectu
     raise_not_compiled(result, "the kernel " + source.instantiation, program.log(), source.text,
                        options);
   }
-  return {program.code(architecture.is_ptx), program.lowered(source.instantiation)};
+  return {program.code(architecture.is_ptx ? CodeKind::ptx : CodeKind::cubin),
+          program.lowered(source.instantiation)};
 }
 
 std::string kernel_key(const KernelSource& source, const Architecture& architecture) {

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <string_view>
 
 #include "backend/cuda/jit/digest.hpp"
@@ -121,6 +123,19 @@ KernelCacheInfo KernelCache::info() const {
 KernelCache& kernel_cache() {
   static auto& cache = *new KernelCache(KernelCache::options_from_environment());
   return cache;
+}
+
+KernelCache& kernel_cache_in(const std::string& directory) {
+  static auto& mutex = *new std::mutex;
+  static auto& caches = *new std::map<std::string, std::unique_ptr<KernelCache>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<KernelCache>& cache = caches[directory];
+  if (!cache) {
+    KernelCache::Options options = KernelCache::options_from_environment();
+    options.directory = directory, options.why.clear();
+    cache = std::make_unique<KernelCache>(options);
+  }
+  return *cache;
 }
 
 }  // namespace quarry::backend::cuda

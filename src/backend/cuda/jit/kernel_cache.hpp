@@ -45,5 +45,7 @@ class KernelCache {
 
 /// The cache of this process.
 KernelCache& kernel_cache();
+/// One in this directory, with the options of the process's otherwise; lives to the process's end.
+KernelCache& kernel_cache_in(const std::string& directory);
 
 }  // namespace quarry::backend::cuda

@@ -3,12 +3,25 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "backend/cuda/driver/driver.hpp"
 #include "backend/cuda/driver/relaxed_capture.hpp"
 
 namespace quarry::backend::cuda {
+
+namespace {
+
+/// The driver writes results over the values that it was given, which have the size of a pointer.
+void read_result(CUjit_option name, void* const& value, LoadLog& log) {
+  if (name == CU_JIT_WALL_TIME) std::memcpy(&log.wall_ms.emplace(), &value, sizeof(float));
+  if (name == CU_JIT_THREADS_PER_BLOCK) {
+    std::memcpy(&log.threads_per_block.emplace(), &value, sizeof(unsigned));
+  }
+}
+
+}  // namespace
 
 bool is_refused(CUresult result) {
   switch (result) {
@@ -35,6 +48,7 @@ LoadedImage load_image(const std::string& image,
                     CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::vector<void*> values{info.data(), number(info.size() - 1), error.data(),
                             number(error.size() - 1)};
+  const std::size_t own = names.size();
   for (const auto& [option, value] : options) {
     names.push_back(static_cast<CUjit_option>(option));
     values.push_back(number(value));
@@ -43,7 +57,9 @@ LoadedImage load_image(const std::string& image,
   loaded.result =
       driver().ModuleLoadDataEx(&loaded.module, image.c_str(), static_cast<unsigned>(names.size()),
                                 names.data(), values.data());
-  loaded.log = {info.data(), error.data()};
+  loaded.log.info = info.data(), loaded.log.error = error.data();
+  if (loaded.result != CUDA_SUCCESS) return loaded;
+  for (std::size_t k = own; k < names.size(); ++k) read_result(names[k], values[k], loaded.log);
   return loaded;
 }
 

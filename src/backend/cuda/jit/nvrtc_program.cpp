@@ -56,9 +56,15 @@ std::string NvrtcProgram::log() const {
   return log;
 }
 
-std::string NvrtcProgram::code(bool is_ptx) const {
-  return is_ptx ? text(program_, nvrtc().GetPTXSize, nvrtc().GetPTX)
-                : text(program_, nvrtc().GetCUBINSize, nvrtc().GetCUBIN);
+std::string NvrtcProgram::code(CodeKind kind) const {
+  switch (kind) {
+    case CodeKind::ptx:
+      return text(program_, nvrtc().GetPTXSize, nvrtc().GetPTX);
+    case CodeKind::ltoir:
+      return text(program_, nvrtc().GetLTOIRSize, nvrtc().GetLTOIR);
+    default:
+      return text(program_, nvrtc().GetCUBINSize, nvrtc().GetCUBIN);
+  }
 }
 
 std::string NvrtcProgram::lowered(const std::string& name) const {

@@ -9,6 +9,8 @@
 
 namespace quarry::backend::cuda {
 
+enum class CodeKind { cubin, ptx, ltoir };
+
 /// One source text that NVRTC compiles. Failures of NVRTC itself throw RuntimeError.
 class NvrtcProgram {
  public:
@@ -23,7 +25,7 @@ class NvrtcProgram {
   nvrtcResult compile(const std::vector<std::string>& names,
                       const std::vector<std::string>& options);
   std::string log() const;  ///< without newlines at its end
-  std::string code(bool is_ptx) const;
+  std::string code(CodeKind kind) const;
   /// The name in the code of a name expression.
   std::string lowered(const std::string& name) const;
 

@@ -12,6 +12,8 @@
 #include "backend/cuda/jit/kernel_cache.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
 #include "backend/cuda/jit/nvrtc_program.hpp"
+#include "backend/cuda/jit/source_headers.hpp"
+#include "base/environment.hpp"
 #include "base/forked.hpp"
 
 /// Sources of programs.
@@ -20,24 +22,14 @@ namespace {
 
 using namespace cuda;
 
-bool is_ptx(const SourceText& source) {
-  return std::ranges::any_of(source.options, [](const std::string& option) {
-    return option.starts_with("--gpu-architecture=compute_");
-  });
+bool has_option(const SourceText& source, std::string_view begin) {
+  return std::ranges::any_of(source.options,
+                             [&](const std::string& option) { return option.starts_with(begin); });
 }
 
-/// Those that sources find.
-const std::vector<EmbeddedHeader>& headers() {
-  static const auto& found = *new const std::vector<EmbeddedHeader>([] {
-    std::vector<EmbeddedHeader> own;
-    std::copy_if(embedded_headers, embedded_headers + embedded_header_count,
-                 std::back_inserter(own), [](const EmbeddedHeader& header) {
-                   return std::ranges::find(program_headers, header.name) !=
-                          std::end(program_headers);
-                 });
-    return own;
-  }());
-  return found;
+CodeKind kind_of(const SourceText& source) {
+  if (has_option(source, "-dlto") || has_option(source, "--dlink-time-opt")) return CodeKind::ltoir;
+  return has_option(source, "--gpu-architecture=compute_") ? CodeKind::ptx : CodeKind::cubin;
 }
 
 /// Each field with its length: no two sources have one key.
@@ -45,13 +37,12 @@ std::string key_of(const SourceText& source) {
   int major = 0, minor = 0;
   nvrtc().Version(&major, &minor);
   std::string key = fmt::format("source\nnvrtc {}.{}\n", major, minor);
+  if (source.text.find("include") != source.text.npos) key += source_headers_digest() + '\n';
   const auto add = [&](std::string_view field) {
     key += fmt::format("{}:{}\n", field.size(), field);
   };
   add(source.text);
-  for (const EmbeddedHeader& header : headers()) {
-    if (source.text.find(header.name) != source.text.npos) add(header.text);
-  }
+  add(source.file);
   for (const auto* list : {&source.options, &source.names}) {
     key += fmt::format("{}\n", list->size());
     for (const std::string& field : *list) add(field);
@@ -81,17 +72,23 @@ std::optional<CompiledCode> compiled_of(const std::optional<Binary>& binary,
 
 CompiledCode compile(const SourceText& source) {
   const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
-  NvrtcProgram program(source.text, "source.cu", headers());
+  NvrtcProgram program(source.text, source.file.c_str(), source_headers());
   const nvrtcResult result = program.compile(source.names, source.options);
   CompiledCode compiled{{}, program.log(), {}};
   if (result != NVRTC_SUCCESS) {
     raise_not_compiled(result, "the source", compiled.log, source.text, source.options);
   }
-  compiled.code = program.code(is_ptx(source));
+  compiled.code = program.code(kind_of(source));
   for (const std::string& name : source.names) {
     compiled.lowered.emplace(name, program.lowered(name));
   }
   return compiled;
+}
+
+/// QUARRY_DISABLE_CACHE counts for every directory.
+KernelCache& cache_of(const SourceCache& wanted) {
+  if (wanted.directory.empty() || !environment::has_disk_cache()) return kernel_cache();
+  return kernel_cache_in(wanted.directory);
 }
 
 }  // namespace
@@ -100,13 +97,18 @@ std::string architecture_of(std::pair<int, int> compute_capability) {
   return architecture_for(compute_capability, supported_architectures()).name;
 }
 
-CompiledCode compile_source(const SourceText& source, bool cached) {
-  if (!cached) return compile(source);
+CompiledCode compile_source(const SourceText& source, const SourceCache& wanted) {
+  if (!wanted.is_used) return compile(source);
+  KernelCache& cache = cache_of(wanted);
   const std::string key = key_of(source);
-  if (auto found = compiled_of(kernel_cache().load(key), source)) return *std::move(found);
+  if (auto found = compiled_of(cache.load(key), source)) return *std::move(found);
   CompiledCode compiled = compile(source);
-  kernel_cache().store(key, binary_of(compiled, source));
+  cache.store(key, binary_of(compiled, source));
   return compiled;
+}
+
+void forget_source(const SourceText& source, const SourceCache& cache) {
+  if (cache.is_used) cache_of(cache).remove(key_of(source));
 }
 
 }  // namespace quarry::backend
