@@ -4,9 +4,10 @@
 /// mdspan.hpp, device_view.cuh, pooled.hpp, dlpack.hpp, npy.hpp, cuda_mr.hpp,
 /// array/cuda_array_interface.hpp) and rarely used ones: arrays of a rank that the compiler knows
 /// (ranked.hpp), copies of boxes of raw memory (memory/block_copy.hpp), CUDA arrays
-/// (memory/cuda_array.hpp), constants for graphics (base/graphics.hpp), the memory of CUDA graphs (memory/graph_memory.hpp), the adaptors of
-/// resources (memory/statistics.hpp, limit.hpp, tracking.hpp, allocation_log.hpp, failing.hpp,
-/// red_zone.hpp, nvtx.hpp) and managers of other libraries (memory/external_manager.hpp).
+/// (memory/cuda_array.hpp), constants for graphics (base/graphics.hpp), the memory of CUDA graphs
+/// (memory/graph_memory.hpp), the adaptors of resources (memory/statistics.hpp, limit.hpp,
+/// tracking.hpp, allocation_log.hpp, failing.hpp, red_zone.hpp, nvtx.hpp) and managers of other
+/// libraries (memory/external_manager.hpp).
 #include <quarry/array/creation.hpp>
 #include <quarry/array/ipc.hpp>
 #include <quarry/array/managed.hpp>
