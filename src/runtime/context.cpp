@@ -99,7 +99,7 @@ Context current_context(int id) {
   return require_context();
 }
 Context require_context() {
-  const Context context = current_context();
+  Context context = current_context();
   context.get_memory_info();
   return context;
 }

@@ -116,6 +116,7 @@ TEST_F(FakeArray, OfAnotherDeviceIsForCopiesBetweenDevices) {
   between.Height = 5;
   between.Depth = 1;
   EXPECT_EQ(cu().Memcpy3DPeer(&between), CUDA_SUCCESS);
+  EXPECT_EQ(cu().CtxSynchronize(), CUDA_SUCCESS);  // before the array goes
   EXPECT_EQ(cu().CtxSetCurrent(context_), CUDA_SUCCESS);
   EXPECT_EQ(cu().Memcpy3D(&copy), CUDA_SUCCESS);
   EXPECT_EQ(cu().CtxSynchronize(), CUDA_SUCCESS);
