@@ -309,10 +309,6 @@ class EvaluatingMethods : public ArrayMethods<E> {
   auto T() const { return transpose(); }
   auto squeeze() const { return array().squeeze(); }
   auto squeeze(const Axes& axes) const { return array().squeeze(axes); }
-  template <Integer I>
-  auto squeeze(I axis) const {
-    return array().squeeze(axis);
-  }
   auto copy_to_host() const { return array().copy_to_host(); }
   auto item() const { return array().item(); }
   ///@}

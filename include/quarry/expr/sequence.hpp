@@ -4,8 +4,8 @@
 
 #include <concepts>
 #include <cstdint>
-#include <string>
 #include <type_traits>
+#include <utility>
 
 /// NumPy's arange and linspace.
 namespace quarry {
@@ -47,15 +47,11 @@ std::int64_t linspace_count(std::int64_t count);
 void require_holds(DType type, double value);
 void require_pair_of_bools(std::int64_t count);
 ///@}
-/// `value` as a bound of an arange. Throws DTypeError if it does not fit.
-template <class W, class N>
-W bound(N value) {
-  if constexpr (std::is_same_v<W, std::int64_t> && sizeof(N) == 8 && std::is_unsigned_v<N>) {
-    if (value > std::uint64_t{INT64_MAX}) {
-      quarry::detail::throw_out_of_range(std::to_string(value), dtype_of<std::int64_t>);
-    }
-  }
-  return static_cast<W>(value);
+/// A number as one of the three types in which lengths are computed.
+template <class N>
+auto widened(N number) {
+  using Integer = std::conditional_t<std::is_unsigned_v<N>, std::uint64_t, std::int64_t>;
+  return static_cast<std::conditional_t<std::is_floating_point_v<N>, double, Integer>>(number);
 }
 /// first, first + step, ...: so many, in the type in which elements of T are computed.
 template <class T, class C>
@@ -145,11 +141,6 @@ concept PlainNumber = std::is_arithmetic_v<X>;
 /// Whether all numbers have the type T: those are for the functions of one type.
 template <class T, class... N>
 inline constexpr bool are_all = (std::is_same_v<T, N> && ...);
-/// The type in which plain numbers are compared.
-template <class... N>
-using bound_t = std::conditional_t<
-    (std::is_floating_point_v<N> || ...), double,
-    std::conditional_t<(std::is_unsigned_v<N> && ...), std::uint64_t, std::int64_t>>;
 /// The first element of an integer or other type T: the whole part of a number. Throws DTypeError,
 /// with the number, if T does not hold it.
 template <class T, class W>
@@ -159,6 +150,21 @@ auto element_from(W number) {
     require_holds(dtype_of<T>, number);
   }
   return quarry::detail::scalar_as<computed_t<K>>(number);
+}
+/// An arange whose length is computed in W.
+template <class T, class W>
+DeviceNDArray<T> arange_as(W start, W stop, W step, const ArrayOptions& options) {
+  const std::int64_t n = arange_length(start, stop, step);
+  const auto first = element_from<T>(start);
+  if constexpr (kernels::is_integer<kernel_type_t<T>>) {
+    using I = std::remove_const_t<decltype(first)>;
+    const I second = n > 1 ? element_from<T>(start + step) : first;
+    const I distance = static_cast<I>(std::uint64_t(second) - std::uint64_t(first));
+    return progression<T>(n, first, distance, options);
+  } else {
+    if constexpr (quarry::detail::is_bool<T>) require_pair_of_bools(n);
+    return progression<T>(n, first, element_from<T>(step), options);
+  }
 }
 }  // namespace expr
 
@@ -171,18 +177,20 @@ auto element_from(W number) {
 template <Number T, expr::PlainNumber A, expr::PlainNumber B, expr::PlainNumber C>
 requires(!expr::are_all<T, A, B, C>) DeviceNDArray<T> arange(A start, B stop, C step,
                                                              const ArrayOptions& options = {}) {
-  using W = expr::bound_t<A, B, C>;
-  const W from = expr::bound<W>(start), by = expr::bound<W>(step);
-  const std::int64_t n = expr::arange_length(from, expr::bound<W>(stop), by);
-  const auto first = expr::element_from<T>(from);
-  if constexpr (kernels::is_integer<kernel_type_t<T>>) {
-    using I = std::remove_const_t<decltype(first)>;
-    const I second = n > 1 ? expr::element_from<T>(from + by) : first;
-    const I distance = static_cast<I>(std::uint64_t(second) - std::uint64_t(first));
-    return expr::progression<T>(n, first, distance, options);
+  using expr::arange_as;
+  if constexpr ((std::is_floating_point_v<A> || std::is_floating_point_v<B> ||
+                 std::is_floating_point_v<C>)) {
+    return arange_as<T>(double(start), double(stop), double(step), options);
   } else {
-    if constexpr (detail::is_bool<T>) expr::require_pair_of_bools(n);
-    return expr::progression<T>(n, first, expr::element_from<T>(by), options);
+    const auto first = expr::widened(start);
+    const auto end = expr::widened(stop);
+    const auto by = expr::widened(step);
+    if (std::cmp_greater_equal(first, 0) && std::cmp_greater_equal(end, 0) &&
+        std::cmp_greater_equal(by, 0)) {
+      return arange_as<T>(std::uint64_t(first), std::uint64_t(end), std::uint64_t(by), options);
+    }
+    const auto signed_of = [](auto n) { return detail::scalar_as<std::int64_t>(n); };
+    return arange_as<T>(signed_of(first), signed_of(end), signed_of(by), options);
   }
 }
 template <Number T, expr::PlainNumber A, expr::PlainNumber B>
@@ -208,7 +216,7 @@ requires(!detail::is_bool<T> && (!expr::are_all<T, A, B> || dtype_of<T>.kind() !
     } else if constexpr (std::is_floating_point_v<decltype(number)>) {
       return expr::element_from<T>(__builtin_floor(double(number)));
     } else {
-      return expr::element_from<T>(expr::bound_t<decltype(number)>(number));
+      return expr::element_from<T>(expr::widened(number));
     }
   };
   static_cast<void>(end(start));
