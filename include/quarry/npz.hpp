@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,21 +67,29 @@ class NpzEntry {
   NpzEntry(std::string name, const DeviceNDArrayBase& array)
       : name_(std::move(name)), array_(UntypedNDArray(array)) {}
   ///@}
+  ///@{
+  /// Without a name: that of its place among such entries, "arr_0", "arr_1", ..., as in NumPy.
+  template <HostArray H>
+  NpzEntry(const H& array) : array_(host_ref(array)) {}
+  NpzEntry(const DeviceNDArrayBase& array) : array_(UntypedNDArray(array)) {}
+  ///@}
 
-  const std::string& name() const { return name_; }  ///< in the archive
+  /// In the archive; nothing if it follows from the place.
+  const std::optional<std::string>& name() const { return name_; }
   /// The array.
   const std::variant<HostRef, UntypedNDArray>& array() const { return array_; }
 
  private:
-  std::string name_;
+  std::optional<std::string> name_;
   std::variant<HostRef, UntypedNDArray> array_;
 };
 
 ///@{
 /// Writes what numpy.savez and numpy.savez_compressed write, to a temporary file that is renamed at
-/// the end: savez("model.npz", {{"w", w}, {"b", b}}). Throws IoError; LogicError for names that are
-/// empty, occur twice or lead out of a folder; DTypeError as save_npy(); BackendUnavailable if the
-/// library was built without zlib. After a failure the old file is there.
+/// the end: savez("model.npz", {{"w", w}, {"b", b}}), or savez("model.npz", {w, b}). Throws
+/// IoError; LogicError for names that are empty, occur twice or lead out of a folder; DTypeError as
+/// save_npy(); BackendUnavailable if the library was built without zlib. After a failure the old
+/// file is there.
 void savez(const std::string& path, std::span<const NpzEntry> entries,
            const SaveOptions& options = {});
 void savez_compressed(const std::string& path, std::span<const NpzEntry> entries,

@@ -33,6 +33,7 @@
 #include <quarry/memory/transfer.hpp>
 #include <quarry/ops/bincount.hpp>
 #include <quarry/ops/closeness.hpp>
+#include <quarry/ops/diff.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/grids.hpp>
 #include <quarry/ops/indexing.hpp>

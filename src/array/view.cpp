@@ -183,6 +183,11 @@ Layout squeeze(const Layout& layout, std::span<const std::int64_t> axes) {
   return result;
 }
 
+Layout squeeze_axis(const Layout& layout, std::int64_t axis) {
+  if (layout.rank() == 0 && (axis == 0 || axis == -1)) return layout;
+  return squeeze(layout, {&axis, 1});
+}
+
 View items(const Layout& layout, std::size_t from, std::size_t to) {
   View result{layout};
   if (from == to) return result;

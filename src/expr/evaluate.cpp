@@ -142,50 +142,6 @@ void require_one_shape(std::span<const Shape> shapes) {
   }
 }
 
-std::int64_t arange_length(double start, double stop, double step) {
-  const double length = std::ceil((stop - start) / step);
-  require<ShapeError>(step != 0 && std::isfinite(length) && length < 0x1p63, [&] {
-    return fmt::format("arange from {} to {} in steps of {} has no length", start, stop, step);
-  });
-  return length > 0 ? static_cast<std::int64_t>(length) : 0;
-}
-
-namespace {
-
-/// The number of whole steps that start below `distance`; `text` says what was asked for.
-std::int64_t steps_in(std::uint64_t distance, std::uint64_t step, const auto& text) {
-  const std::uint64_t length = distance == 0 ? 0 : (distance - 1) / step + 1;
-  require<SizeOverflow>(length <= std::uint64_t{1} << 62,
-                        [&] { return fmt::format("{} has {} elements", text(), length); });
-  return static_cast<std::int64_t>(length);
-}
-
-}  // namespace
-
-std::int64_t arange_length(std::int64_t start, std::int64_t stop, std::int64_t step) {
-  const auto text = [&] {
-    return fmt::format("arange from {} to {} in steps of {}", start, stop, step);
-  };
-  require<ShapeError>(step != 0, [&] { return text() + " has no length"; });
-  if (step > 0 ? stop <= start : stop >= start) return 0;
-  const auto a = static_cast<std::uint64_t>(start), b = static_cast<std::uint64_t>(stop);
-  const auto s = static_cast<std::uint64_t>(step);
-  return step > 0 ? steps_in(b - a, s, text) : steps_in(a - b, 0 - s, text);
-}
-
-std::int64_t arange_length(std::uint64_t start, std::uint64_t stop, std::uint64_t step) {
-  const auto text = [&] {
-    return fmt::format("arange from {} to {} in steps of {}", start, stop, step);
-  };
-  require<ShapeError>(step != 0, [&] { return text() + " has no length"; });
-  return stop <= start ? 0 : steps_in(stop - start, step, text);
-}
-
-std::int64_t linspace_count(std::int64_t count) {
-  require<ShapeError>(count >= 0, [&] { return fmt::format("linspace of {} values", count); });
-  return count;
-}
-
 void require_in_place(const Shape& result, const Shape& array) {
   require<ShapeError>(result == array, [&] {
     return fmt::format("an operation in place on shape {} would give shape {}", to_string(array),

@@ -10,6 +10,8 @@
 #include <climits>
 #include <cstring>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -78,18 +80,35 @@ class Record {
 
  private:
   void read_field() {
-    if (in_.accept('(')) in_.fail("a field with a title");
-    const std::string name(in_.string());
+    const std::string name = read_name();
     in_.expect(',');
     if (name.empty()) return read_padding();
-    const auto is_same = [&](const DescrField& field) { return field.name == name; };
-    if (std::ranges::any_of(fields_, is_same))
-      in_.fail(fmt::format("the field {} a second time", quoted(name)));
     Descr descr = in_.accept('[') ? Record(in_, depth_ + 1).read() : number(in_.string());
     Shape shape;
     if (in_.accept(',')) shape = in_.shape();
     fields_.push_back({name, std::size_t(size_), std::move(shape), std::move(descr)});
     grow(fields_.back().shape, fields_.back().descr.dtype.itemsize());
+  }
+
+  /// The name, which may have a title before it: ('title', 'name'). A title is read over.
+  std::string read_name() {
+    const bool has_title = in_.accept('(');
+    if (has_title) {
+      take_name(std::string(in_.string()));
+      in_.expect(',');
+    }
+    std::string name(in_.string());
+    if (has_title) {
+      if (name.empty()) in_.fail("a title without a name");
+      in_.expect(')');
+    }
+    if (!name.empty()) take_name(name);
+    return name;
+  }
+  /// NumPy finds a field by its title, too, so that these differ from all names.
+  void take_name(const std::string& name) {
+    if (!names_.insert(name).second)
+      in_.fail(fmt::format("the field {} a second time", quoted(name)));
   }
 
   void read_padding() {
@@ -114,6 +133,7 @@ class Record {
   int depth_;
   std::int64_t size_ = 0;
   std::vector<DescrField> fields_;
+  std::set<std::string> names_;  // and titles
 };
 
 template <std::size_t Size>

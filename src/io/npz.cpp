@@ -88,8 +88,10 @@ npy::Sink& add(zip::ArchiveWriter& archive, const std::string& name) {
 void write(const std::string& path, std::span<const NpzEntry> entries, bool deflates,
            const SaveOptions& options) {
   zip::ArchiveWriter archive(path, deflates);
+  int unnamed = 0;
   for (const NpzEntry& entry : entries) {
-    npy::Sink& file = add(archive, entry.name());
+    const std::string name = entry.name() ? *entry.name() : fmt::format("arr_{}", unnamed++);
+    npy::Sink& file = add(archive, name);
     if (const auto* host = std::get_if<HostRef>(&entry.array())) {
       npy::write_array(file, *host);
     } else {

@@ -16,6 +16,13 @@ void require_countable(const Shape& shape, std::int64_t minlength) {
                       [&] { return fmt::format("bincount with minlength {}", minlength); });
 }
 
+void require_weights(const Shape& elements, const Shape& weights) {
+  require<ShapeError>(elements == weights, [&] {
+    return fmt::format("bincount of elements of shape {} with weights of shape {}",
+                       to_string(elements), to_string(weights));
+  });
+}
+
 std::int64_t bin_count(std::int64_t highest, std::int64_t minlength) {
   require<IndexError>(highest >= 0, [&] {
     return fmt::format("bincount of an element {}: bins are counted from 0", highest);

@@ -318,6 +318,20 @@ TEST(ToDevice, GoesIntoAnArrayThatThereIs) {
   EXPECT_THROW(to_device(host, zeros<float>({2})), ShapeError);
 }
 
+TEST(CopyToDevice, TakesArraysOfAnyLayoutAndDevice) {
+  const Stream s = stream();
+  const auto a = zeros<float>({2, 3});
+  const auto from = array<int>({{1, 2, 3}, {4, 5, 6}});
+  a.copy_to_device(from(range(_, _, -1)));
+  EXPECT_EQ(values(a), (std::vector<float>{4, 5, 6, 1, 2, 3}));
+  a.copy_to_device(from.transpose().copy().transpose().bind(s), s);
+  s.synchronize();
+  EXPECT_EQ(values(a), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  a.copy_to_device(zeros<float>({2, 3}, {.device = Device::cpu()}));
+  EXPECT_EQ(values(a), std::vector<float>(6));
+  EXPECT_THROW(a.copy_to_device(from.transpose()), ShapeError);
+}
+
 TEST(CopyToHost, ReturnsWhatItFilled) {
   const auto a = arange<float>(3);
   std::vector<float> host(3);

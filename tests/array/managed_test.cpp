@@ -74,6 +74,7 @@ TEST(Managed, ViewsAreManagedToo) {
   EXPECT_EQ(a.at(1, 3), 5);
   EXPECT_EQ(a.at(2, 0), 5);
   EXPECT_EQ(row.host_pointer(), a.host_pointer() + 4);
+  EXPECT_EQ(reinterpret_cast<int*>(row.device_pointer()), row.host_pointer());
   EXPECT_EQ(a.buffer()->space(), MemorySpace::managed);
   std::vector<int> got(16);
   a.copy_to_host(got);

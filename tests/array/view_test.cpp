@@ -182,6 +182,21 @@ TEST(View, SqueezeDropsUnitAxes) {
   EXPECT_THROW(a.squeeze({0, 0}), ShapeError);
 }
 
+TEST(View, SqueezeOfNoAxesTakesTheFirstGivenAsANumber) {
+  const auto a = full<int>({}, 7);
+  for (const int axis : {0, -1}) {
+    EXPECT_EQ(a.squeeze(axis).item(), 7);
+    EXPECT_EQ(squeeze(a, axis).item(), 7);
+    EXPECT_EQ(squeeze(a + 1, axis).item(), 8);
+  }
+  EXPECT_EQ(a.squeeze(0).shape(), Shape{});
+  EXPECT_THROW(a.squeeze(1), ShapeError);
+  EXPECT_THROW(a.squeeze(Axes{0}), ShapeError);
+  EXPECT_THROW(squeeze(a, {0}), ShapeError);
+  EXPECT_EQ(zeros<int>({2, 1}).squeeze(1).shape(), (Shape{2}));
+  EXPECT_THROW(zeros<int>({2, 1}).squeeze(0), ShapeError);
+}
+
 TEST(View, BroadcastReadsRepeatedElements) {
   const auto row = to_device(counted<int>({3}));
   const auto wide = row.broadcast_to({2, 4, 3});

@@ -210,7 +210,10 @@ INSTANTIATE_TEST_SUITE_P(
         with_descr("[]"), with_descr("["), with_descr("[('x', '<f4')"), with_descr("[('x', '<f4'"),
         with_descr("[('x', )]"), with_descr("[('x')]"), with_descr("[('x', '|O')]"),
         with_descr("[('x', [('y', '|O')])]"), with_descr("[('x', '<f4'), ('x', '<f4')]"),
-        with_descr("[('x', '<f4') ('y', '<f4')]"), with_descr("[(('title', 'x'), '<f4')]"),
+        with_descr("[('x', '<f4') ('y', '<f4')]"), with_descr("[(('t', 'x', 'y'), '<f4')]"),
+        with_descr("[(('x', 'x'), '<f4')]"), with_descr("[(('t', ''), '|V4'), ('y', '<f4')]"),
+        with_descr("[(('t', 'x'), '<f4'), ('t', '<f4')]"), with_descr("[(('t',), '<f4')]"),
+        with_descr("[(('t', 'x'), '<f4'), (('t', 'y'), '<f4')]"), with_descr("[((1, 'x'), '<f4')]"),
         with_descr("[('', '<f4'), ('x', '<f4')]"), with_descr("[('x', '<f4'), ('', '|V0')]"),
         with_descr("[('x', '<f4'), ('', '|V-1')]"),
         with_descr("[('x', '<f4'), ('', '|V99999999999999999999')]"), with_descr("[('', '|V4')]"),
@@ -220,6 +223,17 @@ INSTANTIATE_TEST_SUITE_P(
         with_descr("[('x', '<f4', (400000000,)), ('y', '<f4', (400000000,))]"),
         with_descr("[('x', '<f4', (1,), 'more')]"), with_descr("[['x', '<f4']]"),
         with_descr("[('x', None)]"), with_descr("[(None, '<f4')]")));
+
+TEST(NpyFormat, FieldsHaveTheirNamesWhateverTheirTitles) {
+  const Header header =
+      parse(with_descr("[(('the title', 'x'), '<f4', (2,)), ('y', '<i4'), (('', 'z'), '|u1')]"));
+  ASSERT_EQ(header.descr.fields.size(), 3u);
+  EXPECT_EQ(header.descr.dtype.itemsize(), 13u);
+  EXPECT_EQ(header.descr.fields[0].name, "x");
+  EXPECT_EQ(header.descr.fields[0].shape, (Shape{2}));
+  EXPECT_EQ(header.descr.fields[1].offset, 8u);
+  EXPECT_EQ(header.descr.fields[2].name, "z");
+}
 
 TEST(NpyFormat, RecordsAreReadInEachOther) {
   const Header header =

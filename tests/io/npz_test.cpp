@@ -126,6 +126,16 @@ TEST_F(Npz, SavezIsNumPysByteForByte) {
   EXPECT_TRUE(NpzFile(path_).names().empty());
 }
 
+TEST_F(Npz, ArraysWithoutANameHaveThatOfTheirPlace) {
+  const auto a = to_device(a_elements);
+  savez(path_, {a, a_elements, {"w", a}, f_elements});
+  const NpzFile file(path_);
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"arr_0", "arr_1", "w", "arr_2"}));
+  EXPECT_EQ(elements(file.load_npy<float>("arr_1")), a_elements);
+  EXPECT_EQ(elements(file.load_npy<double>("arr_2")), f_elements);
+  EXPECT_THROW(savez(path_, {{"arr_0", a}, a}), LogicError);  // as np.savez(f, a, arr_0=a)
+}
+
 TEST_F(Npz, NumPyReadsWhatIsWritten) {
   const Arrays arrays;
   std::vector<NpzEntry> entries = arrays.entries();

@@ -242,6 +242,26 @@ Later counts(Scene& t) {
   const auto s = bincount(t.array(1, {elements}) % 4, 4);
   return later(s, [](int) { return static_cast<int>(elements) / 4; });
 }
+Later sums_weights(Scene& t) {
+  const auto s = bincount(t.array(1, {elements}) % 4, t.array(0, {elements}) * 0 + 3);
+  return later(s, [](int) { return 3 * static_cast<int>(elements) / 4; });
+}
+Later differences_twice(Scene& t) {
+  const Array d = diff(t.array(1) * 5, 2);
+  return later(d, [](int) { return 0; });
+}
+struct Pair {
+  int first, second;
+};
+Later records_taken(Scene& t) {
+  const auto c = take<IndexMode::wrap>(t.array(1, {elements}).view<Pair>(), t.array(1, {rows}));
+  return later(c.view<int>(), [](int i) { return 3 + i; });
+}
+Later records_chosen(Scene& t) {
+  const auto x = t.array(1, {elements}).view<Pair>(), y = t.array(100, {elements}).view<Pair>();
+  const auto c = where(t.array(0, {elements / 2}) % 2 == 0, x, y);
+  return later(c.view<int>(), [](int i) { return i + (i / 2 % 2 == 0 ? 1 : 100); });
+}
 Later sums_exponentials(Scene& t) {
   const auto s = exp(logsumexp(t.array(1, {rows, columns}) * 0, 1)) + 0.5;
   const Array whole = s.astype<int>();
@@ -312,6 +332,10 @@ std::vector<EntryPoint> reduction_entries() {
           {"SumsExponentials", sums_exponentials},
           {"Softens", softens},
           {"TestsAll", tests_all},
+          {"DifferencesTwice", differences_twice},
+          {"RecordsTaken", records_taken},
+          {"RecordsChosen", records_chosen},
+          {.name = "SumsWeights", .queue = sums_weights, .blocks = Blocks::everywhere},
           {.name = "Counts", .queue = counts, .blocks = Blocks::everywhere}};
 }
 

@@ -159,6 +159,34 @@ TEST(BincountOf, MisalignedElements) {
   EXPECT_EQ(values(bincount(a)), Ints({0, 0, 1000}));
 }
 
+TEST(BincountWithWeights, AddsThoseOfEveryElement) {
+  const auto x = array({3, 1, 1, 0, 3, 1});
+  const auto weights = array({0.5f, 1.f, 2.f, -4.f, 0.25f, 8.f});
+  const DeviceNDArray<double> sums = bincount(x, weights);
+  EXPECT_EQ(values(sums), (std::vector{-4., 11., 0., 0.75}));
+  EXPECT_EQ(values(bincount(x, weights * 2, 6)), (std::vector{-8., 22., 0., 1.5, 0., 0.}));
+  EXPECT_EQ(values(bincount(x % 2 == 1, array({1, 2, 3, 4, 5, 6}))), (std::vector{4., 17.}));
+  EXPECT_EQ(values(bincount(x(range(_, _, -2)), weights(range(_, 3)))),
+            (std::vector{1., 0.5 + 2.}));
+}
+
+TEST(BincountWithWeights, IsExactBeforeItIsRounded) {
+  const auto x = zeros<std::uint8_t>({4});
+  EXPECT_EQ(values(bincount(x, array({1e16, 1., 1., -1e16}))), (std::vector{2.}));
+}
+
+TEST(BincountWithWeights, WithoutElementsIsMinlengthZeros) {
+  EXPECT_EQ(values(bincount(zeros<int>({0}), zeros<float>({0}), 2)), (std::vector{0., 0.}));
+  EXPECT_TRUE(values(bincount(zeros<int>({0}), zeros<float>({0}))).empty());
+}
+
+TEST(BincountWithWeights, WantsAWeightForEachAndNoNegativeElement) {
+  EXPECT_THROW(bincount(array({0, 1}), array({1.})), ShapeError);
+  EXPECT_THROW(bincount(array({{0, 1}}), array({{1., 2.}})), ShapeError);
+  EXPECT_THROW(bincount(array({0, -1}), array({1., 2.})), IndexError);
+  EXPECT_THROW(bincount(array({0}), array({1.}), -1), ShapeError);
+}
+
 TEST(BincountOf, WantsOneAxis) {
   const auto text_of = [](const auto& call) {
     try {

@@ -210,8 +210,6 @@ template <class T, class L>
 DeviceNDArray<T> array_of(const L& list, const ArrayOptions& options) {
   return to_device(ListedValues<T>(list), options);
 }
-template <class T>
-using List = std::initializer_list<T>;
 
 /// What a caller gives beside an array of T, on a device: a number as an array without axes.
 template <class T, class V>
@@ -232,21 +230,25 @@ decltype(auto) on_device(const V& values, const Stream& stream) {
 /// list a 0-d array. array<float>({{1, 2}, {3, 4}}) gives their type. Throws ShapeError, with the
 /// lengths, for lists of different ones.
 template <Element T>
-DeviceNDArray<T> array(detail::List<T> values, const ArrayOptions& options = {}) {
+DeviceNDArray<T> array(std::initializer_list<T> values, const ArrayOptions& options = {}) {
   return detail::array_of<T>(values, options);
 }
 template <Element T>
-DeviceNDArray<T> array(detail::List<detail::List<T>> values, const ArrayOptions& options = {}) {
-  return detail::array_of<T>(values, options);
-}
-template <Element T>
-DeviceNDArray<T> array(detail::List<detail::List<detail::List<T>>> values,
+DeviceNDArray<T> array(std::initializer_list<std::initializer_list<T>> values,
                        const ArrayOptions& options = {}) {
   return detail::array_of<T>(values, options);
 }
 template <Element T>
-DeviceNDArray<T> array(detail::List<detail::List<detail::List<detail::List<T>>>> values,
-                       const ArrayOptions& options = {}) {
+DeviceNDArray<T> array(
+    std::initializer_list<std::initializer_list<std::initializer_list<T>>> values,
+    const ArrayOptions& options = {}) {
+  return detail::array_of<T>(values, options);
+}
+template <Element T>
+DeviceNDArray<T> array(
+    std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>>
+        values,
+    const ArrayOptions& options = {}) {
   return detail::array_of<T>(values, options);
 }
 template <Element T>

@@ -151,7 +151,7 @@ class HostVisibleNDArray : public DeviceNDArray<V> {
   HostVisibleNDArray squeeze(const Axes& axes) const { return seen(Base::squeeze(axes)); }
   template <Integer I>
   HostVisibleNDArray squeeze(I axis) const {
-    return squeeze(Axes{axis});
+    return seen(Base::squeeze(axis));
   }
   template <Element U>
   auto view() const {

@@ -256,10 +256,11 @@ class DeviceNDArray : public DeviceNDArrayBase,
   DeviceNDArray squeeze(const Axes& axes) const {
     return view({quarry::squeeze(layout_, axes), 0});
   }
-  /// A view without this axis. Throws ShapeError if it has not extent 1.
+  /// A view without this axis. Throws ShapeError if it has not extent 1. A 0-d array takes the axes
+  /// 0 and -1, as in NumPy, and stays as it is.
   template <Integer I>
   DeviceNDArray squeeze(I axis) const {
-    return squeeze(Axes{axis});
+    return view({squeeze_axis(layout_, static_cast<std::int64_t>(axis)), 0});
   }
   /// A read-only view that repeats the elements; see NumPy's broadcast_to.
   DeviceNDArray<const value_type> broadcast_to(const Shape& to) const {

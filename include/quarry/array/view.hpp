@@ -99,6 +99,8 @@ Layout transpose(const Layout& layout, std::span<const std::int64_t> axes);
 Layout squeeze(const Layout& layout);
 Layout squeeze(const Layout& layout, std::span<const std::int64_t> axes);
 ///@}
+/// Without one axis, of extent 1; a layout without axes has the axes 0 and -1 here, too.
+Layout squeeze_axis(const Layout& layout, std::int64_t axis);
 /// The memory of elements of one size as elements of another, by NumPy's rules: the last axis
 /// becomes longer or shorter, and must be dense. Throws ShapeError, with the sizes.
 View items(const Layout& layout, std::size_t from, std::size_t to);

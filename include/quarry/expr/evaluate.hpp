@@ -177,39 +177,9 @@ std::string to_string(const E& e) {
   return to_string(eval(e));
 }
 
-///@{
-/// start, start + step, ... below stop. Throws ShapeError for step 0 or a length that is not
-/// finite. Integers wrap, half precision is computed in float32 and rounded once.
-template <Number T>
-DeviceNDArray<T> arange(T start, T stop, T step = T(1), const ArrayOptions& options = {});
-template <Number T>
-DeviceNDArray<T> arange(T stop, const ArrayOptions& options = {}) {
-  return arange<T>(T(0), stop, T(1), options);
-}
-///@}
-
-/// How a linspace is made.
-struct LinspaceOptions {
-  bool endpoint = true;     ///< the last value is `stop`
-  ArrayOptions array = {};  ///< where it goes
-};
-
 namespace expr {
-/// The number of elements of an arange; same exceptions.
-std::int64_t arange_length(double start, double stop, double step);
-std::int64_t arange_length(std::int64_t start, std::int64_t stop, std::int64_t step);
-std::int64_t arange_length(std::uint64_t start, std::uint64_t stop, std::uint64_t step);
-/// The types in which the length and the elements of an arange of T are computed.
-template <class K>
-using length_t =
-    std::conditional_t<kernels::is_floating<K>, double,
-                       std::conditional_t<kernels::is_integer<K> && !kernels::is_signed<K>,
-                                          std::uint64_t, std::int64_t>>;
-template <class K>
-using computed_t = std::conditional_t<kernels::is_half<K>, float, K>;
 /// Throws ShapeError if an in-place operation would change the shape of the array.
 void require_in_place(const Shape& result, const Shape& array);
-std::int64_t linspace_count(std::int64_t count);
 
 /// `n` elements of T from a tree without arrays.
 template <class T, class X>
@@ -220,74 +190,5 @@ DeviceNDArray<T> generate(std::int64_t n, const X& tree, const ArrayOptions& opt
   return out;
 }
 }  // namespace expr
-
-template <Number T>
-DeviceNDArray<T> arange(T start, T stop, T step, const ArrayOptions& options) {
-  using namespace expr;
-  using K = kernel_type_t<T>;
-  using Wide = length_t<K>;
-  using C = computed_t<K>;
-  const std::int64_t n = arange_length(Wide(start), Wide(stop), Wide(step));
-  using Times = Node<Apply<kernels::multiply_op, C>, Position<C>, Constant<C>>;
-  using Plus = Node<Apply<kernels::add_op, C>, Constant<C>, Times>;
-  const Plus elements(Constant<C>{C(start)}, Times({}, Constant<C>{C(step)}));
-  return generate<T>(n, elements, options);
-}
-
-/// `count` evenly spaced values from start to stop, which is included unless options.endpoint is
-/// false; computed in float64 and rounded once. Throws ShapeError for a negative count.
-template <Number T>
-requires(dtype_of<T>.kind() ==
-         Kind::floating) DeviceNDArray<T> linspace(T start, T stop, std::int64_t count = 50,
-                                                   const LinspaceOptions& options = {}) {
-  using namespace expr;
-  const std::int64_t intervals = linspace_count(count) - (options.endpoint ? 1 : 0);
-  const double step = intervals > 0 ? (double(stop) - double(start)) / double(intervals) : 0;
-  using Times = Node<Apply<kernels::multiply_op, double>, Position<double>, Constant<double>>;
-  using Plus = Node<Apply<kernels::add_op, double>, Constant<double>, Times>;
-  using Narrow = Node<Convert<kernel_type_t<T>>, Plus>;
-  const Plus points(Constant<double>{double(start)}, Times({}, Constant<double>{step}));
-  const auto result = generate<T>(count, Narrow(points), options.array);
-  const StreamGuard guard(result.stream());
-  if (options.endpoint && count > 1) result(-1) = stop;  // exact, whatever the step was rounded to
-  return result;
-}
-
-namespace expr {
-/// The common type of plain numbers, and the type of points between them.
-template <class... N>
-using CommonNumber = std::remove_cv_t<decltype((N() + ...))>;
-template <class... N>
-using CommonPoint =
-    std::conditional_t<std::is_integral_v<CommonNumber<N...>>, double, CommonNumber<N...>>;
-}  // namespace expr
-
-///@{
-/// For numbers of several types: the element type is their common type; points between integers are
-/// double. An explicit type (arange<float>(0, 5)) selects the functions above.
-template <class Named = void, class A, class B>
-requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> &&
-         !std::is_same_v<A, B>) auto arange(A start, B stop, const ArrayOptions& options = {}) {
-  using T = expr::CommonNumber<A, B>;
-  return arange<T>(T(start), T(stop), T(1), options);
-}
-template <class Named = void, class A, class B, class C>
-requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>&&
-             std::is_arithmetic_v<C> &&
-         !(std::is_same_v<A, B> &&
-           std::is_same_v<B, C>)) auto arange(A start, B stop, C step,
-                                              const ArrayOptions& options = {}) {
-  using T = expr::CommonNumber<A, B, C>;
-  return arange<T>(T(start), T(stop), T(step), options);
-}
-template <class Named = void, class A, class B>
-requires(std::is_void_v<Named>&& std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> &&
-         !(std::is_same_v<A, B> &&
-           std::is_floating_point_v<A>)) auto linspace(A start, B stop, std::int64_t count = 50,
-                                                       const LinspaceOptions& options = {}) {
-  using T = expr::CommonPoint<A, B>;
-  return linspace<T>(T(start), T(stop), count, options);
-}
-///@}
 
 }  // namespace quarry

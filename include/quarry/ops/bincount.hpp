@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/array/creation.hpp>
 #include <quarry/kernels/bincount.hpp>
+#include <quarry/ops/put.hpp>
 #include <quarry/ops/reduce.hpp>
 
 #include <type_traits>
@@ -53,6 +54,30 @@ DeviceNDArray<std::int64_t> count_values(const X& tree, std::int64_t bins) {
   return counts;
 }
 
+/// How many bins the elements of `x` have, at least `minlength`; waits for the largest one.
+template <Operand X>
+std::int64_t bins_of(const X& x, const Extent& minlength) {
+  using T = element_t<X>;
+  using K = kernel_type_t<T>;
+  const auto& tree = as_tree(x);
+  require_countable(tree.shape(), minlength.value);
+  if (tree.shape()[0] == 0) return minlength.value;
+  using Wide = std::conditional_t<kernels::is_signed<K>, std::int64_t, std::uint64_t>;
+  using U = typename Unsigned<T>::type;
+  const U highest =
+      reduce_tree<kernels::max_of, kernel_type_t<U>, U>(tree_of<U>(x), {}, {}, false, nullptr)
+          .item();
+  return bin_count(Wide{static_cast<T>(highest)}, minlength.value);
+}
+
+/// Whether elements of T can be counted.
+template <class T>
+inline constexpr bool has_bins =
+    kernels::is_integer<kernel_type_t<T>> || kernels::is_bool<kernel_type_t<T>>;
+
+/// Throws ShapeError, with both, unless there is a weight for each element.
+void require_weights(const Shape& elements, const Shape& weights);
+
 }  // namespace expr
 
 /// How often each of 0, 1, 2, ... occurs in `x`, an array or expression of integers or bools with
@@ -63,24 +88,43 @@ DeviceNDArray<std::int64_t> count_values(const X& tree, std::int64_t bins) {
 /// is no room for so many counts.
 template <expr::Operand X>
 DeviceNDArray<std::int64_t> bincount(const X& x, const Extent& minlength = 0) {
-  using T = expr::element_t<X>;
-  using K = kernel_type_t<T>;
-  constexpr bool has_bins = kernels::is_integer<K> || kernels::is_bool<K>;
+  constexpr bool has_bins = expr::has_bins<expr::element_t<X>>;
   static_assert(has_bins, "bincount counts integers and bools; astype<int>() truncates others");
   if constexpr (has_bins) {
-    const auto& tree = expr::as_tree(x);
-    expr::require_countable(tree.shape(), minlength.value);
-    if (tree.shape()[0] == 0) return expr::count_values(tree, minlength.value);
-    using Wide = std::conditional_t<kernels::is_signed<K>, std::int64_t, std::uint64_t>;
-    using U = typename expr::Unsigned<T>::type;
-    const U highest = expr::reduce_tree<kernels::max_of, kernel_type_t<U>, U>(
-                          expr::tree_of<U>(x), {}, {}, false, nullptr)
-                          .item();
-    return expr::count_values(tree,
-                              expr::bin_count(Wide{static_cast<T>(highest)}, minlength.value));
+    const std::int64_t bins = expr::bins_of(x, minlength);
+    return expr::count_values(expr::as_tree(x), bins);
   } else {
     return expr::no_result<std::int64_t>();
   }
+}
+
+/// The sum of the weights of the elements that are 0, 1, 2, ...: an array or expression of real
+/// numbers with a weight for each element of `x`. Sums are in float64, and exact before they are
+/// rounded, as those of add_at: the same in every run. Throws ShapeError also for another number of
+/// weights. An expression of positions is stored.
+template <expr::Operand X, expr::Operand W>
+DeviceNDArray<double> bincount(const X& x, const W& weights, const Extent& minlength = 0) {
+  static_assert(expr::has_bins<expr::element_t<X>>,
+                "bincount counts integers and bools; astype<int>() truncates others");
+  static_assert(dtype_of<expr::element_t<W>>.kind() <= Kind::floating, "weights are real numbers");
+  const auto& elements = eval(x);
+  const auto& weight = expr::as_tree(weights);
+  expr::require_weights(elements.shape(), weight.shape());
+  const std::int64_t bins = expr::bins_of(elements, minlength);
+  const auto sums = zeros<double>({bins}, {.stream = detail::stream_for(elements)});
+  if (elements.empty()) return sums;
+  const auto places = [&] {
+    if constexpr (detail::is_bool<expr::element_t<X>>) {
+      return elements.template view<std::uint8_t>();
+    } else {
+      return elements;
+    }
+  }();
+  // a position of every element is there: nothing is checked
+  const auto at =
+      expr::place_along<IndexMode::clip>(sums, sums, expr::side_view(sums, 0, 1), places);
+  add_at(at, astype<double>(weights));
+  return sums;
 }
 
 }  // namespace quarry

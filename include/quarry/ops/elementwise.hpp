@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/expr/evaluate.hpp>
+#include <quarry/expr/sequence.hpp>
 #include <quarry/kernels/function.hpp>
+#include <quarry/ops/record_words.hpp>
 
 /// The elementwise functions and operators, one for each row of kernels/ops.def, with NumPy's names
 /// and types. All are lazy: they build an expression, throw ShapeError where shapes do not
@@ -52,8 +53,20 @@ S clip_bound(const S& s) {
 
 /// `x` where the condition holds, else `y`.
 template <expr::Operand C, expr::Value X, expr::Value Y>
-auto where(const C& condition, const X& x, const Y& y) {
+requires(!(expr::RecordArray<X> && expr::RecordArray<Y>)) auto where(const C& condition, const X& x,
+                                                                     const Y& y) {
   return expr::apply_selected<kernels::where_op>(condition, x, y);
+}
+/// The same of records, of which either may be one that the host has: a new array, computed at
+/// once.
+template <expr::Operand C, expr::Records X, expr::Records Y>
+auto where(const C& condition, const X& x, const Y& y) {
+  using R = expr::record_of_t<X>;
+  static_assert(std::same_as<R, expr::record_of_t<Y>>, "where takes records of one type");
+  const auto chosen = eval(condition);
+  const Stream& stream = detail::stream_for(chosen);
+  return expr::from_words<R>(eval(
+      where(expr::with_axes(chosen, 1), expr::words_of(x, stream), expr::words_of(y, stream))));
 }
 /// `a` clipped to [low, high]; NaN stays NaN. An integer below the range of the elements of `a` is
 /// no lower bound, one above it no upper bound.

@@ -83,11 +83,14 @@ template <expr::Operand A>
 auto expand_dims(const A& a, const ReduceAxes& axes) {
   return expr::viewed(a, [&](const Layout& l) { return shape_views::expand_dims(l, axes.list()); });
 }
-/// Without the axes of extent 1, or without these, which must have extent 1.
+/// Without the axes of extent 1, or without these, which must have extent 1. A 0-d array takes the
+/// axes 0 and -1, given as a number, and stays as it is.
 template <expr::Operand A>
 auto squeeze(const A& a, const ReduceAxes& axes = {}) {
-  return expr::viewed(
-      a, [&](const Layout& l) { return View{axes.all() ? squeeze(l) : squeeze(l, axes.list())}; });
+  return expr::viewed(a, [&](const Layout& l) {
+    if (axes.one()) return View{squeeze_axis(l, axes.list()[0])};
+    return View{axes.all() ? squeeze(l) : squeeze(l, axes.list())};
+  });
 }
 /// With two axes in each other's place.
 template <expr::Operand A>

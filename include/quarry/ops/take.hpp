@@ -3,6 +3,7 @@
 #include <quarry/array/creation.hpp>
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/positions.hpp>
+#include <quarry/ops/record_words.hpp>
 
 /// Elements at positions that an array or an expression holds. Results are lazy: the expression
 /// around them is computed in the same kernel, and nothing is copied.
@@ -56,6 +57,28 @@ auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& 
   }
 }
 
+template <IndexMode Mode, Operand A, class P>
+auto take_numbers(const A& a, const P& given, std::int64_t axis) {
+  const auto& positions = positions_in(a, given);
+  using Positions = std::remove_cvref_t<decltype(positions)>;
+  static_assert(dtype_of<element_t<Positions>>.kind() <= Kind::unsigned_integer,
+                "positions are integers");
+  auto array = side_array(a);
+  if (array.ndim() == 0) array = array.ravel();
+  const SideView side = side_view(array, axis, positions.ndim());
+  const auto first = array.shape().begin();
+  const Shape in_front(first, first + (array.ndim() - 1 - side.behind));
+  return pick_checked<Mode>(array, side, positions, side.behind, element_count(in_front) > 0);
+}
+
+/// The same of records: a new array, computed at once.
+template <IndexMode Mode, RecordArray A, class P>
+auto take_records(const A& a, const P& positions, std::int64_t axis) {
+  const auto records = a.ndim() == 0 ? a.ravel() : a;
+  const auto along = static_cast<std::int64_t>(normalize_axis(axis, records.ndim()));
+  return from_words<record_of_t<A>>(eval(take_numbers<Mode>(words_of(records), positions, along)));
+}
+
 }  // namespace expr
 
 /// The elements of `a` at `positions` of axis `axis`, as NumPy's take: a lazy expression whose
@@ -64,28 +87,23 @@ auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& 
 /// in host memory, in braces, or one integer. With IndexMode::raise the positions are evaluated and
 /// checked at once, which waits for them; the other modes neither check nor wait. Throws ShapeError
 /// for an axis that there is not, IndexError for a position outside, with its value and the extent
-/// (unless an axis in front has no elements), and for elements of an axis that has none.
+/// (unless an axis in front has no elements), and for elements of an axis that has none. Of records
+/// it is a new array, computed at once.
 template <IndexMode Mode = IndexMode::raise, expr::Operand A,
           class P = std::initializer_list<std::int64_t>>
 auto take(const A& a, const P& given, std::int64_t axis) {
-  const auto& positions = expr::positions_in(a, given);
-  using Positions = std::remove_cvref_t<decltype(positions)>;
-  static_assert(dtype_of<expr::element_t<Positions>>.kind() <= Kind::unsigned_integer,
-                "positions are integers");
-  auto array = expr::side_array(a);
-  if (array.ndim() == 0) array = array.ravel();
-  const expr::SideView side = expr::side_view(array, axis, positions.ndim());
-  const auto first = array.shape().begin();
-  const Shape in_front(first, first + (array.ndim() - 1 - side.behind));
-  return expr::pick_checked<Mode>(array, side, positions, side.behind, element_count(in_front) > 0);
+  if constexpr (expr::RecordArray<A>) {
+    return expr::take_records<Mode>(a, given, axis);
+  } else {
+    return expr::take_numbers<Mode>(a, given, axis);
+  }
 }
-
 /// The same of the elements of `a` in C order, as if it had one axis. A view where that is
 /// possible, else they are copied first.
 template <IndexMode Mode = IndexMode::raise, expr::Operand A,
           class P = std::initializer_list<std::int64_t>>
 auto take(const A& a, const P& positions) {
-  return take<Mode>(expr::side_array(a).ravel(), positions, 0);
+  return take<Mode>(eval(a).ravel(), positions, 0);
 }
 
 /// The element of `a` at each of the positions along `axis`, as NumPy's take_along_axis: the other

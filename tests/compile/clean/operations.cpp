@@ -5,6 +5,7 @@
 #include <quarry/quarry.hpp>
 
 #include <complex>
+#include <tuple>
 #include <vector>
 
 using quarry::all, quarry::range, quarry::_;
@@ -42,6 +43,16 @@ auto indices(const quarry::DeviceNDArray<T>& a, const quarry::DeviceNDArray<int>
   a(false, i) += a(i, 0);
   quarry::add_at(a(entries), T(2));
   return quarry::eval(a(entries) * T(3));
+}
+
+auto lists_and_sequences() {
+  const auto matrix = quarry::array({{1.f, 2.f}, {3.f, 4.f}});
+  const auto counts = quarry::bincount(quarry::array({1, 0, 1}), matrix.ravel()(range(3)));
+  const auto bytes = quarry::arange<std::uint8_t>(256), some = quarry::arange<std::uint8_t>(0, 9.5);
+  const auto steps = quarry::arange<std::int16_t>(0U, 9L, 3);
+  const auto points = quarry::linspace<int>(0, 3);
+  return std::tuple(quarry::diff(counts, 2), bytes + some, steps, points,
+                    quarry::linspace<float>(0, 0.5), quarry::arange<bool>(2));
 }
 
 template quarry::DeviceNDArray<float> elementwise(const quarry::DeviceNDArray<float>&);

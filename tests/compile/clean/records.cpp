@@ -31,3 +31,8 @@ float sum_of(const quarry::DeviceNDArray<Nested>& records) {
   pairs.field<&Pair::b>() *= 2.f;
   return quarry::sum(pairs.field<&Pair::a>()).item();
 }
+
+auto moved(const quarry::DeviceNDArray<Nested>& records, const quarry::DeviceNDArray<bool>& mask) {
+  const auto chosen = quarry::where(mask, records, quarry::take(records, {1, 0}));
+  return quarry::pad(quarry::where(mask, chosen, Nested{}), 1);
+}
