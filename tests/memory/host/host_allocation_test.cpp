@@ -14,7 +14,6 @@
 #include <quarry/quarry.hpp>
 
 #include "backend/backend.hpp"
-#include "fake_driver/test_device.hpp"
 #include "gate.hpp"
 
 namespace quarry {
