@@ -45,6 +45,8 @@ const std::vector<Row> rows = {
      Expected::refused},
     {"QUARRY_CHECK", {"0", "1", ""}, Expected::right},
     {"QUARRY_CHECK", {"yes", "2", "-1", "on"}, Expected::refused},
+    {"QUARRY_NVTX", {"0", "1", ""}, Expected::right},
+    {"QUARRY_NVTX", {"yes", "2", "-1", "on"}, Expected::refused},
     {"QUARRY_DISABLE_CACHE", {"0", "1", ""}, Expected::right},
     {"QUARRY_DISABLE_CACHE", {"yes", "true", "2", "-1", "01"}, Expected::refused},
     {"QUARRY_DEFAULT_PTX_CC", {"9.0", "12.1", ""}, Expected::right},

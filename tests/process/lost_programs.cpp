@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <future>
 #include <memory>
 #include <utility>
@@ -27,6 +28,7 @@ enum Wrong {
   no_error = 3,
   future_without_error,
   was_called,
+  was_not_told,
   not_destroyed,
   cpu_is_broken,
   future_is_pending
@@ -53,6 +55,15 @@ bool has_failed(std::future<Stream>& future) {
   } catch (const LaunchError& e) {
     return dynamic_cast<const DeviceLost*>(&e) != nullptr;
   }
+}
+
+bool is_loss(const std::exception_ptr& error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const DeviceLost&) {
+    return true;
+  }
+  return false;
 }
 
 struct Discovery {
@@ -100,9 +111,14 @@ int end_pending_calls(const Discovery& discovery) {
   const Event end = s.record();
   t.wait_event(end);
   std::vector<std::future<Stream>> futures;
+  std::vector<std::future<std::exception_ptr>> told;
   for (const Stream& each : {s, t}) {
     each.add_callback([held, &calls](const Stream&) { ++calls; });
     futures.push_back(each.async_done());
+    const auto tell = std::make_shared<std::promise<std::exception_ptr>>();
+    told.push_back(tell->get_future());
+    each.add_callback(
+        [tell](const Stream&, const std::exception_ptr& status) { tell->set_value(status); });
   }
   open.set_value();
   try {
@@ -112,6 +128,9 @@ int end_pending_calls(const Discovery& discovery) {
   }
   for (auto& future : futures) {
     if (!has_failed(future)) return future_without_error;
+  }
+  for (auto& status : told) {
+    if (!is_loss(status.get())) return was_not_told;
   }
   try {
     s.synchronize();

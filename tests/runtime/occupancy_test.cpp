@@ -3,142 +3,36 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-#include <vector>
-
-#if __has_include(<cuda_occupancy.h>)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include <cuda_occupancy.h>
-#pragma GCC diagnostic pop
-#define QUARRY_HAS_ORACLE 1
-#endif
+#include <map>
+#include <string>
 
 namespace quarry {
 namespace {
 
 using Attributes = std::map<std::string, std::int64_t>;
 
-/// The numbers of GPUs in which they differ.
-struct Gpu {
-  const char* name;
-  int major, minor, threads_per_mp, blocks_per_mp, shared_per_mp, shared_per_block;
-};
-constexpr Gpu gpus_of_today[] = {
-    {"T4", 7, 5, 1024, 16, 65536, 65536},         {"A100", 8, 0, 2048, 32, 167936, 166912},
-    {"A10", 8, 6, 1536, 16, 102400, 101376},      {"L4", 8, 9, 1536, 24, 102400, 101376},
-    {"H100", 9, 0, 2048, 32, 233472, 232448},     {"B200", 10, 0, 2048, 32, 233472, 232448},
-    {"RTX 5090", 12, 0, 1536, 24, 102400, 101376}};
-
-Attributes attributes_of(const Gpu& gpu) {
-  return {{"COMPUTE_CAPABILITY_MAJOR", gpu.major},
-          {"COMPUTE_CAPABILITY_MINOR", gpu.minor},
+Attributes attributes_of_h100() {
+  return {{"COMPUTE_CAPABILITY_MAJOR", 9},
+          {"COMPUTE_CAPABILITY_MINOR", 0},
           {"MAX_THREADS_PER_BLOCK", 1024},
           {"WARP_SIZE", 32},
-          {"MAX_THREADS_PER_MULTIPROCESSOR", gpu.threads_per_mp},
-          {"MAX_BLOCKS_PER_MULTIPROCESSOR", gpu.blocks_per_mp},
+          {"MAX_THREADS_PER_MULTIPROCESSOR", 2048},
+          {"MAX_BLOCKS_PER_MULTIPROCESSOR", 32},
           {"MAX_REGISTERS_PER_MULTIPROCESSOR", 65536},
           {"MAX_REGISTERS_PER_BLOCK", 65536},
-          {"MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", gpu.shared_per_mp},
-          {"MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", gpu.shared_per_block},
-          {"RESERVED_SHARED_MEMORY_PER_BLOCK", gpu.major >= 8 ? 1024 : 0}};
+          {"MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", 233472},
+          {"MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", 232448},
+          {"RESERVED_SHARED_MEMORY_PER_BLOCK", 1024}};
 }
-
-const Gpu& h100 = gpus_of_today[4];
-DeviceData data_of(const Gpu& gpu) { return DeviceData(attributes_of(gpu)); }
 
 /// A block of a kernel.
 struct Block {
   int threads, registers;
-  std::size_t fixed, dynamic;
+  std::size_t shared;
 };
 
-Block drawn(std::mt19937_64& random, std::size_t most_shared) {
-  const auto below = [&](std::size_t n) { return static_cast<int>(random() % n); };
-  const auto shared = [&] {
-    const std::size_t most = below(2) ? most_shared : std::size_t{8} << 10;
-    return random() % 3 == 0 ? std::size_t{0} : random() % (most + 1);
-  };
-  const int threads = below(2) ? 32 * (1 + below(32)) : 1 + below(1024);
-  return {threads, below(257), std::min<std::size_t>(shared(), 48 << 10), shared()};
-}
-
-/// 0 where the block cannot be launched.
-int blocks_of(const DeviceData& gpu, const Block& block) {
-  try {
-    return OccupancyRecord(gpu, block.threads, block.fixed + block.dynamic, block.registers)
-        .tb_per_mp;
-  } catch (const LogicError&) {
-    return 0;
-  }
-}
-
-#ifdef QUARRY_HAS_ORACLE
-
-cudaOccResult oracle(const Gpu& gpu, const Block& block) {
-  cudaOccDeviceProp device;
-  device.computeMajor = gpu.major, device.computeMinor = gpu.minor;
-  device.maxThreadsPerBlock = 1024, device.maxThreadsPerMultiprocessor = gpu.threads_per_mp;
-  device.regsPerBlock = device.regsPerMultiprocessor = 65536;
-  device.warpSize = 32, device.numSms = 100;
-  device.sharedMemPerBlock = 48 << 10;
-  device.sharedMemPerMultiprocessor = static_cast<std::size_t>(gpu.shared_per_mp);
-  device.sharedMemPerBlockOptin = static_cast<std::size_t>(gpu.shared_per_block);
-  device.reservedSharedMemPerBlock = gpu.major >= 8 ? 1024 : 0;
-  cudaOccFuncAttributes kernel;
-  kernel.maxThreadsPerBlock = 1024;
-  kernel.numRegs = block.registers;
-  kernel.sharedSizeBytes = block.fixed;
-  kernel.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-  kernel.maxDynamicSharedSizeBytes = block.dynamic;
-  const cudaOccDeviceState state;
-  cudaOccResult result = {};
-  EXPECT_EQ(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state,
-                                                    block.threads, block.dynamic),
-            CUDA_OCC_SUCCESS);
-  return result;
-}
-
-unsigned bit_of(OccupancyLimit limit) {
-  switch (limit) {
-    case OccupancyLimit::device:
-      return OCC_LIMIT_BLOCKS;
-    case OccupancyLimit::warps:
-      return OCC_LIMIT_WARPS;
-    case OccupancyLimit::regs:
-      return OCC_LIMIT_REGISTERS;
-    default:
-      return OCC_LIMIT_SHARED_MEMORY;
-  }
-}
-
-TEST(Occupancy, IsThatOfCudasOwnCalculator) {
-  for (const Gpu& gpu : gpus_of_today) {
-    const DeviceData data = data_of(gpu);
-    std::mt19937_64 random(7);
-    int launchable = 0;
-    for (int i = 0; i < 20000; ++i) {
-      Block block = drawn(random, data.shared_memory_per_block);
-      if (block.registers == 256) --block.registers;  // no thread has them
-      const cudaOccResult expected = oracle(gpu, block);
-      ASSERT_EQ(blocks_of(data, block), expected.activeBlocksPerMultiprocessor)
-          << gpu.name << ": " << block.threads << " threads, " << block.registers << " registers, "
-          << block.fixed << " + " << block.dynamic << " bytes";
-      if (expected.activeBlocksPerMultiprocessor == 0) continue;
-      ++launchable;
-      const OccupancyRecord record(data, block.threads, block.fixed + block.dynamic,
-                                   block.registers);
-      ASSERT_TRUE(expected.limitingFactors & bit_of(record.limited_by))
-          << gpu.name << ": " << to_string(record.limited_by);
-    }
-    EXPECT_GT(launchable, 5000) << gpu.name;
-  }
-}
-
-#endif
-
 TEST(Occupancy, KnowsWhatLimits) {
-  const DeviceData gpu = data_of(h100);
+  const DeviceData gpu(attributes_of_h100());
   const auto limit = [&](int threads, std::size_t shared, int registers) {
     const OccupancyRecord record(gpu, threads, shared, registers);
     return to_string(record.limited_by) + " " + std::to_string(record.tb_per_mp);
@@ -154,11 +48,11 @@ TEST(Occupancy, KnowsWhatLimits) {
 }
 
 TEST(Occupancy, RefusesBlocksThatCannotBeLaunched) {
-  const DeviceData gpu = data_of(h100);
-  for (const Block& block : {Block{0, 0, 0, 0}, Block{1025, 0, 0, 0}, Block{32, 256, 0, 0},
-                             Block{32, -1, 0, 0}, Block{1024, 65, 0, 0}, Block{32, 0, 0, 232449}}) {
-    EXPECT_THROW(OccupancyRecord(gpu, block.threads, block.dynamic, block.registers), LogicError)
-        << block.threads << " " << block.registers << " " << block.dynamic;
+  const DeviceData gpu(attributes_of_h100());
+  for (const Block& block : {Block{0, 0, 0}, Block{1025, 0, 0}, Block{32, 256, 0}, Block{32, -1, 0},
+                             Block{1024, 65, 0}, Block{32, 0, 232449}}) {
+    EXPECT_THROW(OccupancyRecord(gpu, block.threads, block.shared, block.registers), LogicError)
+        << block.threads << " " << block.registers << " " << block.shared;
   }
   EXPECT_EQ(OccupancyRecord(gpu, 32, 232448).tb_per_mp, 1);
   EXPECT_EQ(OccupancyRecord(gpu, 1024, 0, 64).tb_per_mp, 1);
@@ -183,9 +77,9 @@ TEST(DeviceData, HasTheNumbersOfTheDevice) {
 }
 
 TEST(DeviceData, OfAttributesNeedsThemAll) {
-  for (const auto& [name, value] : attributes_of(h100)) {
+  for (const auto& [name, value] : attributes_of_h100()) {
     const bool is_needed = name != "COMPUTE_CAPABILITY_MINOR" && name[2] != 'S';  // RESERVED_...
-    Attributes others = attributes_of(h100);
+    Attributes others = attributes_of_h100();
     others.erase(name);
     if (is_needed) {
       EXPECT_THROW(DeviceData{others}, LogicError) << name;

@@ -5,7 +5,6 @@
 
 #include <stdexcept>
 
-#include "fake_driver/test_device.hpp"
 
 namespace quarry {
 namespace {

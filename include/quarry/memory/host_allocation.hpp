@@ -56,8 +56,8 @@ class HostPointer {
 template <HostArray H>
 HostPointer base_of(H& array, const Device& device = {});
 
-/// Page-locked memory. It is freed by the destructor or by free(), at once or when the copies that
-/// use it are done.
+/// Page-locked memory. It is freed by the destructor or by free(): when the copies that use it are
+/// done, in this call or in a later one. The driver's call may wait for the device.
 class PagelockedHostAllocation : public HostPointer {
  public:
   /// Uninitialised. Throws MemoryError.
