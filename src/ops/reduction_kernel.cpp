@@ -43,7 +43,7 @@ static __device__ Acc combine(Acc a, Acc b) {{ return {}; }}
 template <class Acc, class V>
 static __device__ void take(Acc& a, V v, i64) {{ a = combine<Acc>(a, convert<Acc>(v)); }}
 template <class Out, class Acc, class C>
-static __device__ Out finish(Acc a, const C& c) {{ const i64 n = c.count(); return {}; }})",
+static __device__ Out finish(Acc a, const C& c) {{ [[maybe_unused]] const i64 n = c.count(); return {}; }})",
       converted(type, "identity", text.identity, text),
       converted(type, "reduce_expr", text.reduce_expr, text),
       converted("Out", "post_map_expr", text.post_map_expr, text));
@@ -53,8 +53,9 @@ static __device__ Out finish(Acc a, const C& c) {{ const i64 n = c.count(); retu
 const source_text& empty_text(DType accumulator, DType result, const ReductionText& text) {
   const std::string_view type = kernel_type_name(accumulator), out = kernel_type_name(result);
   const std::string members = fmt::format(
-      "__device__ {} operator()() const {{ const {} a = {}; const i64 n = 0; return {}; }}", out,
-      type, converted(type, "identity", text.identity, text),
+      "__device__ {} operator()() const {{ [[maybe_unused]] const {} a = {}; [[maybe_unused]] "
+      "const i64 n = 0; return {}; }}",
+      out, type, converted(type, "identity", text.identity, text),
       converted(out, "post_map_expr", text.post_map_expr, text));
   return kernels::text_of(text.name, preamble_of(text), members);
 }
