@@ -56,7 +56,9 @@ KernelParameter parameter(std::string_view text, std::string_view list) {
       result.is_pointer = true;
     } else if (t.is("raw") && type.empty() && result.name.empty()) {
       result.is_raw = true;
-    } else if (!t.is("const") && !t.is("__restrict__")) {
+    } else if (t.is("const")) {
+      result.is_const = result.is_const || !result.is_pointer;
+    } else if (!t.is("__restrict__")) {
       add_token(type, result.name);  // what was the name so far is a part of the type
       result.name = t.text;
     }
@@ -96,6 +98,26 @@ std::optional<DType> dtype_named(std::string_view name) {
     if (known == name) return DType(id);
   }
   return std::nullopt;
+}
+
+std::string_view c_type_name(DType type) {
+  static constexpr std::pair<TypeId, std::string_view> names[] = {
+      {TypeId::bool_, "bool"},
+      {TypeId::int8, "signed char"},
+      {TypeId::int16, "short"},
+      {TypeId::int32, "int"},
+      {TypeId::int64, "long long"},
+      {TypeId::uint8, "unsigned char"},
+      {TypeId::uint16, "unsigned short"},
+      {TypeId::uint32, "unsigned int"},
+      {TypeId::uint64, "unsigned long long"},
+      {TypeId::float32, "float"},
+      {TypeId::float64, "double"}};
+  for (const auto& [id, name] : names) {
+    if (id == type.id()) return name;
+  }
+  throw DTypeError(fmt::format("{} is no type of CUDA C++ without headers, of which this kernel is",
+                               type.name()));
 }
 
 }  // namespace quarry

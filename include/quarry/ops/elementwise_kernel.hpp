@@ -2,13 +2,11 @@
 #pragma once
 #include <quarry/expr/text_node.hpp>
 #include <quarry/ops/elementwise.hpp>
+#include <quarry/ops/untyped_elementwise.hpp>
 
 /// Elementwise functions from text, for GPUs: the text is known at run time only. What is known
 /// when the program is compiled is better a QUARRY_FUNCTION, which runs on every device.
 namespace quarry {
-
-template <class Signature>
-class ElementwiseKernel;
 
 /// An elementwise function from the text of its operation:
 ///     qy::ElementwiseKernel<float(float, float)> f("x, y", "x * x + y * 2", "squares");

@@ -15,7 +15,7 @@ namespace quarry {
 struct KernelParameter {
   std::string type;  ///< without `raw`, `const` and `*`
   std::string name;
-  bool is_raw = false, is_pointer = false;
+  bool is_raw = false, is_pointer = false, is_const = false;
 
   /// Whether the type is one of the caller's choice: a name that is no type's, as T in CuPy.
   bool is_generic() const;
@@ -27,5 +27,9 @@ std::vector<KernelParameter> kernel_parameters(std::string_view list);
 /// The element type of this name: NumPy's ("float32", "int8", "complex64") or C's ("float",
 /// "unsigned int", "long long"); none for others.
 std::optional<DType> dtype_named(std::string_view name);
+
+/// What CUDA C++ calls the type without headers: "float", "long long". Throws DTypeError for half
+/// precision and complex numbers, which it does not have.
+std::string_view c_type_name(DType type);
 
 }  // namespace quarry

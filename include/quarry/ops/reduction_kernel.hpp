@@ -10,10 +10,10 @@ namespace quarry {
 /// What a ReductionKernel computes, as CUDA C++; the names as in CuPy. The functions of
 /// ops/elementwise.hpp are there too, on numbers.
 struct ReductionText {
-  std::string_view parameters;           ///< "x, y": names of the arguments' elements
-  std::string_view map_expr;             ///< of them: "x * y"
-  std::string_view reduce_expr;          ///< of `a` and `b`, associative and commutative: "a + b"
-  std::string_view identity;             ///< neutral in it: "0"
+  std::string_view parameters = {};      ///< "x, y": names of the arguments' elements
+  std::string_view map_expr = {};        ///< of them: "x * y"
+  std::string_view reduce_expr = {};     ///< of `a` and `b`, associative and commutative: "a + b"
+  std::string_view identity = {};        ///< neutral in it: "0"
   std::string_view post_map_expr = "a";  ///< of the total `a` of `n` elements: "sqrt(a)"
   std::string_view name = "reduction";   ///< an identifier: part of the kernels' names
   std::string_view preamble = {};        ///< functions and types that the expressions use
