@@ -17,114 +17,12 @@ constexpr std::int64_t threads = 256, items = 8, tile = threads * items;
 /// Blocks walk over the tiles with the stride of the grid.
 constexpr std::int64_t most_blocks = 1 << 20;
 
-/// A row is cut into tiles. The first kernel folds every tile but the last of each row, the second
-/// one scans these totals, and the third one scans the tiles, each from the total before it. A
-/// block keeps a tile in shared memory, of which each thread takes neighbouring elements; all is
-/// combined in the order of the elements, in the same pairs in every run.
-constexpr const char* kernels_text = R"(
-namespace quarry_scan {
-constexpr int threads = 256, items = 8, tile = threads * items;
-typedef long long i64;
-// Elements that a thread takes are apart by a bank more than a power of two.
-__device__ inline int place(int j) { return j + j / 32; }
-constexpr int places = tile + tile / 32;
-
-// The values of threads 0 to t in order, for t < count.
-__device__ inline value_type up_to(value_type own, int count, value_type* shared) {
-  const int t = threadIdx.x;
-  shared[t] = own;
-  __syncthreads();
-  for (int apart = 1; apart < threads; apart *= 2) {
-    value_type sum = shared[t];
-    if (t >= apart && t < count) sum = combined(shared[t - apart], sum);
-    __syncthreads();
-    shared[t] = sum;
-    __syncthreads();
-  }
-  return shared[t];
-}
-__device__ inline int load(value_type* to, const value_type* from, i64 begin, i64 n) {
-  const int count = n - begin < tile ? static_cast<int>(n - begin) : tile;
-  for (int j = threadIdx.x; j < count; j += threads) to[place(j)] = from[begin + j];
-  __syncthreads();
-  return count;
-}
-// What a thread takes of a tile of `count` elements, combined.
-__device__ inline value_type fold(const value_type* elements, int count) {
-  const int first = threadIdx.x * items;
-  if (first >= count) return value_type();
-  value_type sum = elements[place(first)];
-  for (int j = first + 1; j < first + items && j < count; ++j) {
-    sum = combined(sum, elements[place(j)]);
-  }
-  return sum;
-}
-}  // namespace quarry_scan
-
-extern "C" __global__ void NAME_totals(const value_type* in, value_type* totals, long long n,
-                                       long long rows, long long tiles) {
-  using namespace quarry_scan;
-  __shared__ value_type elements[places], shared[threads];
-  for (i64 k = blockIdx.x; k < rows * (tiles - 1); k += gridDim.x) {
-    const i64 row = k / (tiles - 1), t = k % (tiles - 1);
-    const int count = load(elements, in + row * n, t * tile, n);
-    const value_type sum = up_to(fold(elements, count), threads, shared);
-    if (threadIdx.x == threads - 1) totals[row * tiles + t] = sum;
-    __syncthreads();
-  }
-}
-
-extern "C" __global__ void NAME_prefixes(value_type* totals, long long rows, long long tiles) {
-  using namespace quarry_scan;
-  __shared__ value_type shared[threads];
-  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
-    value_type* const of = totals + row * tiles;
-    value_type before = value_type();
-    for (i64 begin = 0; begin < tiles - 1; begin += threads) {
-      const i64 rest = tiles - 1 - begin;
-      const int count = rest < threads ? static_cast<int>(rest) : threads, t = threadIdx.x;
-      const value_type own = t < count ? of[begin + t] : value_type();
-      value_type sum = up_to(own, count, shared);
-      if (begin > 0 && t < count) sum = combined(before, sum);
-      if (t < count) of[begin + t] = sum;
-      value_type last = shared[count - 1];
-      before = begin > 0 ? combined(before, last) : last;
-      __syncthreads();
-    }
-  }
-}
-
-extern "C" __global__ void NAME_write(const value_type* in, const value_type* totals,
-                                      value_type* out, long long n, long long rows,
-                                      long long tiles) {
-  using namespace quarry_scan;
-  __shared__ value_type elements[places], shared[threads];
-  for (i64 k = blockIdx.x; k < rows * tiles; k += gridDim.x) {
-    const i64 row = k / tiles, t = k % tiles, begin = t * tile;
-    const int count = load(elements, in + row * n, begin, n), first = threadIdx.x * items;
-    up_to(fold(elements, count), (count + items - 1) / items, shared);
-    bool has_sum = t > 0;
-    value_type sum = has_sum ? totals[row * tiles + t - 1] : value_type();
-    if (threadIdx.x > 0 && first < count) {
-      const value_type before = shared[threadIdx.x - 1];
-      sum = has_sum ? combined(sum, before) : before;
-      has_sum = true;
-    }
-    for (int j = first; j < first + items && j < count; ++j) {
-      const value_type element = elements[place(j)];
-      const value_type next = has_sum ? combined(sum, element) : element;
-      elements[place(j)] = is_exclusive ? (has_sum ? sum : neutral()) : next;
-      sum = next;
-      has_sum = true;
-    }
-    __syncthreads();
-    for (int j = threadIdx.x; j < count; j += threads) {
-      out[row * n + begin + j] = elements[place(j)];
-    }
-    __syncthreads();
-  }
-}
-)";
+/// The text, without its comments and in one line.
+constexpr const char* kernels_text =
+#define QUARRY_SCAN_KERNELS(...) #__VA_ARGS__
+#include "ops/scan_kernels.inc"
+#undef QUARRY_SCAN_KERNELS
+    ;
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
