@@ -43,7 +43,10 @@ static __device__ Acc combine(Acc a, Acc b) {{ return {}; }}
 template <class Acc, class V>
 static __device__ void take(Acc& a, V v, i64) {{ a = combine<Acc>(a, convert<Acc>(v)); }}
 template <class Out, class Acc, class C>
-static __device__ Out finish(Acc a, const C& c) {{ [[maybe_unused]] const i64 n = c.count(); return {}; }})",
+static __device__ Out finish(Acc a, const C& c) {{
+  [[maybe_unused]] const i64 n = c.count();
+  return {};
+}})",
       converted(type, "identity", text.identity, text),
       converted(type, "reduce_expr", text.reduce_expr, text),
       converted("Out", "post_map_expr", text.post_map_expr, text));
