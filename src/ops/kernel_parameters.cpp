@@ -71,7 +71,7 @@ KernelParameter parameter(std::string_view text, std::string_view list) {
 }  // namespace
 
 bool KernelParameter::is_generic() const {
-  return !dtype_named(type) && kernels::is_identifier(type);
+  return type.size() == 1 && kernels::is_identifier(type);
 }
 
 std::vector<KernelParameter> kernel_parameters(std::string_view list) {

@@ -9,6 +9,9 @@
 
 #include <quarry/kernels/user_function.hpp>
 
+#include "expr/kernel_inputs.hpp"
+#include "memory/write_log.hpp"
+
 namespace quarry::expr {
 namespace {
 
@@ -71,7 +74,7 @@ struct ElementwiseText::Types {
     if (const auto named = dtype_named(parameter.type)) return *named;
     const auto found = bound.find(parameter.type);
     require<DTypeError>(found != bound.end(), [&] {
-      return fmt::format("the kernel {}: {} is no element type, in \"{} {}\"", kernel,
+      return fmt::format("the kernel {}: nothing says what {} is, in \"{} {}\"", kernel,
                          parameter.type, parameter.type, parameter.name);
     });
     return found->second;
@@ -112,6 +115,9 @@ ElementwiseText::ElementwiseText(std::string_view in_params, std::string_view ou
       require<LogicError>(!p.is_pointer && !(p.is_raw && list == &out_), [&] {
         return fmt::format("{}: the parameter {} is a pointer or a raw output: use PointerKernel",
                            name, p.name);
+      });
+      require<DTypeError>(p.is_generic() || dtype_named(p.type), [&] {
+        return fmt::format("{}: {} is no element type, in \"{} {}\"", name, p.type, p.type, p.name);
       });
     }
   }
@@ -191,6 +197,22 @@ void require_outputs(const Shape& in, std::span<const Shape> out) {
     return fmt::format("arguments of shape {} do not broadcast to the outputs' {}", to_string(in),
                        to_string(out[0]));
   });
+}
+
+bool can_write_together(const DeviceNDArrayBase* const* outs, std::size_t out_count,
+                        const DeviceNDArrayBase* const* arrays, std::size_t count) {
+  for (std::size_t k = 0; k < out_count; ++k) {
+    const DeviceNDArrayBase& out = *outs[k];
+    const auto is_apart = [&](const auto* other) { return other->buffer() != out.buffer(); };
+    if (!out.is_c_contiguous() || !is_aligned(out) || !std::all_of(outs, outs + k, is_apart) ||
+        !std::all_of(arrays, arrays + count, is_apart)) {
+      return false;
+    }
+  }
+  for (std::size_t k = 0; k < out_count; ++k) {
+    memory::note_write(outs[k]->device_pointer(), outs[k]->layout(), outs[k]->dtype().itemsize());
+  }
+  return true;
 }
 
 }  // namespace quarry::expr

@@ -67,6 +67,18 @@ TEST_F(TextKernels, PointerOnesLoopOverRanges) {
   EXPECT_THROW(scale({0, 1, 0}, x, x, 2), IndexError);
 }
 
+TEST_F(TextKernels, PointerOnesKeepTheirArrays) {
+  DeviceNDArray<float> z;
+  set_scale_on_host<float>("scale_kept");
+  {
+    const Stream other = stream();
+    const StreamGuard guard(other);
+    z = zeros<float>({1000});
+    PointerKernel(arguments, "z[i] = a * x[i]", "scale_kept")(z, arange<float>(1000), 2.f);
+  }
+  EXPECT_EQ(values(z), values(arange<float>(1000) * 2.f));
+}
+
 TEST_F(TextKernels, PointerOnesHaveStatementsRoundTheLoop) {
   if (test::kind() == test::Kind::fake) GTEST_SKIP() << "the fake compiler reads no statements";
   const PointerKernel total("const int *x, unsigned long long *sum, int by",

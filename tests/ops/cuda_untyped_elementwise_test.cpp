@@ -73,6 +73,16 @@ TEST_F(TextKernels, UntypedOnesHaveSeveralOutputs) {
   f(x, 4).into(whole, rest);
   EXPECT_EQ(values(whole(1)), (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2}));
   EXPECT_EQ(values(rest(0)), (std::vector<double>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1}));
+  f(x, 5).into(x.astype<int>(), rest(0));
+  EXPECT_EQ(rest(0)(7).item(), 2);
+  const auto dense = zeros<int>({10});
+  const auto dense_rest = zeros<double>({10});
+  const auto launches = fake::statistics().launches;
+  f(x, 4).into(dense, dense_rest);
+  if (test::kind() == test::Kind::fake) {
+    EXPECT_EQ(fake::statistics().launches, launches + 1) << "dense outputs need no others";
+  }
+  EXPECT_EQ(values(dense), (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2}));
   EXPECT_EQ(message_of<LogicError>([&] { f(x, 4).into(whole); }),
             "the kernel divided has 2 outputs, not 1");
   EXPECT_THROW(f(x, 4).into(whole, zeros<double>({10})), ShapeError);
@@ -118,6 +128,7 @@ TEST(UntypedElementwise, RefusesWhatAreNoParameters) {
   EXPECT_EQ(made("T x, T x", "T z"), "two parameters are named x, in \"T x, T x\"");
   EXPECT_EQ(made("T x", "T x"), "two parameters are named x, in \"T x,T x\"");
   EXPECT_EQ(made("T x", ""), "f has no output");
+  EXPECT_EQ(made("flaot32 x", "T z"), "f: flaot32 is no element type, in \"flaot32 x\"");
   EXPECT_EQ(made("T x", "raw T z"),
             "f: the parameter z is a pointer or a raw output: use PointerKernel");
   EXPECT_EQ(made("T* x", "T z"),

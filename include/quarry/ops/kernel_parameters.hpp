@@ -17,7 +17,7 @@ struct KernelParameter {
   std::string name;
   bool is_raw = false, is_pointer = false, is_const = false;
 
-  /// Whether the type is one of the caller's choice: a name that is no type's, as T in CuPy.
+  /// Whether the type is one of the caller's choice: a letter, as T in CuPy.
   bool is_generic() const;
 };
 

@@ -69,6 +69,11 @@ void require_raw(const DeviceNDArrayBase& array);
 /// Throws ShapeError unless arguments of shape `in` broadcast to outputs of shape `out`.
 void require_outputs(const Shape& in, std::span<const Shape> out);
 
+/// Whether one kernel may write all outputs where they are: they are dense, and neither one
+/// another's memory nor that of the arrays that it reads. If so the writes are noted.
+bool can_write_together(const DeviceNDArrayBase* const* outs, std::size_t out_count,
+                        const DeviceNDArrayBase* const* arrays, std::size_t count);
+
 template <class X>
 struct UntypedArgument {
   static_assert(Operand<X>,
@@ -109,7 +114,7 @@ class ElementwiseKernel;
 ///     qy::DeviceNDArray<float> z = f(a, b);
 ///     f(a, b + 1).into(z);
 ///     auto [q, r] = g(a, b).as<float, int>();
-/// A type is NumPy's name (float32), C's (unsigned int), or another name, which stands for the type
+/// A type is NumPy's name (float32), C's (unsigned int), or a letter, which stands for the type
 /// that the arguments have: of all arrays the same. Arguments are arrays and expressions of any
 /// layout, which broadcast and are computed in the same kernel, and numbers; for `raw T x` Raw(a),
 /// whose elements are x[0], x[1], ... in C order. In the operation, statements, `i` is the position
@@ -118,7 +123,8 @@ class ElementwiseKernel;
 template <>
 class ElementwiseKernel<void> {
  public:
-  /// Compiles nothing. Throws LogicError for what are no parameters.
+  /// Compiles nothing. Throws LogicError for what are no parameters, DTypeError for what is no
+  /// type.
   ElementwiseKernel(std::string_view in_params, std::string_view out_params,
                     std::string_view operation, std::string_view name = "kernel",
                     const ElementwiseOptions& options = {})
@@ -166,8 +172,12 @@ class ElementwiseCall {
   void into(const DeviceNDArray<T>&... out) const {
     static_assert(sizeof...(T) > 0, "a kernel has outputs");
     const Shape shapes[] = {out.shape()...};
-    expr::require_outputs(expr::detail::broadcast(Shape(), trees_shape()), shapes);
-    if constexpr (sizeof...(T) == 1) {
+    expr::require_outputs(trees_shape(), shapes);
+    const DeviceNDArrayBase* const outs[] = {&out...};
+    const Whole whole = all_trees();
+    const expr::Arguments<Whole> arguments(whole);
+    if (sizeof...(T) == 1 || expr::can_write_together(outs, sizeof...(T), arguments.array,
+                                                      expr::Arguments<Whole>::arrays)) {
       run(out...);
     } else {
       const std::tuple made(DeviceNDArray<T>(out.shape(), detail::stream_for(out))...);
@@ -180,14 +190,8 @@ class ElementwiseCall {
   template <Number... R>
   auto as() const {
     static_assert(sizeof...(R) > 0, "a kernel has outputs");
-    using Whole = expr::TextNode<bool, A...>;
     static_assert(expr::Lowered<Whole>::next_array > 0, "no argument says the shape: use into()");
-    const Stream stream = std::apply(
-        [](const A&... tree) {
-          const Whole whole(expr::Constant<const kernels::source_text*>{nullptr}, tree...);
-          return whole.stream();
-        },
-        trees_);
+    const Stream stream = all_trees().stream();
     const std::tuple made(DeviceNDArray<R>(trees_shape(), stream)...);
     std::apply([&](const auto&... out) { run(out...); }, made);
     if constexpr (sizeof...(R) == 1) {
@@ -203,10 +207,16 @@ class ElementwiseCall {
   }
 
  private:
-  Shape trees_shape() const {
+  /// All arguments; never evaluated.
+  using Whole = expr::TextNode<bool, A...>;
+  Whole all_trees() const {
     return std::apply(
-        [](const A&... tree) { return expr::detail::broadcast(Shape(), tree.shape()...); }, trees_);
+        [](const A&... tree) {
+          return Whole(expr::Constant<const kernels::source_text*>{nullptr}, tree...);
+        },
+        trees_);
   }
+  Shape trees_shape() const { return all_trees().shape(); }
 
   template <class... T>
   void run(const DeviceNDArray<T>&... out) const {
