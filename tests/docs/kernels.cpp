@@ -2,6 +2,10 @@
 // The examples of docs/kernels.md.
 #include <quarry/array/cuda_array.hpp>
 #include <quarry/memory/texture.hpp>
+#include <quarry/ops/elementwise_kernel.hpp>
+#include <quarry/ops/pointer_kernel.hpp>
+#include <quarry/ops/reduction_kernel.hpp>
+#include <quarry/ops/scan_kernel.hpp>
 #include <quarry/quarry.hpp>
 
 #include <vector>
@@ -88,6 +92,55 @@ void on_a_gpu() {
   CHECK(twice[2] == 6);
 }
 
+void from_texts() {
+  const auto x = qy::arange<float>(1, 7);
+  // example-begin elementwise
+  qy::ElementwiseKernel<float(float, float)> f("x, y", "x * x + y * 2", "squares");
+  auto c = qy::eval(qy::sqrt(f(x, x - 1.f)) + 1.f);  // one kernel
+  // example-end
+  CHECK(c(0).item() == 2);
+
+  // example-begin untyped
+  qy::ElementwiseKernel split("T x, int32 by", "int32 whole, T rest",
+                              "whole = (int)x / by; rest = x - whole * by", "split");
+  auto [whole, rest] = split(x, 3).as<int, float>();
+  split(x, 4).into(whole, rest);
+  qy::ElementwiseKernel shift("raw T x", "T z", "z = x[(i + 1) % n]", "shift");
+  shift(qy::Raw(x)).into(rest);  // rest is x, rolled
+  // example-end
+  CHECK(whole(5).item() == 1 && rest(5).item() == 1);
+
+  // example-begin reduction
+  qy::ReductionKernel<double(float, float), double> norm({.parameters = "x, y",
+                                                          .map_expr = "double(x) * y",
+                                                          .reduce_expr = "a + b",
+                                                          .identity = "0",
+                                                          .post_map_expr = "sqrt(a)",
+                                                          .name = "norm"});
+  double length = norm(x, x).item();
+  auto rows = norm({.axes = 1}, x.reshape({2, 3}), 1);
+  // example-end
+  CHECK(length > 9.5 && length < 9.6 && rows(0).item() > 2.4);
+
+  // example-begin scan
+  qy::InclusiveScanKernel<float> running_max("a > b ? a : b");
+  qy::ExclusiveScanKernel<int> offsets("a + b", "0");
+  auto highest = running_max(x);
+  auto starts = offsets(whole);  // 0, whole[0], whole[0] + whole[1], ...
+  // example-end
+  CHECK(highest(5).item() == 6 && starts(5).item() == 2);
+
+  // example-begin pointers
+  qy::PointerKernel axpy("float *y, const float *x, float a", "y[i] += a * x[i]", "axpy");
+  auto y = qy::ones<float>({6});
+  axpy(y, x, 2);
+  axpy({.start = 0, .stop = 6, .step = 2}, y, x, -2);
+  // example-end
+  CHECK(y(0).item() == 1 && y(1).item() == 5);
+}
+
 int main() {
-  if (!qy::Device().is_cpu()) on_a_gpu();
+  if (qy::Device().is_cpu()) return 0;
+  on_a_gpu();
+  from_texts();
 }

@@ -104,7 +104,7 @@ template <class E, class Op, class Acc, class Out, int S, class... In>
 struct parts_of<reduction_of<E, Op, Acc, Out, S, In...>> {
   static constexpr family kind = family::reduce;
   static constexpr int scalars = S;
-  using expression = E;
+  using expression = several<E, Op>;
   using types = operands_of<Out, In...>;
   using loops = cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>>;
 };

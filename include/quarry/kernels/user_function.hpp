@@ -13,6 +13,7 @@ namespace quarry::kernels {
 struct user_function {
   std::string_view type_name;
   const char* source;
+  int text = -1;  ///< the scalar of the call that has the source instead: text_function.hpp
 };
 
 namespace text {

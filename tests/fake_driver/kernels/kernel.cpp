@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <quarry/kernels/access.hpp>
+#include <quarry/kernels/text_function.hpp>
 
 #include "base/float_environment.hpp"
 #include "fake_driver/state.hpp"
@@ -181,7 +182,23 @@ bool shares_what_is_the_same(const Launch& launch) {
          agree("val<", [&](int a, int b) { return same(a, b, at.scalars(), 2); });
 }
 
+namespace {
+
+/// The text of the launch's reducer, if that is one: the CPU's loops have no scalars there.
+const kernels::source_text* reducer_text(const Launch& launch) {
+  std::pair<const Launch&, const kernels::source_text*> found{launch, nullptr};
+  launch.program->users(&found, [](void* state, const kernels::user_function& user) {
+    if (user.text < 0 || user.type_name.find("text_reducer<") == user.type_name.npos) return;
+    auto& [in, text] = *static_cast<decltype(found)*>(state);
+    text = std::bit_cast<const kernels::source_text*>(in.scalars()[2 * user.text]);
+  });
+  return found.second;
+}
+
+}  // namespace
+
 CUresult run_launch(const Launch& launch) {
+  kernels::host_reduction = reducer_text(launch);
   const FloatEnvironment environment;  // a GPU has one of its own
   return launch.name.kernel->run(launch);
 }

@@ -63,16 +63,21 @@ std::string missing_header(const Program& program, const std::string& text,
   return {};
 }
 
-/// The first user function in the expression that the source does not define.
-std::string missing_user(const Program& program, const std::string& expression) {
-  constexpr std::string_view prefix = "quarry_user_";
+/// The first name with the prefix in the expression that the source does not define as a `kind`.
+std::string missing(const Program& program, const std::string& expression, std::string_view prefix,
+                    const std::string& kind) {
   for (auto at = expression.find(prefix); at != expression.npos;
        at = expression.find(prefix, at + 1)) {
     const auto end = expression.find_first_not_of("0123456789abcdef", at + prefix.size());
     std::string name = expression.substr(at, end == expression.npos ? end : end - at);
-    if (program.source.find("struct " + name + " ") == std::string::npos) return name;
+    if (program.source.find(kind + name + " ") == std::string::npos) return name;
   }
   return {};
+}
+/// The first user function in the expression that the source does not define.
+std::string missing_user(const Program& program, const std::string& expression) {
+  const std::string name = missing(program, expression, "quarry_user_", "struct ");
+  return name.empty() ? missing(program, expression, "quarry_text_", "namespace ") : name;
 }
 
 /// Whether the header of the family is among these, or one that the kernel has for itself.

@@ -10,6 +10,7 @@
 
 #include "backend/cuda/jit/digest.hpp"
 #include "backend/cuda/jit/sharing.hpp"
+#include "backend/cuda/jit/texts.hpp"
 #include "kernels/user_function.hpp"
 
 namespace quarry::backend::cuda {
@@ -58,6 +59,18 @@ class Definitions {
       text_ += fmt::format("struct {} : functions {{\n{}\n}};\n", identifier, members);
     }
     return identifier;
+  }
+  /// The same for a function or reducer whose source is known at run time only.
+  std::string define(const kernels::source_text& text) {
+    const std::string space = text_identifier(text);
+    if (defined_.insert(space).second) {
+      // the members find no struct of the name, which may be that of a function that they call
+      text_ += fmt::format(
+          "namespace {} {{\n{}\nstruct quarry_text : functions {{\n{}\n}};\n"
+          "struct {} : quarry_text {{}};\n}}\n",
+          space, text.preamble, text.members, text.name);
+    }
+    return fmt::format("{}::{}", space, text.name);
   }
   const std::string& text() const { return text_; }
 
@@ -132,6 +145,14 @@ std::string user_identifier(std::string_view source) {
   return "quarry_user_" + Digest().add(source).hex();
 }
 
+std::string text_identifier(const kernels::source_text& text) {
+  Digest digest;
+  for (const std::string_view part : {text.name, text.preamble, text.members}) {
+    digest.add(part).add(std::string_view("\0", 1));
+  }
+  return "quarry_text_" + digest.hex();
+}
+
 std::string renamed(std::string name, std::string_view from, std::string_view to) {
   for (auto at = name.find(from); at != name.npos; at = name.find(from, at)) {
     if (is_whole(name, at, at + from.size())) {
@@ -148,7 +169,9 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   std::string name(program.name);
   Definitions definitions;
   for (const kernels::user_function& user : users_of(program)) {
-    const std::string identifier = definitions.define(user);
+    const std::string identifier = user.text < 0
+                                       ? definitions.define(user)
+                                       : definitions.define(variant.texts()->of(user.text));
     name = renamed(std::move(name), user.type_name, fmt::format("quarry::kernels::{}", identifier));
   }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <quarry/kernels/program.hpp>
+#include <quarry/kernels/source_text.hpp>
 
 #include "backend/cuda/jit/variant.hpp"
 
@@ -40,6 +41,9 @@ std::string rows_of(std::string_view table, const std::set<std::string, std::les
 /// The identifier under which a user function is compiled. It depends on the source alone, so that
 /// functions of any scope (unnamed namespaces too) have one.
 std::string user_identifier(std::string_view source);
+
+/// The namespace in which a text is compiled.
+std::string text_identifier(const kernels::source_text& text);
 
 /// `name` with the type `from` replaced by `to`, except where `from` is a part of a longer
 /// identifier, of a longer qualified name, or the name of a template.

@@ -9,6 +9,7 @@
 namespace quarry::backend::cuda {
 
 struct Sharing;
+struct Texts;
 
 /// An instantiation of a kernel of the program's family: KERNEL<PROGRAM, arguments...>, for calls
 /// in which operands may be the same.
@@ -25,9 +26,12 @@ class Variant {
   int argument(std::size_t k) const { return arguments_[k]; }
   /// The operands of the program that are the same (sharing.hpp); nullptr if none are.
   const Sharing* sharing() const { return sharing_; }
-  Variant with(const Sharing* sharing) const {
+  /// The functions whose source the call has (texts.hpp); nullptr if there are none.
+  const Texts* texts() const { return texts_; }
+  Variant with(const Sharing* sharing, const Texts* texts = nullptr) const {
     Variant result = *this;
     result.sharing_ = sharing;
+    result.texts_ = texts;
     return result;
   }
   std::size_t hash() const {
@@ -39,7 +43,7 @@ class Variant {
   }
   friend bool operator==(const Variant& a, const Variant& b) {
     if (a.arguments_ != b.arguments_ || a.count_ != b.count_) return false;
-    if (a.sharing_ != b.sharing_) return false;
+    if (a.sharing_ != b.sharing_ || a.texts_ != b.texts_) return false;
     return a.kernel_.data() == b.kernel_.data() || a.kernel_ == b.kernel_;
   }
 
@@ -48,6 +52,7 @@ class Variant {
   std::size_t count_;
   std::array<int, 6> arguments_{};
   const Sharing* sharing_ = nullptr;
+  const Texts* texts_ = nullptr;
 };
 
 /// The kernels, with their template arguments.

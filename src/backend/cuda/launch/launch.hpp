@@ -5,6 +5,7 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/jit/kernel.hpp"
 #include "backend/cuda/jit/sharing.hpp"
+#include "backend/cuda/jit/texts.hpp"
 #include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
 
@@ -31,7 +32,12 @@ class Launcher {
     Stream stream;
   };
   Launcher(const KernelCall& of, Workspace& memory, const Target& target)
-      : call(of), operands(of), workspace(memory), target_(target), sharing_(sharing_of(of)) {}
+      : call(of),
+        operands(of),
+        workspace(memory),
+        target_(target),
+        sharing_(sharing_of(of)),
+        texts_(texts_of(of)) {}
 
   int multiprocessors() const { return target_.multiprocessors; }
   std::int64_t cache() const { return target_.cache; }
@@ -69,6 +75,7 @@ class Launcher {
 
   Target target_;
   const Sharing* sharing_;
+  const Texts* texts_;
 };
 
 #define QUARRY_FAMILY(name) void launch_##name(const Launcher& launcher);
