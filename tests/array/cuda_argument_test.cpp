@@ -110,7 +110,8 @@ TEST_F(SourceKernels, are_not_launched_when_a_handler_throws) {
 
 constexpr const char* viewer = R"(
 #include <quarry/device_view.cuh>
-extern "C" __global__ void add_views(quarry::DeviceView<float, 2> a, quarry::DeviceView<const float, 2> b) {
+extern "C" __global__ void add_views(quarry::DeviceView<float, 2> a,
+                                     quarry::DeviceView<const float, 2> b) {
   const long i = threadIdx.y, j = threadIdx.x;
   if (i < a.extent(0) && j < a.extent(1)) a(i, j) += b(i, j);
 }

@@ -15,7 +15,7 @@ using test::message_of;
 using test::values;
 
 constexpr const char* kernels = R"(
-// The number of the cluster's blocks, and what the next block of the cluster has in its shared memory.
+// The number of the cluster's blocks, and what the next of them has in its shared memory.
 extern "C" __global__ void neighbours(int* sizes, int* seen) {
   __shared__ int mine;
 #if __CUDA_ARCH__ >= 900
