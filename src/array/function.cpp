@@ -120,6 +120,13 @@ void require_cluster(const FunctionState& function, const backend::Device& devic
   });
 }
 
+std::string described(const backend::LaunchShape& shape) {
+  return fmt::format("a grid of {}, blocks of {}{} and {} bytes of dynamic shared memory",
+                     to_string(shape.grid), to_string(shape.block),
+                     shape.cluster == Dim3(1) ? "" : ", clusters of " + to_string(shape.cluster),
+                     shape.shared);
+}
+
 /// What the configuration asks for, with a block that is chosen where it says so.
 backend::LaunchShape shape_of(const FunctionState& function, backend::Device& device,
                               const LaunchConfig& config) {
@@ -175,10 +182,8 @@ void Function::queue(const LaunchConfig& config, const Stream& stream,
   try {
     device.launch(function.native, shape, values.data(), stream.state().native);
   } catch (const LaunchError& e) {
-    throw LaunchError(fmt::format(
-        "the kernel {} with a grid of {}, blocks of {} and {} bytes of "
-        "dynamic shared memory: {}",
-        function.name, to_string(shape.grid), to_string(shape.block), shape.shared, e.what()));
+    throw LaunchError(
+        fmt::format("the kernel {} with {}: {}", function.name, described(shape), e.what()));
   }
 }
 
