@@ -81,15 +81,15 @@ std::int64_t count_of(const Dim3& extents) { return extents.x * extents.y * exte
 
 /// More than 48 KiB of dynamic shared memory, and clusters of more than 8 blocks, which not all
 /// GPUs with clusters have, have to be asked for.
-void allow(backend::Device& device, backend::Function function, const backend::LaunchShape& shape) {
-  constexpr std::size_t always = 48 << 10;
+void allow(FunctionState& function, backend::Device& device, const backend::LaunchShape& shape) {
   constexpr std::int64_t everywhere = 8;
-  if (shape.shared > always) {
-    raise(device, function, FunctionAttribute::max_dynamic_shared_size_bytes,
+  if (shape.shared > function.allowed_shared.load(std::memory_order_relaxed)) {
+    raise(device, function.native, FunctionAttribute::max_dynamic_shared_size_bytes,
           static_cast<std::int64_t>(std::min<std::size_t>(shape.shared, 0x7fffffff)));
+    function.allowed_shared.store(shape.shared, std::memory_order_relaxed);
   }
   if (count_of(shape.cluster) > everywhere) {
-    raise(device, function, FunctionAttribute::non_portable_cluster_size_allowed, 1);
+    raise(device, function.native, FunctionAttribute::non_portable_cluster_size_allowed, 1);
   }
 }
 
@@ -173,7 +173,7 @@ void Function::queue(const LaunchConfig& config, const Stream& stream,
     if (arguments[k].memory) require_on(function, k, *arguments[k].memory, device);
     values[k] = const_cast<void*>(arguments[k].value);
   }
-  allow(device, function.native, shape);
+  allow(*function_, device, shape);
   for (const KernelArgument& argument : arguments) {
     if (argument.memory) const_cast<Buffer*>(argument.memory)->used_on(stream);
     if (argument.memory && argument.is_written) note_write(argument);
@@ -205,6 +205,7 @@ int Function::attribute(FunctionAttribute attribute) const {
   return module_->device().attribute(function_->native, attribute);
 }
 void Function::set_attribute(FunctionAttribute attribute, int value) const {
+  function_->allowed_shared.store(FunctionState::always_allowed, std::memory_order_relaxed);
   module_->device().set_attribute(function_->native, attribute, value);
 }
 void Function::set_cache_config(CacheConfig config) const {
@@ -224,7 +225,7 @@ int Function::max_active_clusters(const LaunchConfig& config) const {
   require_clusters(*function_, on);
   const backend::LaunchShape shape = shape_of(*function_, on, config);
   require_extents(*function_, "cluster", shape.cluster, largest_cluster);
-  allow(on, function_->native, shape);
+  allow(*function_, on, shape);
   return on.clusters_at_once(function_->native, shape);
 }
 int Function::max_cooperative_grid_blocks(int threads, std::size_t shared) const {
