@@ -3,12 +3,12 @@
 /// All of Quarry except the headers for other libraries (xtensor.hpp, eigen.hpp, eigen_tensor.hpp,
 /// mdspan.hpp, device_view.cuh, pooled.hpp, dlpack.hpp, npy.hpp, cuda_mr.hpp,
 /// array/cuda_array_interface.hpp) and rarely used ones: arrays of a rank that the compiler knows
-/// (ranked.hpp), copies of boxes of raw memory (memory/block_copy.hpp), CUDA arrays
-/// (memory/cuda_array.hpp, array/cuda_array.hpp), textures and surfaces (memory/texture.hpp,
-/// array/texture.hpp), constants for graphics (base/graphics.hpp), CUDA graphs (memory/graph.hpp,
-/// memory/graph_memory.hpp), the adaptors of resources (memory/statistics.hpp, limit.hpp,
-/// tracking.hpp, allocation_log.hpp, failing.hpp, red_zone.hpp, nvtx.hpp) and managers of other
-/// libraries (memory/external_manager.hpp).
+/// (ranked.hpp), views as arguments of kernels (array/device_view.hpp), copies of boxes of raw
+/// memory (memory/block_copy.hpp), CUDA arrays (memory/cuda_array.hpp, array/cuda_array.hpp),
+/// textures and surfaces (memory/texture.hpp, array/texture.hpp), constants for graphics
+/// (base/graphics.hpp), CUDA graphs (memory/graph.hpp, memory/graph_memory.hpp), the adaptors of
+/// resources (memory/statistics.hpp, limit.hpp, tracking.hpp, allocation_log.hpp, failing.hpp,
+/// red_zone.hpp, nvtx.hpp) and managers of other libraries (memory/external_manager.hpp).
 #include <quarry/array/creation.hpp>
 #include <quarry/array/ipc.hpp>
 #include <quarry/array/managed.hpp>

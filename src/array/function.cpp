@@ -82,15 +82,15 @@ std::int64_t count_of(const Dim3& extents) { return extents.x * extents.y * exte
 
 /// More than 48 KiB of dynamic shared memory, and clusters of more than 8 blocks, which not all
 /// GPUs with clusters have, have to be asked for.
-void allow(backend::Device& device, backend::Function function, const backend::LaunchShape& shape) {
-  constexpr std::size_t always = 48 << 10;
+void allow(FunctionState& function, backend::Device& device, const backend::LaunchShape& shape) {
   constexpr std::int64_t everywhere = 8;
-  if (shape.shared > always) {
-    raise(device, function, FunctionAttribute::max_dynamic_shared_size_bytes,
+  if (shape.shared > function.allowed_shared.load(std::memory_order_relaxed)) {
+    raise(device, function.native, FunctionAttribute::max_dynamic_shared_size_bytes,
           static_cast<std::int64_t>(std::min<std::size_t>(shape.shared, 0x7fffffff)));
+    function.allowed_shared.store(shape.shared, std::memory_order_relaxed);
   }
   if (count_of(shape.cluster) > everywhere) {
-    raise(device, function, FunctionAttribute::non_portable_cluster_size_allowed, 1);
+    raise(device, function.native, FunctionAttribute::non_portable_cluster_size_allowed, 1);
   }
 }
 
@@ -119,6 +119,13 @@ void require_cluster(const FunctionState& function, const backend::Device& devic
     return fmt::format("the kernel {}: a grid of {} is no whole number of clusters of {}",
                        function.name, to_string(shape.grid), to_string(shape.cluster));
   });
+}
+
+std::string described(const backend::LaunchShape& shape) {
+  return fmt::format("a grid of {}, blocks of {}{} and {} bytes of dynamic shared memory",
+                     to_string(shape.grid), to_string(shape.block),
+                     shape.cluster == Dim3(1) ? "" : ", clusters of " + to_string(shape.cluster),
+                     shape.shared);
 }
 
 /// What the configuration asks for, with a block that is chosen where it says so.
@@ -171,7 +178,7 @@ void Function::queue(const LaunchConfig& config, const Stream& stream,
     return fmt::format("kernel {} {} x {}", function.name, to_string(shape.grid),
                        to_string(shape.block));
   });
-  allow(device, function.native, shape);
+  allow(*function_, device, shape);
   for (const KernelArgument& argument : arguments) {
     if (argument.memory) const_cast<Buffer*>(argument.memory)->used_on(stream);
     if (argument.memory && argument.is_written) note_write(argument);
@@ -180,10 +187,8 @@ void Function::queue(const LaunchConfig& config, const Stream& stream,
   try {
     device.launch(function.native, shape, values.data(), stream.state().native);
   } catch (const LaunchError& e) {
-    throw LaunchError(fmt::format(
-        "the kernel {} with a grid of {}, blocks of {} and {} bytes of "
-        "dynamic shared memory: {}",
-        function.name, to_string(shape.grid), to_string(shape.block), shape.shared, e.what()));
+    throw LaunchError(
+        fmt::format("the kernel {} with {}: {}", function.name, described(shape), e.what()));
   }
 }
 
@@ -205,6 +210,7 @@ int Function::attribute(FunctionAttribute attribute) const {
   return module_->device().attribute(function_->native, attribute);
 }
 void Function::set_attribute(FunctionAttribute attribute, int value) const {
+  function_->allowed_shared.store(FunctionState::always_allowed, std::memory_order_relaxed);
   module_->device().set_attribute(function_->native, attribute, value);
 }
 void Function::set_cache_config(CacheConfig config) const {
@@ -224,7 +230,7 @@ int Function::max_active_clusters(const LaunchConfig& config) const {
   require_clusters(*function_, on);
   const backend::LaunchShape shape = shape_of(*function_, on, config);
   require_extents(*function_, "cluster", shape.cluster, largest_cluster);
-  allow(on, function_->native, shape);
+  allow(*function_, on, shape);
   return on.clusters_at_once(function_->native, shape);
 }
 int Function::max_cooperative_grid_blocks(int threads, std::size_t shared) const {

@@ -63,8 +63,9 @@ Function Module::function(const std::string& name) const {
         "CompileOptions::names",
         name);
   });
-  FunctionState function{name, native, state_->device().parameter_sizes(native)};
-  return Function(state_, state_->functions.emplace(name, std::move(function)).first->second);
+  auto sizes = state_->device().parameter_sizes(native);
+  return Function(
+      state_, state_->functions.try_emplace(name, name, native, std::move(sizes)).first->second);
 }
 
 Module::Variable Module::variable(const std::string& name, std::size_t itemsize) const {

@@ -2,11 +2,13 @@
 #pragma once
 #include <quarry/array/module.hpp>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -15,9 +17,17 @@ namespace quarry::detail {
 
 /// A kernel that has been asked for.
 struct FunctionState {
+  /// Bytes of dynamic shared memory for which no kernel has to ask.
+  static constexpr std::size_t always_allowed = 48 << 10;
+
+  FunctionState(std::string asked_for, backend::Function function,
+                std::optional<std::vector<std::size_t>> sizes)
+      : name(std::move(asked_for)), native(function), parameters(std::move(sizes)) {}
+
   std::string name;
   backend::Function native;
-  std::optional<std::vector<std::size_t>> parameters;  ///< sizes, where the driver tells
+  std::optional<std::vector<std::size_t>> parameters;        ///< sizes, where the driver tells
+  std::atomic<std::size_t> allowed_shared = always_allowed;  ///< bytes that were asked for
 };
 
 struct ModuleState {

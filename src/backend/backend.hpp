@@ -279,8 +279,8 @@ class Device {
   /// multiprocessor runs, with so much dynamic shared memory.
   virtual int best_block_size(Function function, std::size_t shared) = 0;
   virtual int blocks_at_once(Function function, int threads, std::size_t shared) = 0;
-  /// The most blocks of a cluster, and how many clusters of the shape's extent the GPU runs at once.
-  /// Throw LogicError for a GPU or a driver without clusters.
+  /// The most blocks of a cluster, and how many clusters of the shape the GPU runs at once. Throw
+  /// LogicError for a GPU or a driver without clusters.
   virtual int most_in_cluster(Function function, const LaunchShape& shape) = 0;
   virtual int clusters_at_once(Function function, const LaunchShape& shape) = 0;
   /// `parameters` are the addresses of the arguments, which are read at once. Throws LaunchError.

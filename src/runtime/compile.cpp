@@ -169,11 +169,11 @@ Defaults& defaults() {
 
 }  // namespace
 
-std::string runtime::architecture(const std::optional<Device>& given, std::string_view kind) {
-  const Device device = given.value_or(Device());
-  require<LogicError>(!device.is_cpu(),
+std::string runtime::architecture(const std::optional<Device>& device, std::string_view kind) {
+  const Device on = device ? *device : Device();
+  require<LogicError>(!on.is_cpu(),
                       "kernels are compiled for GPUs, and this is the CPU device: state an arch");
-  std::string found = backend::architecture_of(device.compute_capability());
+  std::string found = backend::architecture_of(on.compute_capability());
   return kind == machine || is_virtual(found) ? found
                                               : std::string(virtual_machine) + number_of(found);
 }

@@ -15,7 +15,7 @@ using test::message_of;
 using test::values;
 
 constexpr const char* kernels = R"(
-// The number of the cluster's blocks, and what the next block of the cluster has in its shared memory.
+// The number of the cluster's blocks, and what the next of them has in its shared memory.
 extern "C" __global__ void neighbours(int* sizes, int* seen) {
   __shared__ int mine;
 #if __CUDA_ARCH__ >= 900
@@ -127,7 +127,13 @@ TEST_F(Clusters, OfWrongExtentsAreErrors) {
   EXPECT_EQ(message(16, 0),
             "the kernel neighbours: a cluster of (0, 1, 1) is not within (1, 1, 1) and (16, 16, "
             "16)");
-  EXPECT_THROW(neighbours.launch({.grid = {8, 8}, .block = 32, .cluster = {8, 8}}, a, a), Error);
+  const std::string refused = message_of<LaunchError>([&] {
+    neighbours.launch({.grid = {8, 8}, .block = 32, .cluster = {8, 8}}, a, a);
+  });
+  EXPECT_TRUE(
+      refused.starts_with("the kernel neighbours with a grid of (8, 8, 1), blocks of (32, 1, 1), "
+                          "clusters of (8, 8, 1) and 0 bytes of dynamic shared memory: "))
+      << refused;
   EXPECT_THROW(neighbours.max_active_clusters({.block = 32, .cluster = -1}), LogicError);
   neighbours.launch({.grid = 16, .block = 32, .cluster = 2}, a, a);
   synchronize();

@@ -202,6 +202,10 @@ TEST_F(SourceKernels, have_the_shared_memory_that_they_ask_for) {
   EXPECT_THROW(reversed.launch({.block = 32, .shared = 1 << 20}, a, 1), Error);
   reversed.launch({.block = 32, .shared = 4}, a, 1);
   EXPECT_EQ(values(a)[0], n - 1);
+  // what the program sets is no reason to ask for less
+  reversed.set_attribute(FunctionAttribute::max_dynamic_shared_size_bytes, 4096);
+  reversed.launch({.block = 1024, .shared = n * sizeof(int)}, a, n);
+  EXPECT_EQ(values(a), values(arange<int>(n)));
 }
 
 TEST_F(SourceKernels, are_prepared_for_their_types) {
@@ -227,13 +231,15 @@ TEST_F(SourceKernels, cost_two_calls_of_the_driver) {
   namespace shim = backend::cuda::shim;
   using backend::cuda::DriverFunction;
   const auto scale = module().function("scale<float>").prepare<float*, float>();
+  const Function reversed = module().function("reversed");
   const Stream other = stream();
+  const auto numbers = arange<int>(8);
   const auto a = to_device(counted(8)), b = full<float>({8}, 1, {.stream = other});
   const auto launch = [&] {
     scale.prepared_call(1, 8, a, 1.f);
     scale.prepared_call(1, 8, b, 1.f);
     scale.prepared_async_call(1, 8, other, a, 1.f);
-    scale.function().launch({.block = 8, .shared = 100}, a, 1.f);
+    reversed.launch({.block = 8, .shared = 60000}, numbers, 8);
   };
   launch();
   shim::reset_counts();

@@ -134,7 +134,9 @@ TEST_F(SourceKernels, are_linked_from_several_sources) {
   const std::string scaled = R"(extern "C" __device__ float scaled(float x) { return 3 * x; })";
   const std::string uses = R"(
     extern "C" __device__ float scaled(float);
-    template <class T> __global__ void scale_by(T* a) { a[threadIdx.x] = scaled(a[threadIdx.x]); })";
+    template <class T> __global__ void scale_by(T* a) {
+      a[threadIdx.x] = scaled(a[threadIdx.x]);
+    })";
   if (test::kind() == test::Kind::fake) {
     fake::set_host_kernel("scale_by<float>", {{8}, [](const HostLaunch& launch) {
                                                 for (float& x : launch.memory<float>(

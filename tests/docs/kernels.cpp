@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The examples of docs/kernels.md.
 #include <quarry/array/cuda_array.hpp>
+#include <quarry/array/device_view.hpp>
 #include <quarry/memory/texture.hpp>
 #include <quarry/ops/elementwise_kernel.hpp>
 #include <quarry/ops/pointer_kernel.hpp>
@@ -55,11 +56,13 @@ void on_a_gpu() {
   CHECK(d.copy_to_host<std::vector<double>>()[2] == 3);
 
   // example-begin ptx
-  std::string ptx =
-      qy::compile_ptx("extern \"C\" __global__ void idle() {}", {.arch = "compute_80"});
-  auto loaded = qy::module_from_buffer(ptx, {.options = {{qy::JitOption::max_registers, 32}}});
+  std::string ptx = qy::compile_ptx("extern \"C\" __global__ void idle() {}", {.cc = {8, 0}});
+  auto loaded = qy::module_from_buffer(
+      ptx, {.options = {{qy::JitOption::max_registers, 32}, {qy::JitOption::wall_time, 0}}});
   loaded.function("idle").launch({.block = 1});
+  float milliseconds = *loaded.jit_report().wall_time;
   // example-end
+  CHECK(milliseconds >= 0);
 
   // example-begin texture
   auto picture = qy::gpuarray_to_array(qy::arange<float>(16).reshape({4, 4}), qy::Order::c);
@@ -139,8 +142,88 @@ void from_texts() {
   CHECK(y(0).item() == 1 && y(1).item() == 5);
 }
 
+void views() {
+  // example-begin view
+  auto viewer = qy::compile(R"(
+    #include <quarry/device_view.cuh>
+    extern "C" __global__ void twice(quarry::DeviceView<float, 2> v) {
+      const long i = threadIdx.y, j = threadIdx.x;
+      if (i < v.extent(0) && j < v.extent(1)) v(i, j) *= 2;
+    }
+  )");
+  auto matrix = qy::ones<float>({8, 8});
+  auto columns = matrix.transpose()(qy::range(0, 8, 2), qy::all);  // any layout
+  viewer.function("twice").launch({.block = {8, 8}}, qy::view_of<2>(columns));
+  // example-end
+  CHECK(qy::sum(matrix).item() == 96);
+}
+
+void handlers() {
+  qy::Function add = qy::compile(R"(extern "C" __global__ void add(float* a, float x, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] += x;
+  })")
+                         .function("add");
+  // example-begin handler
+  struct Counted : qy::ArgumentHandler {
+    qy::DeviceNDArray<float> memory = qy::zeros<float>({1000});
+    mutable int launches = 0;
+    const auto& get_device_alloc() const { return memory; }     // what the kernel gets
+    void pre_call(const qy::Stream&) const { memory.fill(1); }  // before the launch
+    void post_call(const qy::Stream&) const { ++launches; }     // after it
+  };
+  Counted counted;
+  add.launch({.grid = 4, .block = 256}, counted, 2.f, 1000);  // counted.memory is 3
+  // example-end
+  CHECK(qy::sum(counted.memory).item() == 3000 && counted.launches == 1);
+}
+
+void linking() {
+  // example-begin link
+  qy::Linker linker({.lto = true});
+  linker.add_cu("extern \"C\" __device__ float square(float x) { return x * x; }");
+  linker.add_cu(R"(
+    extern "C" __device__ float square(float);
+    extern "C" __global__ void squares(float* a) { a[threadIdx.x] = square(a[threadIdx.x]); }
+  )");
+  auto linked = qy::module_from_linker(linker);
+  auto numbers = qy::arange<float>(32);
+  linked.function("squares").launch({.block = 32}, numbers);
+  // example-end
+  CHECK(numbers.copy_to_host<std::vector<float>>()[31] == 961);
+}
+
+void meetings() {
+  // example-begin meet
+  auto meeting = qy::compile(R"(
+    extern "C" __global__ void meet(int* arrived, int* met) {
+      if (threadIdx.x != 0) return;
+      atomicAdd(arrived, 1);
+      while (atomicAdd(arrived, 0) < gridDim.x) {}
+      met[blockIdx.x] = 1;
+    }
+  )");
+  auto meet = meeting.function("meet");
+  auto arrived = qy::zeros<int>({1}), met = qy::zeros<int>({4});
+  meet.launch({.grid = 4, .block = 32, .cooperative = true}, arrived, met);
+  // example-end
+  CHECK(qy::sum(met).item() == 4);
+}
+
+bool has_linker() {
+  try {
+    return qy::nvjitlink_version().first > 0;
+  } catch (const qy::BackendUnavailable&) {
+    return false;
+  }
+}
+
 int main() {
   if (qy::Device().is_cpu()) return 0;
   on_a_gpu();
+  views();
+  handlers();
+  meetings();
+  if (has_linker()) linking();
   from_texts();
 }

@@ -14,10 +14,10 @@
 #include "backend/cuda/jit/nvjitlink.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
 
-/// A CUDA driver, an NVRTC and an nvJitLink in plain C++, for tests without a GPU. Device memory has addresses
-/// that no host code can touch; queued work runs later, in an order that the seed picks among the
-/// legal ones; a kernel's arithmetic is that of the CPU loops, its addresses and its grid are those
-/// of the launch.
+/// A CUDA driver, an NVRTC and an nvJitLink in plain C++, for tests without a GPU. Device memory
+/// has addresses that no host code can touch; queued work runs later, in an order that the seed
+/// picks among the legal ones; a kernel's arithmetic is that of the CPU loops, its addresses and
+/// its grid are those of the launch.
 namespace quarry::fake {
 
 struct DeviceOptions {
@@ -27,7 +27,8 @@ struct DeviceOptions {
 };
 
 /// What is there when the driver is loaded; QUARRY_FAKE_DEVICES sets the number of devices,
-/// QUARRY_FAKE_CC their compute capability (80 is 8.0), QUARRY_FAKE_CONTEXT the code of `context`.
+/// QUARRY_FAKE_CC their compute capability (80 is 8.0), QUARRY_FAKE_CONTEXT the code of
+/// `context`.
 struct Machine {
   std::vector<DeviceOptions> devices{2};
   CUresult init = CUDA_SUCCESS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiles every operation with NVRTC for all types that its domain admits, and every function for
-// textures, for each architecture named, and reports the time of a small fused expression. Needs no
-// GPU.
+// Compiles every operation with NVRTC for all types that its domain admits, every function for
+// textures, and the kernels of the documents, for each architecture named, and reports the time of
+// a small fused expression. Needs no GPU.
 //     nvrtc_compile <include directory> sm_80 sm_90 ...
 #include <nvrtc.h>
 #include <quarry/expr/domain.hpp>
@@ -22,11 +22,11 @@ namespace {
 using quarry::TypeId;
 namespace domains = quarry::domains;
 
-const char* const header_names[] = {"base/standard.hpp",        "kernels/types.hpp",
-                                    "kernels/division.hpp",     "kernels/gpu_functions.hpp",
-                                    "kernels/math.hpp",         "kernels/complex.hpp",
-                                    "kernels/complex_wide.hpp", "kernels/ops.def",
-                                    "kernels/functor.hpp",      "textures.cuh"};
+const char* const header_names[] = {
+    "base/standard.hpp",         "kernels/types.hpp", "kernels/division.hpp",
+    "kernels/gpu_functions.hpp", "kernels/math.hpp",  "kernels/complex.hpp",
+    "kernels/complex_wide.hpp",  "kernels/ops.def",   "kernels/functor.hpp",
+    "kernels/device_view.hpp",   "textures.cuh"};
 
 const char* const kernel_names[] = {"bool",
                                     "i8",
@@ -59,6 +59,9 @@ Headers read_headers(const std::string& include_directory) {
     headers.texts.emplace_back(std::istreambuf_iterator<char>(file),
                                std::istreambuf_iterator<char>());
   }
+  // as the library has it for NVRTC
+  headers.names.emplace_back("quarry/device_view.cuh");
+  headers.texts.emplace_back("#include <quarry/kernels/device_view.hpp>\n");
   return headers;
 }
 
@@ -75,7 +78,8 @@ void check(nvrtcResult status, const char* what) {
 }
 
 /// Milliseconds to compile `source` to a cubin. Throws with the compiler's log if that fails.
-double compile(const Headers& headers, const std::string& source, const std::string& arch) {
+double compile(const Headers& headers, const std::string& source, const std::string& arch,
+               bool relocatable = false) {
   const auto start = std::chrono::steady_clock::now();
   nvrtcProgram program;
   const auto texts = pointers(headers.texts), names = pointers(headers.names);
@@ -83,7 +87,8 @@ double compile(const Headers& headers, const std::string& source, const std::str
                            names.data()),
         "nvrtcCreateProgram");
   const std::string arch_option = "-arch=" + arch;
-  const char* options[] = {arch_option.c_str(), "-std=c++20", "-fmad=false"};
+  const char* options[] = {arch_option.c_str(), "-std=c++20", "-fmad=false",
+                           relocatable ? "-rdc=true" : "-rdc=false"};
   if (nvrtcCompileProgram(program, int(std::size(options)), options) != NVRTC_SUCCESS) {
     std::size_t size = 0;
     check(nvrtcGetProgramLogSize(program, &size), "nvrtcGetProgramLogSize");
@@ -91,8 +96,11 @@ double compile(const Headers& headers, const std::string& source, const std::str
     check(nvrtcGetProgramLog(program, log.data()), "nvrtcGetProgramLog");
     throw std::runtime_error(arch + ":\n" + log.substr(0, 4000));
   }
-  std::size_t cubin = 0;
-  check(nvrtcGetCUBINSize(program, &cubin), "nvrtcGetCUBINSize");
+  std::size_t code = 0;
+  check(
+      arch.starts_with("sm_") ? nvrtcGetCUBINSize(program, &code) : nvrtcGetPTXSize(program, &code),
+      "nvrtcGet...Size");
+  if (code == 0) throw std::runtime_error(arch + ": no code");
   check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
@@ -155,6 +163,21 @@ std::string all_conversions() {
   return source;
 }
 
+/// The sources in a document: raw strings with a kernel.
+std::vector<std::string> sources_of(const std::string& document) {
+  std::ifstream file(document);
+  if (!file) throw std::runtime_error("cannot read " + document);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::vector<std::string> sources;
+  for (auto begin = text.find("R\"("); begin != text.npos; begin = text.find("R\"(", begin)) {
+    begin += 3;
+    const std::string source = text.substr(begin, text.find(")\"", begin) - begin);
+    if (source.find("__global__") != source.npos) sources.push_back(source);
+  }
+  if (sources.empty()) throw std::runtime_error(document + " has no kernels");
+  return sources;
+}
+
 const char* const fused_expression =
     "__global__ void fused(const float* a, const float* b, float* out) {\n"
     "  const long i = blockIdx.x * 256l + threadIdx.x;\n"
@@ -175,6 +198,11 @@ void run(const std::string& include_directory, const std::string& arch) {
   for (const std::string& source : all_operations()) total += compile(headers, source, arch);
   total += compile(headers, all_conversions(), arch);
   total += compile(headers, texture_calls(), arch);
+  for (const std::string& source : sources_of(include_directory + "/../docs/kernels.md")) {
+    total += compile(headers, source, arch, true);
+    const std::string number = arch.substr(arch.find('_') + 1);
+    total += compile(headers, source, "compute_" + number, true);
+  }
   double best = first;
   for (int i = 0; i < 5; ++i)
     best = std::min(best, compile(headers, std::string(prologue) + fused_expression, arch));

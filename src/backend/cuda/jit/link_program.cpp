@@ -46,6 +46,7 @@ class Program {
  public:
   explicit Program(const std::vector<std::string>& options) : options_(options) {
     std::vector<const char*> pointers;
+    pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const int result =
         nvjitlink().Create(&handle_, static_cast<std::uint32_t>(pointers.size()), pointers.data());

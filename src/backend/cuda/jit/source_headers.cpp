@@ -84,13 +84,13 @@ const std::string& source_headers_digest() {
   return result;
 }
 
-bool may_read_files(std::string_view given) {
-  const std::string text = without_splices(given);
-  for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    const std::string_view rest = std::string_view(text).substr(at + word.size());
-    if (!is_directive(text, at) || !names_header(rest)) return true;
+bool may_read_files(std::string_view text) {
+  const std::string whole = without_splices(text);
+  for (auto at = whole.find(word); at != whole.npos; at = whole.find(word, at + 1)) {
+    const std::string_view rest = std::string_view(whole).substr(at + word.size());
+    if (!is_directive(whole, at) || !names_header(rest)) return true;
   }
-  return embeds(text);
+  return embeds(whole);
 }
 
 }  // namespace quarry::backend::cuda

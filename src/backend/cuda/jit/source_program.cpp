@@ -97,13 +97,13 @@ std::string architecture_of(std::pair<int, int> compute_capability) {
   return architecture_for(compute_capability, supported_architectures()).name;
 }
 
-CompiledCode compile_source(const SourceText& source, const SourceCache& wanted) {
-  if (!wanted.is_used) return compile(source);
-  KernelCache& cache = cache_of(wanted);
+CompiledCode compile_source(const SourceText& source, const SourceCache& cache) {
+  if (!cache.is_used) return compile(source);
+  KernelCache& kernels = cache_of(cache);
   const std::string key = key_of(source);
-  if (auto found = compiled_of(cache.load(key), source)) return *std::move(found);
+  if (auto found = compiled_of(kernels.load(key), source)) return *std::move(found);
   CompiledCode compiled = compile(source);
-  cache.store(key, binary_of(compiled, source));
+  kernels.store(key, binary_of(compiled, source));
   return compiled;
 }
 
