@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an operation costs when there is hardly any data: queueing, allocation, and the first use of
 // a kernel, which is measured in fresh processes.
+#include <quarry/memory/graph.hpp>
 #include <quarry/runtime/kernel_cache.hpp>
 
 #include <filesystem>
@@ -45,6 +46,20 @@ void launch_add_into(Run& run) {
   check_sum(c);
   run.size = std::to_string(small);
   issue(run, [&] { c(qy::all) = a + b; });
+}
+
+/// A graph of many small kernels, launched again and again: the time of one kernel.
+void replayed(Run& run) {
+  constexpr int kernels = 1000;
+  const Array<float> a = random_array<float>(0, small), c = random_array<float>(1, small);
+  const qy::Graph graph = qy::capture([&] {
+    for (int i = 0; i < kernels; ++i) c(qy::all) = a + static_cast<float>(i);
+  });
+  graph();
+  check(
+      c, [](std::int64_t i) { return uniform(0, i) + kernels - 1; }, 1e-6);
+  run.size = std::to_string(small);
+  run.sample([&] { return time_on_device(graph) / kernels; });
 }
 
 void allocate_free(Run& run) {
@@ -176,6 +191,7 @@ void register_rows() {
   row("quarry/launch_add", launch_add);
   row("quarry/launch_add_into", launch_add_into);
   row("quarry/allocate_free", allocate_free);
+  row("quarry/replayed", replayed);
   row("quarry/view_part", [](Run& run) {
     view(run, [](const auto& a) { return a(qy::range(1, 9), qy::range(1, 9), qy::range(1, 9)); });
   });

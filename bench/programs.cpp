@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whole programs: heat in a plate by slices, and the relief of a real elevation model, tiled.
+#include <quarry/memory/graph.hpp>
 #include <quarry/npy.hpp>
 #include <quarry/xtensor.hpp>
 
@@ -59,6 +60,21 @@ void heat(Run& run, void (*form)(Plate&, Plate&, int), int arrays) {
       run, [&] { form(u, v, steps); }, 1);
 }
 
+/// As many steps as a graph, which is launched at once.
+void heat_captured(Run& run) {
+  const std::int64_t n = std::max<std::int64_t>(side() / 4, 8);
+  Plate u = random_array<float>(0, n * n).reshape({n, n}), v = u.copy();
+  const auto work = [&] { two_buffers(u, v, steps); };
+  const qy::Graph graph = qy::capture(work);
+  graph();
+  const std::vector<float> expected = plain_heat(n, steps);
+  check(
+      u, [&](std::int64_t i) { return expected[static_cast<std::size_t>(i)]; }, 1e-4);
+  run.bytes = 4. * 2 * steps * static_cast<double>(n * n);
+  run.size = times(n, n) + " x " + std::to_string(steps);
+  on_device(run, graph, 1);
+}
+
 /// The example's heights, repeated `tile` times both ways.
 xt::xarray<float> terrain(std::size_t tile) {
   const xt::xarray<float> z = qy::load_npy<float>(QUARRY_SOURCE_DIR "/examples/data/jacksboro.npy");
@@ -109,6 +125,7 @@ void hillshade(Run& run) {
 [[maybe_unused]] const bool rows[] = {
     row("quarry/heat_in_place", [](Run& run) { heat(run, in_place, 4); }),
     row("quarry/heat_two_buffers", [](Run& run) { heat(run, two_buffers, 2); }),
+    row("quarry/heat_captured", heat_captured),
     row("quarry/hillshade", hillshade),
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs of many small kernels, as they are written with NumPy: pressure in a closed box and
-// waves in a plane (small assignments to slices), the attraction of all pairs of bodies, and two
-// results of the same inputs.
+// Programs of many small kernels, as they are written with NumPy: pressure in a closed box, waves
+// in a plane and flow in a cavity (small assignments to slices), the attraction of all pairs of
+// bodies, and two results of the same inputs.
+#include <quarry/memory/graph.hpp>
+
 #include <cstdint>
 #include <tuple>
 
@@ -73,12 +75,20 @@ Plane relaxed(int count) {
   return p;
 }
 
-void pressure(Run& run) {
+/// The work as it is written, or captured once as a graph.
+enum class Form { plain, captured };
+
+void measure(Run& run, Form form, const std::function<void()>& work) {
+  if (form == Form::plain) return on_device(run, work);
+  on_device(run, qy::capture(work));
+}
+
+void pressure(Run& run, Form form) {
   const Field p = field(0), b = field(1);
   relax(p, b, 5);
   check_plane(p, relaxed(5));
   run.size = times(side_of_field, side_of_field) + " x " + std::to_string(iterations);
-  on_device(run, [&] { relax(p, b, iterations); });
+  measure(run, form, [&] { relax(p, b, iterations); });
 }
 
 // --- waves in a plane: four assignments per step
@@ -114,12 +124,123 @@ Plane propagated(int count) {
   return hz;
 }
 
-void waves(Run& run) {
+void waves(Run& run, Form form) {
   const Waves w;
   propagate(w, 5);
   check_plane(w.hz, propagated(5));
   run.size = times(side_of_field, side_of_field) + " x " + std::to_string(iterations);
-  on_device(run, [&] { propagate(w, iterations); });
+  measure(run, form, [&] { propagate(w, iterations); });
+}
+
+// --- flow in a cavity: 314 assignments and copies per step
+// ------------------------------------------------
+
+constexpr int cavity_steps = 10, pressure_steps = 50;
+constexpr float dt = 0.0001f, viscosity = 0.1f, spacing = 2.f / (side_of_field - 1);
+
+struct Cavity {
+  Field u = qy::zeros<float>({side_of_field, side_of_field}), v = u.copy(), p = u.copy(),
+        b = u.copy();
+};
+
+auto east(const Field& w) { return w(inner, after); }
+auto west(const Field& w) { return w(inner, before); }
+auto north(const Field& w) { return w(after, inner); }
+auto south(const Field& w) { return w(before, inner); }
+
+void move(const Field& w, const Field& un, const Field& vn, const auto& gradient) {
+  const Field wn = w.copy();
+  const auto centre = wn(inner, inner);
+  const auto drift =
+      un(inner, inner) * (centre - west(wn)) + vn(inner, inner) * (centre - south(wn));
+  const auto around = east(wn) + west(wn) + north(wn) + south(wn) - 4.f * centre;
+  w(inner, inner) = centre - dt / spacing * (drift + gradient / 2.f) +
+                    viscosity * dt / (spacing * spacing) * around;
+  w(0) = w(qy::all, 0) = w(qy::all, -1) = w(-1) = 0.f;
+}
+
+void flow(const Cavity& c, int count) {
+  for (int t = 0; t < count; ++t) {
+    const auto ux = east(c.u) - west(c.u), uy = north(c.u) - south(c.u);
+    const auto vx = east(c.v) - west(c.v), vy = north(c.v) - south(c.v);
+    c.b(inner, inner) =
+        0.25f * spacing * ((ux + vy) / (2.f * dt)) - 0.0625f * (ux * ux + 2.f * uy * vx + vy * vy);
+    for (int i = 0; i < pressure_steps; ++i) {
+      const Field q = c.p.copy();
+      c.p(inner, inner) = 0.25f * (east(q) + west(q) + north(q) + south(q)) - c.b(inner, inner);
+      c.p(qy::all, -1) = c.p(qy::all, -2);
+      c.p(0) = c.p(1);
+      c.p(qy::all, 0) = c.p(qy::all, 1);
+      c.p(-1) = 0.f;
+    }
+    const Field un = c.u.copy(), vn = c.v.copy();
+    move(c.u, un, vn, east(c.p) - west(c.p));
+    move(c.v, un, vn, north(c.p) - south(c.p));
+    c.u(-1) = 1.f;
+  }
+}
+
+/// The same numbers on the host.
+struct HostCavity {
+  static constexpr std::int64_t n = Plane::n;
+  Plane u, v, p, b;
+
+  HostCavity() : u(0), v(0), p(0), b(0) {
+    for (Plane* plane : {&u, &v, &p, &b}) std::fill(plane->value.begin(), plane->value.end(), 0.);
+  }
+  template <class F>
+  static void inside(F f) {
+    for (std::int64_t i = 1; i < n - 1; ++i)
+      for (std::int64_t j = 1; j < n - 1; ++j) f(i, j);
+  }
+  void project() {
+    inside([&](auto i, auto j) {
+      const double ux = u(i, j + 1) - u(i, j - 1), uy = u(i + 1, j) - u(i - 1, j);
+      const double vx = v(i, j + 1) - v(i, j - 1), vy = v(i + 1, j) - v(i - 1, j);
+      b(i, j) =
+          0.25 * spacing * ((ux + vy) / (2. * dt)) - 0.0625 * (ux * ux + 2 * uy * vx + vy * vy);
+    });
+    for (int k = 0; k < pressure_steps; ++k) {
+      Plane q = p;
+      inside([&](auto i, auto j) {
+        p(i, j) = 0.25 * (q(i, j + 1) + q(i, j - 1) + q(i + 1, j) + q(i - 1, j)) - b(i, j);
+      });
+      for (std::int64_t i = 0; i < n; ++i) p(i, n - 1) = p(i, n - 2);
+      for (std::int64_t j = 0; j < n; ++j) p(0, j) = p(1, j);
+      for (std::int64_t i = 0; i < n; ++i) p(i, 0) = p(i, 1);
+      for (std::int64_t j = 0; j < n; ++j) p(n - 1, j) = 0;
+    }
+  }
+  static void move(Plane& w, Plane& un, Plane& vn, auto gradient) {
+    Plane wn = w;
+    inside([&](auto i, auto j) {
+      const double drift =
+          un(i, j) * (wn(i, j) - wn(i, j - 1)) + vn(i, j) * (wn(i, j) - wn(i - 1, j));
+      const double around =
+          wn(i, j + 1) + wn(i, j - 1) + wn(i + 1, j) + wn(i - 1, j) - 4 * wn(i, j);
+      w(i, j) = wn(i, j) - double{dt} / spacing * (drift + gradient(i, j) / 2) +
+                double{viscosity} * dt / (double{spacing} * spacing) * around;
+    });
+    for (std::int64_t i = 0; i < n; ++i) w(0, i) = w(i, 0) = w(i, n - 1) = w(n - 1, i) = 0;
+  }
+  void step() {
+    project();
+    Plane un = u, vn = v;
+    move(u, un, vn, [&](auto i, auto j) { return p(i, j + 1) - p(i, j - 1); });
+    move(v, un, vn, [&](auto i, auto j) { return p(i + 1, j) - p(i - 1, j); });
+    for (std::int64_t j = 0; j < n; ++j) u(n - 1, j) = 1;
+  }
+};
+
+void cavity(Run& run, Form form) {
+  const Cavity c;
+  flow(c, 3);
+  HostCavity host;
+  for (int t = 0; t < 3; ++t) host.step();
+  check_plane(c.u, host.u);
+  check_plane(c.v, host.v);
+  run.size = times(side_of_field, side_of_field) + " x " + std::to_string(cavity_steps);
+  measure(run, form, [&] { flow(c, cavity_steps); });
 }
 
 // --- all pairs of bodies
@@ -214,8 +335,12 @@ void options(Run& run, auto form) {
 }
 
 [[maybe_unused]] const bool rows[] = {
-    row("quarry/pressure", pressure),
-    row("quarry/waves", waves),
+    row("quarry/pressure", [](Run& run) { pressure(run, Form::plain); }),
+    row("quarry/pressure_captured", [](Run& run) { pressure(run, Form::captured); }),
+    row("quarry/waves", [](Run& run) { waves(run, Form::plain); }),
+    row("quarry/waves_captured", [](Run& run) { waves(run, Form::captured); }),
+    row("quarry/cavity", [](Run& run) { cavity(run, Form::plain); }),
+    row("quarry/cavity_captured", [](Run& run) { cavity(run, Form::captured); }),
     row("quarry/bodies", [](Run& run) { bodies(run, 4096); }),
     row("quarry/options", [](Run& run) { options(run, prices); }),
     row("quarry/options_at_once", [](Run& run) { options(run, prices_at_once); }),

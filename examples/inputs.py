@@ -59,6 +59,10 @@ def run_length(random):
     return np.repeat(random.integers(0, 5, len(runs)), runs), []
 
 
+def cavity(random):
+    return None, [int(random.integers(20, 120))]
+
+
 def mandelbrot(random):
     return None, [int(random.integers(32, 100))]
 

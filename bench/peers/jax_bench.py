@@ -107,6 +107,8 @@ def programs(j):
 def small_kernels(j):
     """The programs of bench/small_kernels.cpp, each with all its steps in one jitted function."""
     jnp, loop = j.jnp, j.jax.lax.fori_loop
+    import numpy
+
     n, steps = 128, 100
     fields = [j.random(k, n, n) for k in range(3)]
 
@@ -126,6 +128,31 @@ def small_kernels(j):
         ex = ex.at[:, 1:].add(-0.5 * (hz[:, 1:] - hz[:, :-1]))
         inner = ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1]
         return ex, ey, hz.at[:-1, :-1].add(-0.7 * inner)
+
+    dt, viscosity, spacing = 0.0001, 0.1, 2 / (n - 1)
+    inner = numpy.s_[1:-1, 1:-1]
+
+    def around(w):
+        return w[1:-1, 2:], w[1:-1, :-2], w[2:, 1:-1], w[:-2, 1:-1]
+
+    def move(w, un, vn, gradient):
+        east, west, north, south = around(w)
+        drift = un[inner] * (w[inner] - west) + vn[inner] * (w[inner] - south)
+        spread = viscosity * dt / spacing**2 * (east + west + north + south - 4 * w[inner])
+        w = w.at[inner].set(w[inner] - dt / spacing * (drift + gradient / 2) + spread)
+        return w.at[0].set(0).at[:, 0].set(0).at[:, -1].set(0).at[-1].set(0)
+
+    def flow(_, fields):
+        u, v, p = fields
+        ue, uw, un, us = around(u)
+        ve, vw, vn, vs = around(v)
+        ux, uy, vx, vy = ue - uw, un - us, ve - vw, vn - vs
+        b = spacing / 4 * ((ux + vy) / (2 * dt)) - (ux * ux + 2 * uy * vx + vy * vy) / 16
+        # relax() takes a quarter of what it is given
+        b = jnp.zeros_like(p).at[inner].set(4 * b)
+        p = loop(0, 50, lambda i, p: relax(i, p, b), p)
+        east, west, north, south = around(p)
+        return move(u, u, v, east - west).at[-1].set(1), move(v, u, v, north - south), p
 
     def attraction(x, m):
         d = x[None] - x[:, None]
@@ -149,8 +176,10 @@ def small_kernels(j):
     def pressure(p, b):
         return loop(0, steps, lambda i, p: relax(i, p, b), p)
 
-    j.on_device("pressure", pressure, *fields[:2])
-    j.on_device("waves", lambda *f: loop(0, steps, propagate, f), *fields)
+    for form in ("", "_captured"):
+        j.on_device("pressure" + form, pressure, *fields[:2])
+        j.on_device("waves" + form, lambda *f: loop(0, steps, propagate, f), *fields)
+        j.on_device("cavity" + form, lambda *f: loop(0, 10, flow, f), *[jnp.zeros((n, n))] * 3)
     j.on_device("bodies", attraction, j.random(0, 4096, 3), j.random(1, 4096))
     n = min(p.LARGE, 1 << 22)
     s, x, t = (low + j.random(k, n) for k, low in enumerate((5, 4, 1)))

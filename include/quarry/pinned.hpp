@@ -39,6 +39,8 @@ struct PinnedOptions {
   Strides strides = {};
   bool portable = false;        ///< page-locked for every GPU
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
+  /// Kernels of the device can use it too, over the link: pointer_info(p.data()).device_pointer.
+  bool mapped = false;
 };
 /// How an aligned array is made.
 struct AlignedOptions {
@@ -51,8 +53,10 @@ namespace detail {
 
 template <class T>
 PinnedAllocator<T> allocator_of(const PinnedOptions& options) {
-  return PinnedAllocator<T>(
-      {.portable = options.portable, .write_combined = options.write_combined}, options.device);
+  return PinnedAllocator<T>({.portable = options.portable,
+                             .write_combined = options.write_combined,
+                             .mapped = options.mapped},
+                            options.device);
 }
 template <class T>
 AlignedAllocator<T> allocator_of(const AlignedOptions& options) {

@@ -5,9 +5,10 @@
 /// array/cuda_array_interface.hpp) and rarely used ones: arrays of a rank that the compiler knows
 /// (ranked.hpp), copies of boxes of raw memory (memory/block_copy.hpp), CUDA arrays
 /// (memory/cuda_array.hpp, array/cuda_array.hpp), textures and surfaces (memory/texture.hpp,
-/// array/texture.hpp), the memory of CUDA graphs (memory/graph_memory.hpp), the adaptors of
-/// resources (memory/statistics.hpp, limit.hpp, tracking.hpp, allocation_log.hpp, failing.hpp,
-/// red_zone.hpp, nvtx.hpp) and managers of other libraries (memory/external_manager.hpp).
+/// array/texture.hpp), constants for graphics (base/graphics.hpp), CUDA graphs (memory/graph.hpp,
+/// memory/graph_memory.hpp), the adaptors of resources (memory/statistics.hpp, limit.hpp,
+/// tracking.hpp, allocation_log.hpp, failing.hpp, red_zone.hpp, nvtx.hpp) and managers of other
+/// libraries (memory/external_manager.hpp).
 #include <quarry/array/creation.hpp>
 #include <quarry/array/ipc.hpp>
 #include <quarry/array/managed.hpp>
@@ -47,6 +48,7 @@
 #include <quarry/ops/select.hpp>
 #include <quarry/ops/shape.hpp>
 #include <quarry/ops/take.hpp>
+#include <quarry/runtime/context.hpp>
 #include <quarry/runtime/device.hpp>
 #include <quarry/runtime/event.hpp>
 #include <quarry/runtime/kernel_cache.hpp>

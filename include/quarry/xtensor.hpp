@@ -2,7 +2,11 @@
 #pragma once
 #include <quarry/array/creation.hpp>
 #include <quarry/array/host_visible.hpp>
+#include <quarry/memory/memcpy.hpp>
 #include <quarry/pinned.hpp>
+
+#include <memory>
+#include <optional>
 
 /// Copies from and to xtensor. Containers, tensors, adaptors and views over memory are copied
 /// directly (see to_device, copy_to_host); lazy xtensor expressions are evaluated first.
@@ -54,6 +58,26 @@ struct HostValuesOf<E> {
   /// Evaluates the expression.
   static xt::xarray<typename E::value_type> make(const E& expression) { return expression; }
 };
+
+/// A host array with what is in device memory from `from` on, T by T: PyCUDA's from_device. Waits
+/// for the default stream of the device.
+template <Element T>
+auto from_device(const DevicePtr& from, const Shape& shape, Order order = Order::c) {
+  auto host =
+      detail::container<T>({shape, dense_strides(shape, sizeof(T), order)}, std::allocator<T>());
+  memcpy_dtoh(host, from);
+  return host;
+}
+/// The same with shape, type and order of `other`, an array on the host or on a device. Throws
+/// LogicError if that is contiguous in neither C nor F order.
+template <class A>
+auto from_device_like(const DevicePtr& from, const A& other) {
+  using T = detail::element_of_t<A>;
+  auto host =
+      detail::container<T>(detail::dense_layout_of(other, std::nullopt), std::allocator<T>());
+  memcpy_dtoh(host, from);
+  return host;
+}
 
 /// An xtensor adaptor over the elements of an array on the CPU device: the same memory, no copy.
 /// The array must outlive it, and work queued on it must be done. Throws LogicError for an array on

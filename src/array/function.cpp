@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "array/module_state.hpp"
+#include "backend/annotation.hpp"
 #include "base/small_array.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/stream_state.hpp"
@@ -110,6 +111,10 @@ void Function::queue(const LaunchConfig& config, const Stream& stream,
     if (arguments[k].memory) require_on(function, k, *arguments[k].memory, Device(device));
     values[k] = const_cast<void*>(arguments[k].value);
   }
+  const backend::OperationRange range([&] {
+    return fmt::format("kernel {} {} x {}", function.name, to_string(shape.grid),
+                       to_string(shape.block));
+  });
   allow_shared(device, function.native, config.shared);
   for (const KernelArgument& argument : arguments) {
     if (argument.memory) const_cast<Buffer*>(argument.memory)->used_on(stream);

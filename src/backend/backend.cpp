@@ -42,7 +42,6 @@ namespace {
 }  // namespace
 
 Contexts& Device::contexts() { refuse("CUDA contexts"); }
-Graphs& Device::graphs() { refuse("graphs of captured work"); }
 Textures& Device::textures() { refuse("textures and surfaces"); }
 
 /// Adds a new object to the ledger; if that runs out of memory, the object is destroyed.

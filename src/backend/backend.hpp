@@ -115,7 +115,7 @@ using HostFunction = void (*)(void* state);
 /// Called instead if the work before it has failed.
 using HostFailure = void (*)(void* state, const std::exception_ptr& error);
 
-// What only GPUs have: an interface each, of a header each.
+// Parts of a device with a header each.
 class Contexts;
 class Graphs;
 class Textures;
@@ -124,10 +124,10 @@ class Device {
  public:
   virtual ~Device() = default;
 
+  virtual Graphs& graphs() = 0;  ///< see graphs.hpp
   ///@{
   /// What only GPUs have; throw LogicError on the CPU device.
   virtual Contexts& contexts();  ///< see contexts.hpp
-  virtual Graphs& graphs();      ///< see graphs.hpp
   virtual Textures& textures();  ///< see textures.hpp
   ///@}
 
@@ -284,6 +284,7 @@ class Device {
                       Stream stream) = 0;
 
  protected:
+  Ledger& own_ledger() { return ledger_; }  ///< for its parts to write
   /// An upload has read its host memory; it completes in the order of the legacy default stream.
   void note_upload();
 

@@ -55,6 +55,7 @@ bool logs_transfers() { return choice("QUARRY_LOG", {"transfer"}).has_value(); }
 std::optional<std::int64_t> cache_bytes() { return number("QUARRY_CACHE_SIZE", 0); }
 
 bool is_checked() { return choice("QUARRY_CHECK", {"0", "1"}) == "1"; }
+bool shows_operations() { return choice("QUARRY_NVTX", {"0", "1"}) == "1"; }
 bool has_disk_cache() { return choice("QUARRY_DISABLE_CACHE", {"0", "1"}) != "1"; }
 
 void require_sound() {
@@ -65,6 +66,7 @@ void require_sound() {
     cache_bytes();
     has_disk_cache();
     is_checked();
+    shows_operations();
     return true;
   }();
 }

@@ -29,5 +29,6 @@ bool logs_transfers();                      ///< QUARRY_LOG
 std::optional<std::int64_t> cache_bytes();  ///< QUARRY_CACHE_SIZE
 bool has_disk_cache();                      ///< not QUARRY_DISABLE_CACHE
 bool is_checked();                          ///< QUARRY_CHECK
+bool shows_operations();                    ///< QUARRY_NVTX
 
 }  // namespace quarry::environment

@@ -33,7 +33,14 @@ DeviceNDArray<std::int64_t> new_word(const Stream& stream) {
 
 }  // namespace
 
-HostWord::HostWord(const Stream& stream) : array_(new_word(stream)) { clear(); }
+HostWord::HostWord(const Stream& stream) {
+  require<LogicError>(!stream.state().is_captured(),
+                      "a number that the host waits for cannot be captured into a graph: how many "
+                      "elements a mask selects, whether a position is outside, how many bins there "
+                      "are");
+  array_ = new_word(stream);
+  clear();
+}
 
 std::int64_t* HostWord::word() const {
   return reinterpret_cast<std::int64_t*>(array_.buffer()->host_data());

@@ -8,6 +8,7 @@ namespace quarry::expr {
 /// copy, and the host has it before the kernel ends.
 class HostWord {
  public:
+  /// Throws LogicError for a stream whose work is captured into a graph.
   explicit HostWord(const Stream& stream);
   HostWord(const HostWord&) = delete;
   HostWord& operator=(const HostWord&) = delete;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <new>
 
+#include "backend/annotation.hpp"
 #include "base/forked.hpp"
 #include "memory/address_check.hpp"
 #include "memory/current_resource.hpp"
@@ -66,6 +67,8 @@ std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home,
   });
   auto buffer = std::make_shared<Buffer>(nullptr, 0, home, nullptr, resource.space());
   if (bytes == 0) return buffer;
+  const backend::OperationRange range(
+      [&] { return fmt::format("allocate {} bytes from {}", bytes, resource.name()); }, bytes);
   void* const memory = resource.allocate(home, bytes);
   require_sound(memory, bytes, resource, home);
   buffer->resource_.emplace(resource);
@@ -101,6 +104,8 @@ Buffer::~Buffer() {
 
 void Buffer::give_back() noexcept {
   if (!resource_) return detail::keep_until_done(std::move(owner_), home_, last_streams());
+  const backend::OperationRange range(
+      [&] { return fmt::format("free {} bytes to {}", bytes_, resource_->name()); }, bytes_);
   owner_.reset();  // from here on the memory may be handed out again
   if (others_.empty()) [[likely]] {
     resource_->deallocate(home_, data_, bytes_);

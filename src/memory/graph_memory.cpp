@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
-#include <optional>
-#include <set>
 
 #include "runtime/stream_state.hpp"
 
@@ -25,30 +24,30 @@ std::mutex& captures_mutex() {
 
 }  // namespace
 
-struct GraphMemoryState {
-  explicit GraphMemoryState(const Stream& captured) : stream(captured) {
-    StreamState& state = captured.state();
-    const std::lock_guard lock(captures_mutex());
-    require<LogicError>(!state.is_captured(), [&] {
-      return fmt::format("the work of stream {:#x} is being captured already", captured.handle());
-    });
-    state.graph_memory = this;
-    captured_streams.fetch_add(1);
-  }
-  ~GraphMemoryState() { end(); }
+GraphMemoryState::GraphMemoryState(const Stream& captured) : stream(captured) {
+  StreamState& state = captured.state();
+  const std::lock_guard lock(captures_mutex());
+  require<LogicError>(!state.is_captured(), [&] {
+    return fmt::format("the work of stream {:#x} is being captured already", captured.handle());
+  });
+  state.graph_memory = this;
+  captured_streams.fetch_add(1);
+}
 
-  void end() noexcept {
-    std::optional<Stream> released;  // without the lock
-    const std::lock_guard lock(captures_mutex());
-    stream.swap(released);
-    if (!released) return;
-    released->state().graph_memory = nullptr;
-    captured_streams.fetch_sub(1);
-  }
+void GraphMemoryState::end() noexcept {
+  std::optional<Stream> released;  // without the lock
+  const std::lock_guard lock(captures_mutex());
+  stream.swap(released);
+  if (!released) return;
+  released->state().graph_memory = nullptr;
+  captured_streams.fetch_sub(1);
+}
 
-  std::optional<Stream> stream;            ///< until the end
-  std::set<std::shared_ptr<Buffer>> kept;  ///< destroyed without the lock
-};
+bool GraphMemoryState::has_arrays_of(const Stream& home) const {
+  return std::any_of(kept.begin(), kept.end(), [&](const auto& buffer) {
+    return buffer->bytes() == 0 && buffer->stream() == home;  // nothing was handed over to it
+  });
+}
 
 void keep_for_graph(const StreamState& stream, const std::shared_ptr<Buffer>& kept) {
   const std::lock_guard lock(captures_mutex());

@@ -3,8 +3,26 @@
 #include <quarry/memory/buffer.hpp>
 
 #include <memory>
+#include <optional>
+#include <set>
 
 namespace quarry::detail {
+
+/// What GraphMemory points to. Collects from the constructor to end().
+struct GraphMemoryState {
+  /// Throws LogicError if the stream has one that has not ended.
+  explicit GraphMemoryState(const Stream& captured);
+  ~GraphMemoryState() { end(); }
+  GraphMemoryState(const GraphMemoryState&) = delete;
+  GraphMemoryState& operator=(const GraphMemoryState&) = delete;
+
+  void end() noexcept;
+  /// Whether an array that was made in `home` is still there.
+  bool has_arrays_of(const Stream& home) const;
+
+  std::optional<Stream> stream;            ///< until the end
+  std::set<std::shared_ptr<Buffer>> kept;  ///< destroyed without the lock
+};
 
 /// The object that collects for the stream, if any, keeps an empty buffer, which takes over
 /// the memory of another one when that ends. Throws std::bad_alloc.

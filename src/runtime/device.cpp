@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/runtime/device.hpp>
+#include <quarry/runtime/memoize.hpp>
 
 #include <fmt/format.h>
 
 #include <atomic>
-#include <charconv>
-#include <fstream>
 #include <iostream>
 #include <optional>
 
 #include "backend/backend.hpp"
+#include "backend/contexts.hpp"
 #include "base/environment.hpp"
-#include "base/forked.hpp"
-#include "runtime/guard_stack.hpp"
+#include "runtime/default_device.hpp"
 #include "runtime/inventory.hpp"
 #include "runtime/kept_owners.hpp"
 #include "runtime/stream_lifetime.hpp"
+#include "runtime/stream_state.hpp"
 
 namespace quarry {
 namespace {
@@ -27,102 +27,6 @@ std::atomic<decltype(detail::ManagerHooks::reset)> manager_reset_hook = nullptr;
 std::size_t trim(backend::Device& device) {
   const detail::TrimHook hook = trim_hook.load();
   return hook ? hook(device) : 0;
-}
-
-/// The first word of ~/.cuda-device, as PyCUDA reads it.
-std::optional<std::string> device_file() {
-  const auto home = environment::text("HOME");
-  if (!home) return std::nullopt;
-  std::ifstream file(*home + "/.cuda-device");
-  std::string word;
-  return file >> word ? std::optional(word) : std::nullopt;
-}
-
-/// A whole number of at most nine digits.
-std::optional<int> parse_ordinal(const std::string& text) {
-  int id = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, id);
-  return error == std::errc() && end == last ? std::optional(id) : std::nullopt;
-}
-
-/// "cpu", "cuda" or "cuda:1" as a number of a GPU; nothing for the CPU.
-std::optional<int> parse_name(const std::string& text) {
-  if (text == "cpu") return std::nullopt;
-  if (text == "cuda") return 0;
-  const auto id = text.starts_with("cuda:") ? parse_ordinal(text.substr(5)) : std::nullopt;
-  require<LogicError>(id.has_value(), [&] {
-    return fmt::format("\"{}\" is not a device; use cpu, cuda or cuda:N", text);
-  });
-  return id;
-}
-
-std::optional<int> parse_device_variable(const std::string& text) {
-  try {
-    return parse_name(text);
-  } catch (const LogicError& e) {
-    throw LogicError(std::string("QUARRY_DEVICE: ") + e.what());
-  }
-}
-
-/// A GPU that `source` names: an error if it cannot be used.
-Device asked_for(const std::string& source, const std::string& text, std::optional<int> id) {
-  const auto describe = [&](const std::string& why) {
-    return fmt::format("{} asks for \"{}\": {}", source, text, why);
-  };
-  require<LogicError>(id.has_value(), [&] { return describe("that is not the number of a GPU"); });
-  try {
-    const Device device = Device::cuda(*id);
-    device.backend().memory_info();  // a busy GPU cannot create a context
-    return device;
-  } catch (const IndexError& e) {
-    if (*id < 0) throw LogicError(describe(e.what()));
-    throw BackendUnavailable(describe(e.what()));
-  } catch (const Error& e) {
-    throw BackendUnavailable(describe(e.what()));
-  }
-}
-
-/// The first GPU whose context can be created, else the CPU. Without NVRTC no GPU is chosen.
-Device first_usable() {
-  if (!is_available()) return Device::cpu();
-  for (const auto& gpu : backend::cuda_devices()) {
-    try {
-      gpu->memory_info();
-      return Device(*gpu);
-    } catch (const Error&) {  // busy or exclusive: the next one may do
-    }
-  }
-  return Device::cpu();
-}
-
-Device find_default() {
-  environment::require_sound();
-  if (const auto text = environment::text("QUARRY_DEVICE")) {
-    const auto id = parse_device_variable(*text);
-    return id ? asked_for("QUARRY_DEVICE", *text, id) : Device::cpu();
-  }
-  if (const auto text = environment::text("CUDA_DEVICE")) {
-    return asked_for("CUDA_DEVICE", *text, parse_ordinal(*text));
-  }
-  if (const auto text = device_file()) {
-    return asked_for("~/.cuda-device", *text, parse_ordinal(*text));
-  }
-  return first_usable();
-}
-
-Device default_device() {
-  static const Device device = find_default();
-  return device;
-}
-
-thread_local constinit backend::Device* outermost = nullptr;
-thread_local constinit detail::GuardStack<backend::Device*> guards;
-
-/// The calling thread's current device, nullptr for the default one.
-backend::Device*& current() {
-  auto* const guard = guards.top();
-  return guard ? guard->value : outermost;
 }
 
 }  // namespace
@@ -143,8 +47,33 @@ Device Device::cuda(int id) {
   return Device(*all[static_cast<std::size_t>(id)]);
 }
 
+namespace {
+
+Device named(const std::string& text) {
+  const bool is_bus_id = text.find('.') != text.npos || text.find(':') != text.rfind(':');
+  return is_bus_id ? Device::from_pci_bus_id(text) : Device::parse(text);
+}
+
+}  // namespace
+
+Device::Device(const std::string& text) : Device(named(text)) {}
+
+Device Device::from_pci_bus_id(const std::string& text) {
+  environment::require_sound();
+  require<BackendUnavailable>(!backend::cuda_devices().empty(),
+                              [] { return "no GPU can be used: " + backend::cuda_status().why; });
+  backend::Device* const found = backend::cuda_device_at(text);
+  require<LogicError>(found, [&] {
+    return fmt::format("there is no GPU at the PCI bus id \"{}\"; one is as \"{}\"", text,
+                       Device::cuda(0).pci_bus_id());
+  });
+  return Device(*found);
+}
+
+int Device::count() { return static_cast<int>(backend::cuda_devices().size()); }
+
 Device Device::parse(const std::string& text) {
-  const auto id = parse_name(text);
+  const auto id = runtime::parse_device_name(text);
   return id ? cuda(*id) : cpu();
 }
 
@@ -157,13 +86,44 @@ std::pair<int, int> Device::compute_capability() const {
 }
 std::map<std::string, std::int64_t> Device::attributes() const { return backend_->attributes(); }
 
+namespace {
+
+/// Nothing where the device does not have it.
+std::optional<std::int64_t> attribute_of(backend::Device& device, DeviceAttribute attribute) {
+  if (!device.info().is_cpu) return device.contexts().attribute(attribute);
+  const auto all = device.attributes();
+  const auto found = all.find(to_string(attribute));
+  return found == all.end() ? std::nullopt : std::optional(found->second);
+}
+
+[[noreturn]] void refuse_attribute(const Device& device, const std::string& name) {
+  throw LogicError(fmt::format("{} has no attribute \"{}\"", to_string(device), name));
+}
+
+}  // namespace
+
+std::int64_t Device::attribute(DeviceAttribute attribute) const {
+  const auto value = attribute_of(*backend_, attribute);
+  if (!value) refuse_attribute(*this, to_string(attribute));
+  return *value;
+}
+
 std::int64_t Device::attribute(const std::string& name) const {
-  const auto all = attributes();
-  const auto found = all.find(name);
-  require<LogicError>(found != all.end(), [&] {
-    return fmt::format("{} has no attribute \"{}\"", to_string(*this), name);
-  });
-  return found->second;
+  const auto wanted = parse_device_attribute(name);
+  if (!wanted) refuse_attribute(*this, name);
+  return attribute(*wanted);
+}
+
+ComputeMode Device::compute_mode() const {
+  return is_cpu() ? ComputeMode::default_
+                  : static_cast<ComputeMode>(attribute(DeviceAttribute::compute_mode));
+}
+
+std::size_t Device::total_memory() const {
+  return is_cpu() ? backend_->memory_info().total : backend_->contexts().total_memory();
+}
+std::string Device::pci_bus_id() const {
+  return is_cpu() ? std::string() : backend_->contexts().pci_bus_id();
 }
 
 MemoryInfo Device::memory_info() const {
@@ -175,15 +135,21 @@ MemoryInfo Device::memory_info() const {
 bool Device::can_access_peer(const Device& other) const {
   return backend_->can_access_peer(*other.backend_);
 }
+void Device::enable_peer_access(const Device& peer) const {
+  backend_->enable_peer_access(*peer.backend_);
+}
+void Device::disable_peer_access(const Device& peer) const {
+  backend_->disable_peer_access(*peer.backend_);
+}
 void Device::synchronize() const {
+  if (const Stream* const stream = detail::guarded_stream(*this)) {
+    detail::require_not_captured(stream->state(), "Device::synchronize()");
+  }
   const detail::DropFinishedCallbacks after;
   backend_->synchronize();
 }
 
-namespace {
-
-/// Waits, and frees all of the library's caches of the device.
-std::size_t settle(backend::Device& device) {
+std::size_t runtime::settle(backend::Device& device) {
   device.synchronize();
   detail::drop_finished_callbacks();  // and with them their streams
   detail::end_kept_owners(SIZE_MAX);
@@ -191,8 +157,6 @@ std::size_t settle(backend::Device& device) {
   detail::end_retired_streams();
   return in_arrays;
 }
-
-}  // namespace
 
 backend::Inventory runtime::inventory(const Device& device) {
   return device.backend().ledger().inventory();
@@ -204,7 +168,8 @@ backend::Inventory runtime::owned_inventory(const Device& device) {
 }
 
 void Device::reset() const {
-  const std::size_t in_arrays = settle(*backend_);
+  clear_context_caches(*this);
+  const std::size_t in_arrays = runtime::settle(*backend_);
   require<LogicError>(in_arrays == 0, [&] {
     return fmt::format(
         "{} cannot be reset: arrays of pools hold {} bytes on it; alive on it are {}",
@@ -229,6 +194,14 @@ std::string why_unavailable() {
 }
 std::pair<int, int> driver_version() { return backend::cuda_status().driver_version; }
 std::pair<int, int> nvrtc_version() { return backend::cuda_status().nvrtc_version; }
+int get_driver_version() {
+  const auto [major, minor] = driver_version();
+  return 1000 * major + 10 * minor;
+}
+std::array<int, 3> get_version() {
+  const int version = backend::cuda_built_against();
+  return {version / 1000, version % 1000 / 10, version % 10};
+}
 
 bool detect(std::ostream& out) {
   const auto& all = backend::cuda_devices();
@@ -264,67 +237,6 @@ Device DeviceList::current() const {
   const Device device;
   require<LogicError>(!device.is_cpu(), "gpus.current: the current device is the CPU");
   return device;
-}
-
-Device get_current_device() {
-  require_not_forked();
-  backend::Device*& device = current();
-  if (!device) device = &default_device().backend();
-  return Device(*device);
-}
-void set_current_device(const Device& device) { current() = &device.backend(); }
-Device select_device(int id) {
-  const Device device = Device::cuda(id);
-  set_current_device(device);
-  return device;
-}
-
-DeviceGuard::DeviceGuard(const Device& device) : entry_(guards.push(&device.backend())) {}
-DeviceGuard::~DeviceGuard() { guards.end(entry_, "DeviceGuard"); }
-
-Context current_context() { return Context(get_current_device()); }
-Context require_context() {
-  const Context context = current_context();
-  context.get_memory_info();
-  return context;
-}
-void synchronize() { get_current_device().synchronize(); }
-
-namespace {
-
-bool has_used(const backend::Device& device) {
-  const backend::DeviceInfo& info = device.info();
-  const std::uint64_t bit = info.is_cpu ? backend::cpu_bit : backend::gpu_bit(info.id);
-  return &device == current() || (backend::used_devices & bit) != 0;
-}
-
-/// Does not initialise CUDA if no GPU has been used.
-std::vector<backend::Device*> used_devices() {
-  std::vector<backend::Device*> used;
-  if (has_used(backend::cpu())) used.push_back(&backend::cpu());
-  const bool has_gpus =
-      (current() && !current()->info().is_cpu) || backend::used_devices > backend::cpu_bit;
-  if (!has_gpus) return used;
-  for (const auto& gpu : backend::cuda_devices()) {
-    if (has_used(*gpu)) used.push_back(gpu.get());
-  }
-  return used;
-}
-
-}  // namespace
-
-void close() {
-  std::exception_ptr first;
-  for (backend::Device* const device : used_devices()) {
-    try {
-      settle(*device);
-    } catch (...) {  // the others are closed all the same
-      if (!first) first = std::current_exception();
-    }
-  }
-  current() = nullptr;
-  backend::used_devices = 0;
-  if (first) std::rethrow_exception(first);
 }
 
 void detail::set_trim_hook(TrimHook hook) { trim_hook = hook; }

@@ -11,21 +11,31 @@ struct Event::State {
       : State(on, on.create_event(kind, blocking), kind == backend::EventKind::interprocess) {}
   State(backend::Device& on, backend::Event handle, bool interprocess)
       : device(&on), native(handle), is_shared(interprocess) {}
+  /// Of another library: `end` destroys it, if anything.
+  State(backend::Device& on, backend::Event handle, std::function<void()> end)
+      : device(&on), native(handle), is_external(true), finalizer(std::move(end)) {}
   ~State() {
-    if (!native) return;
+    if (!native || (is_external && !finalizer)) return;
     if (detail::is_in_callback()) {
-      detail::call_later(
-          [this] { return [on = device, event = native] { on->destroy_event(event); }; });
+      detail::call_later([this] {
+        return [on = device, event = native, end = finalizer] { destroy(*on, event, end); };
+      });
     } else {
-      device->destroy_event(native);
+      destroy(*device, native, finalizer);
     }
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  static void destroy(backend::Device& on, backend::Event event, const std::function<void()>& end) {
+    end ? end() : on.destroy_event(event);
+  }
+
   backend::Device* device;
   backend::Event native;
-  bool is_shared;  ///< other processes can open it
+  bool is_shared = false;    ///< other processes can open it
+  bool is_external = false;  ///< another library made it
+  std::function<void()> finalizer = {};
 };
 
 namespace {
@@ -56,6 +66,8 @@ Event::Event(const EventOptions& options) {
 }
 
 Device Event::device() const { return Device(*state().device); }
+bool Event::is_external() const { return state().is_external; }
+std::uintptr_t Event::handle() const { return reinterpret_cast<std::uintptr_t>(state().native); }
 
 const Event& Event::record(const Stream& stream) const {
   require_same_device(*this, stream.device());
@@ -71,9 +83,10 @@ bool Event::query() const {
   const detail::DropFinishedCallbacks after;
   return state().device->query(state().native);
 }
-void Event::synchronize() const {
+const Event& Event::synchronize() const {
   const detail::DropFinishedCallbacks after;
   state().device->wait(state().native);
+  return *this;
 }
 
 void Event::wait(const Stream& stream) const {
@@ -110,6 +123,16 @@ Event Event::from_ipc_handle(const IpcBytes& handle, const Device& device) {
                     "bytes (in the process that exported it the event itself is used): ") +
         e.what());
   }
+}
+
+Event external_event(std::uintptr_t handle, std::function<void()> finalizer) {
+  backend::Device& device = Device().backend();
+  require<LogicError>(!device.info().is_cpu,
+                      "external_event: the CPU device has no events made by other libraries");
+  require<LogicError>(handle != 0, "external_event: 0 is no event");
+  device.note_unordered_stream();  // of which it may be
+  return Event(std::make_shared<Event::State>(device, reinterpret_cast<backend::Event>(handle),
+                                              std::move(finalizer)));
 }
 
 float Event::elapsed_time(const Event& end) const {

@@ -14,4 +14,8 @@ backend::Inventory inventory(const Device& device);
 /// counts the rest. For a pool's arrays it counts the pool's segments that contain them.
 backend::Inventory owned_inventory(const Device& device);
 
+/// Waits for the device's work, frees all of the library's caches of it, and returns the bytes that
+/// arrays hold in pools.
+std::size_t settle(backend::Device& device);
+
 }  // namespace quarry::runtime

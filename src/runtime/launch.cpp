@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/annotation.hpp"
+#include "runtime/operation_name.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry::runtime {
@@ -32,8 +34,15 @@ void require_room(const KernelCall& call, const backend::Device& device) {
   });
 }
 
-void launch(KernelCall& call, std::span<const Operand> operands, const Scalar* scalars,
-            backend::Workspace& workspace, const Stream& stream) {
+/// "map add float32 (4096, 4096)", with the shape that the program runs over.
+std::string text_of(const kernels::program& program, const Shape& shape) {
+  return fmt::format("{} {}", operation_name(program), to_string(shape));
+}
+
+void launch(KernelCall& call, const Shape& shape, std::span<const Operand> operands,
+            const Scalar* scalars, backend::Workspace& workspace, const Stream& stream) {
+  const backend::OperationRange range([&] { return text_of(*call.program, shape); },
+                                      static_cast<std::uint64_t>(call.kept * call.reduced));
   require_room(call, *stream.state().device);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     call.operands[k].data = const_cast<std::byte*>(operands[k].data);
@@ -115,7 +124,7 @@ void launch_map(const kernels::program& program, std::span<const Operand> operan
     make_strided(call, operands, ordered);
   }
   call.kept_rank = call.rank();
-  launch(call, operands, scalars, backend::no_workspace(), stream);
+  launch(call, operands[0].layout->shape, operands, scalars, backend::no_workspace(), stream);
 }
 
 void launch_selection(const kernels::program& program, const Shape& shape,
@@ -138,7 +147,7 @@ void launch_selection(const kernels::program& program, const Shape& shape,
   }
   call.kept_rank = call.rank();
   call.span = span_of(call);
-  launch(call, operands, scalars, workspace, stream);
+  launch(call, shape, operands, scalars, workspace, stream);
 }
 
 namespace {
@@ -243,7 +252,7 @@ void launch_reduction(const kernels::program& program, const Shape& shape,
   }
   call.span = span_of(call);
   call.along_reduced = runs_along_reduced(kept, inner, leader);
-  launch(call, operands, scalars, workspace, stream);
+  launch(call, shape, operands, scalars, workspace, stream);
 }
 
 }  // namespace quarry::runtime

@@ -8,6 +8,7 @@
 
 #include "base/forked.hpp"
 #include "runtime/callback.hpp"
+#include "runtime/failed_callbacks.hpp"
 #include "runtime/guard_stack.hpp"
 #include "runtime/kept_owners.hpp"
 #include "runtime/stream_lifetime.hpp"
@@ -55,6 +56,12 @@ void StreamState::detach(const void* owner) noexcept {
   }
 }
 
+void require_not_captured(const StreamState& stream, const char* call) {
+  require<LogicError>(!stream.is_captured(), [&] {
+    return fmt::format("{}: the stream's work is captured into a graph and does not run now", call);
+  });
+}
+
 void StreamState::keep(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   if (!error_) error_ = std::move(error);
@@ -92,11 +99,26 @@ class CallbackScope {
 /// A pending callback, or a future if it has no function. It holds a stream, whose last handle must
 /// not be destroyed on the driver's thread: finished ones are collected here and destroyed by the
 /// next call of the library.
-struct Callback : PutOff {
-  explicit Callback(Stream s, std::function<void(const Stream&)> g = {})
-      : stream(std::move(s)), f(std::move(g)) {}
+struct Callback final : FailedCallback {
+  using Function = std::function<void(const Stream&)>;
+  using StatusFunction = std::function<void(const Stream&, const std::exception_ptr&)>;
+
+  explicit Callback(Stream s, Function g = {}, StatusFunction h = {})
+      : stream(std::move(s)), f(std::move(g)), with_status(std::move(h)) {}
+  /// Of the program's function, after work that ended with `status`.
+  void call(const std::exception_ptr& status) noexcept {
+    try {
+      const CallbackScope scope;
+      with_status ? with_status(stream, status) : f(stream);
+    } catch (...) {
+      stream.state().keep(std::current_exception());
+    }
+  }
+  void call() noexcept override { call(error); }
+
   Stream stream;
-  std::function<void(const Stream&)> f;
+  Function f;
+  StatusFunction with_status;
   std::promise<Stream> done = {};
 };
 
@@ -124,21 +146,25 @@ struct Finished {
 
 void run_callback(void* state) {
   std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
-  try {
-    const CallbackScope scope;
-    if (callback->f)
-      callback->f(callback->stream);
-    else
-      callback->done.set_value(callback->stream);
-  } catch (...) {
-    callback->stream.state().keep(std::current_exception());
-  }
+  if (callback->f || callback->with_status)
+    callback->call(nullptr);
+  else
+    callback->done.set_value(callback->stream);
   Finished::instance().add(std::move(callback));
 }
 
+/// On a GPU called by whoever has seen the failure, with any lock: there the program's function is
+/// called by another thread.
 void fail_callback(void* state, const std::exception_ptr& error) {
   std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
-  if (!callback->f) callback->done.set_exception(error);
+  callback->error = error;
+  if (callback->with_status && !callback->stream.device().is_cpu()) {
+    return call_on_own_thread(std::move(callback));
+  }
+  if (callback->with_status)
+    callback->call();
+  else if (!callback->f)
+    callback->done.set_exception(error);
   Finished::instance().add(std::move(callback));
 }
 
@@ -212,6 +238,7 @@ std::uintptr_t Stream::handle() const { return reinterpret_cast<std::uintptr_t>(
 int Stream::priority() const { return state().priority; }
 
 void Stream::synchronize() const {
+  detail::require_not_captured(state(), "Stream::synchronize()");
   {
     const detail::DropFinishedCallbacks after;
     state().device->synchronize(state().native);
@@ -220,6 +247,7 @@ void Stream::synchronize() const {
 }
 
 bool Stream::is_done() const {
+  detail::require_not_captured(state(), "Stream::is_done()");
   const detail::DropFinishedCallbacks after;
   return state().device->is_done(state().native);
 }
@@ -235,6 +263,13 @@ Event Stream::record() const {
 void Stream::add_callback(std::function<void(const Stream&)> f) const {
   require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
   auto callback = std::make_unique<detail::Callback>(*this, std::move(f));
+  detail::queue_callback(callback);
+}
+
+void Stream::add_status_callback(
+    std::function<void(const Stream&, const std::exception_ptr&)> f) const {
+  require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
+  auto callback = std::make_unique<detail::Callback>(*this, nullptr, std::move(f));
   detail::queue_callback(callback);
 }
 
@@ -272,16 +307,34 @@ Stream legacy_default_stream() {
 }
 Stream per_thread_default_stream() { return detail::per_thread_stream(Device().backend()); }
 
-Stream external_stream(std::uintptr_t handle) {
-  backend::Device& device = Device().backend();
+namespace {
+
+/// The current device's handle of a stream that another library made.
+backend::Stream require_external(backend::Device& device, std::uintptr_t handle) {
   require<LogicError>(!device.info().is_cpu,
                       "external_stream: the CPU device has no streams made by other libraries");
   require<LogicError>(handle != 0,
                       "external_stream: 0 is the default stream; use default_stream()");
-  const auto native = reinterpret_cast<backend::Stream>(handle);
+  return reinterpret_cast<backend::Stream>(handle);
+}
+
+}  // namespace
+
+Stream external_stream(std::uintptr_t handle) {
+  backend::Device& device = Device().backend();
+  const backend::Stream native = require_external(device, handle);
   if (native == device.legacy_stream()) return detail::fixed_stream(device, native);
   if (native == device.per_thread_stream()) return detail::per_thread_stream(device);
   return detail::external_stream_of(device, native);
+}
+
+Stream external_stream(std::uintptr_t handle, std::function<void()> finalizer) {
+  require<LogicError>(static_cast<bool>(finalizer), "external_stream: an empty finalizer");
+  backend::Device& device = Device().backend();
+  const backend::Stream native = require_external(device, handle);
+  require<LogicError>(native != device.legacy_stream() && native != device.per_thread_stream(),
+                      "external_stream: nobody destroys a default stream");
+  return detail::external_stream_of(device, native, std::move(finalizer));
 }
 
 StreamGuard::StreamGuard(Stream stream) {

@@ -2,8 +2,10 @@
 #include "runtime/stream_lifetime.hpp"
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "base/forked.hpp"
@@ -89,12 +91,19 @@ void retire(const StatePtr& state) noexcept {
     if (state->kind == StreamKind::external) forget_external(all, *state);
   }
   state->end_attachments();  // takes locks that others hold while they make streams
-  const std::lock_guard lock(all.mutex);
-  if (state->users > 0 || state->is_retired || state->has_ended()) return;
-  const bool is_remembered = state.use_count() > 1;
-  const bool is_done_for_sure = is_remembered && state->is_of_this_thread() && is_done(*state);
-  if (!is_remembered || is_done_for_sure) return state->end();
-  keep_until_done(all, state);
+  std::function<void()> finalizer;
+  {
+    const std::lock_guard lock(all.mutex);
+    if (state->users > 0 || state->is_retired || state->has_ended()) return;
+    finalizer = std::exchange(state->finalizer, nullptr);
+    const bool is_remembered = state.use_count() > 1;
+    const bool is_done_for_sure = is_remembered && state->is_of_this_thread() && is_done(*state);
+    if (!is_remembered || is_done_for_sure)
+      state->end();
+    else
+      keep_until_done(all, state);
+  }
+  if (finalizer) finalizer();
 }
 
 /// Shared by the handles of a stream.
@@ -137,7 +146,8 @@ std::optional<Stream> handle_of(const StatePtr& state) {
   return Stream(StatePtr(user, state.get()));
 }
 
-Stream external_stream_of(backend::Device& device, backend::Stream native) {
+Stream external_stream_of(backend::Device& device, backend::Stream native,
+                          std::function<void()> finalizer) {
   device.note_unordered_stream();
   Streams& all = Streams::instance();
   const auto user = std::make_shared<User>();
@@ -145,7 +155,11 @@ Stream external_stream_of(backend::Device& device, backend::Stream native) {
   const std::lock_guard lock(all.mutex);
   std::weak_ptr<StreamState>& known = all.external[{&device, native}];
   StatePtr state = known.lock();
+  require<LogicError>(!state || !finalizer,
+                      "external_stream: there are handles of this stream, which another finalizer, "
+                      "or none, ends");
   if (!state) known = state = std::move(made);
+  if (finalizer) state->finalizer = std::move(finalizer);
   ++state->users;
   user->state = state;
   return Stream(StatePtr(user, state.get()));

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -39,7 +40,8 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   int priority;
   const std::thread::id thread = std::this_thread::get_id();  ///< that made the state
   int users = 0;                                              ///< see stream_lifetime.hpp
-  bool is_retired = false;  ///< has been without users while it was at work
+  bool is_retired = false;               ///< has been without users while it was at work
+  std::function<void()> finalizer = {};  ///< of an external stream: what ends it
   /// Keeps the memory that the stream uses while its work is captured, else nullptr.
   std::atomic<GraphMemoryState*> graph_memory = nullptr;
 
@@ -85,6 +87,9 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::atomic<Attachment*> attachments_ = nullptr;  ///< never taken out while the stream lives
   std::atomic<bool> ended_ = false;
 };
+
+/// Throws LogicError, with the name of the call, if the stream's work is being captured.
+void require_not_captured(const StreamState& stream, const char* call);
 
 /// Destroys finished callbacks, with their streams, and retired streams that are done. Does nothing
 /// in a callback.

@@ -157,6 +157,8 @@ TEST(ManagedMemory, IsSeenByHostAndDevice) {
     auto* const memory = static_cast<unsigned char*>(device.allocate_managed(1000, attach));
     ASSERT_NE(memory, nullptr);
     EXPECT_EQ(device.pointer_info(memory + 10).kind, PointerKind::managed);
+    EXPECT_EQ(device.pointer_info(memory + 10).host_pointer,
+              reinterpret_cast<std::uintptr_t>(memory + 10));
     if (attach == Attach::host) {
       device.attach_managed(nullptr, memory, Attach::global);
       device.synchronize();
@@ -223,6 +225,9 @@ TEST(PointerInfo, TellsTheKindsApart) {
   const PointerInfo pinned = device.pointer_info(host + 500);
   EXPECT_EQ(pinned.kind, PointerKind::page_locked);
   EXPECT_EQ(pinned.device, -1);
+  EXPECT_EQ(pinned.host_pointer, reinterpret_cast<std::uintptr_t>(host + 500));
+  const PointerInfo seen = device.pointer_info(device.device_pointer(host));
+  EXPECT_EQ(seen.host_pointer, reinterpret_cast<std::uintptr_t>(host));
   device.free_host(host);
   EXPECT_EQ(device.pointer_info(host).kind, PointerKind::pageable);
 
@@ -232,6 +237,7 @@ TEST(PointerInfo, TellsTheKindsApart) {
     EXPECT_EQ(info.kind, PointerKind::device);
     EXPECT_EQ(info.device, device.info().id);
     EXPECT_EQ(info.device_pointer, reinterpret_cast<std::uintptr_t>(memory + 500));
+    EXPECT_EQ(info.host_pointer, 0U);
     EXPECT_EQ(info.base, reinterpret_cast<std::uintptr_t>(memory));
     EXPECT_GE(info.bytes, 1000U);
   } else {

@@ -48,6 +48,17 @@ int main() {
   // example-end
   CHECK(!device.name().empty() && there.device().is_cpu() && sum == 10);
 
+  // example-begin contexts
+  auto total = qy::require_context([] {  // @require_context
+    return qy::sum(qy::full<double>({4}, 2.0)).item();
+  });
+  qy::Context context = qy::current_context();
+  context.push();
+  double of_twos = total();
+  context.pop();  // LogicError unless it is on top of the thread's stack
+  // example-end
+  CHECK(of_twos == 8);
+
   // example-begin timing
   qy::Event begin, end;
   begin.record(s);

@@ -33,6 +33,18 @@ int main() {
   // example-end
   CHECK(dot == 150 && back[3] == 20 && qy::sum(positive).item() == 7);
 
+  // example-begin contexts
+  qy::Device device = qy::get_current_device();  // also qy::Device(0), qy::Device("0000:3b:00.0")
+  std::int64_t processors = device.attribute(qy::DeviceAttribute::multiprocessor_count);
+  qy::Context context = device.make_context(qy::ContextFlags::sched_blocking_sync);
+  if (!device.is_cpu()) context.set_limit(qy::ContextLimit::malloc_heap_size, 64 << 20);
+  auto a = qy::arange<float>(100);  // and the rest of the program
+  context.pop();
+  context.detach();
+  float of_all = qy::sum(a).item();  // a is still there
+  // example-end
+  CHECK(processors > 0 && of_all == 4950);
+
   // example-begin raw
   auto memory = qy::mem_alloc(16);     // drv.mem_alloc(16)
   qy::memcpy_htod(memory, host);       // any array or range of the host

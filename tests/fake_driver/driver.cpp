@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "fake_driver/entry.hpp"
 #include "fake_driver/state.hpp"
@@ -9,14 +9,13 @@
 namespace quarry::fake::entry {
 namespace {
 
-CUresult entered_device(CUdevice device) {
-  State& s = state();
-  if (!s.is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
-  const bool is_there = device >= 0 && static_cast<std::size_t>(device) < s.contexts.size();
-  return is_there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+/// Whether the format, which ends in %n, reads the whole text.
+template <class... T>
+bool is_read(const std::string& text, const char* format, T*... to) {
+  int length = 0;
+  const int count = std::sscanf(text.c_str(), format, to..., &length);
+  return count == static_cast<int>(sizeof...(T)) && static_cast<std::size_t>(length) == text.size();
 }
-
-Context& context_of(CUdevice device) { return *state().contexts[static_cast<std::size_t>(device)]; }
 
 }  // namespace
 
@@ -67,86 +66,44 @@ CUresult device_uuid(CUuuid* uuid, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+CUresult total_memory(std::size_t* bytes, CUdevice device) {
+  const Guard lock(state().mutex);
+  if (const CUresult result = entered_device(device)) return result;
+  *bytes = state().machine.devices[static_cast<std::size_t>(device)].memory;
+  return CUDA_SUCCESS;
+}
+
+CUresult pci_bus_id(char* text, int size, CUdevice device) {
+  const Guard lock(state().mutex);
+  if (const CUresult result = entered_device(device)) return result;
+  if (size < 13) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:%02x:00.0", first_bus + device);
+  return CUDA_SUCCESS;
+}
+
+CUresult device_at(CUdevice* device, const char* text) {
+  const Guard lock(state().mutex);
+  if (!state().is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
+  unsigned domain = 0, bus = 0, slot = 0, function = 0;
+  const std::string end = text ? text : "";
+  const bool is_address = is_read(end, "%x:%x:%x.%x%n", &domain, &bus, &slot, &function) ||
+                          is_read(end, "%x:%x:%x%n", &domain, &bus, &slot) ||
+                          (domain = 0, is_read(end, "%x:%x.%x%n", &bus, &slot, &function));
+  if (!is_address) return CUDA_ERROR_INVALID_VALUE;
+  const auto wanted = static_cast<int>(bus) - first_bus;
+  const bool is_there =
+      domain == 0 && slot == 0 && function == 0 && entered_device(wanted) == CUDA_SUCCESS;
+  if (!is_there) return CUDA_ERROR_INVALID_DEVICE;
+  *device = wanted;
+  return CUDA_SUCCESS;
+}
+
 CUresult can_access_peer(int* can, CUdevice device, CUdevice peer) {
   const Guard lock(state().mutex);
   for (const CUdevice each : {device, peer}) {
     if (const CUresult result = entered_device(each)) return result;
   }
   *can = state().machine.has_peers && device != peer;
-  return CUDA_SUCCESS;
-}
-
-CUresult retain(CUcontext* context, CUdevice device) {
-  if (Scheduler::in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
-  const Guard lock(state().mutex);
-  if (const CUresult result = entered_device(device)) return result;
-  if (state().machine.context != CUDA_SUCCESS) return state().machine.context;
-  Context& found = context_of(device);
-  static unsigned long long contexts_made = 0;
-  if (!found.is_active) {
-    found.legacy = state().scheduler.make(device, StreamKind::legacy);
-    found.unique = ++contexts_made;
-  }
-  found.is_active = true;
-  *context = reinterpret_cast<CUcontext>(&found);
-  return CUDA_SUCCESS;
-}
-
-/// Destroys all on the device; its context's handle is valid again after the next retain.
-CUresult reset(CUdevice device) {
-  State& s = state();
-  {
-    const Guard lock(s.mutex);
-    if (const CUresult result = entered_device(device)) return result;
-  }
-  s.scheduler.drop(device);
-  s.scheduler.clear_sticky(device);
-  const Guard lock(s.mutex);
-  const auto is_on = [&](const auto& entry) { return entry.second->device == device; };
-  std::erase_if(s.streams, is_on);
-  std::erase_if(s.events, is_on);
-  std::erase_if(s.modules, is_on);
-  std::erase_if(s.arrays, is_on);
-  std::erase_if(s.textures, [&](const auto& entry) { return entry.second.device == device; });
-  std::erase_if(s.per_thread, is_on);
-  s.pools.forget(device);
-  s.imports.forget(device);
-  s.memory.forget(device);
-  context_of(device).legacy = nullptr;
-  context_of(device).is_active = false;
-  return CUDA_SUCCESS;
-}
-
-CUresult primary_state(CUdevice device, unsigned* flags, int* is_active) {
-  const Guard lock(state().mutex);
-  if (const CUresult result = entered_device(device)) return result;
-  *flags = 0;
-  *is_active = context_of(device).is_active;
-  return CUDA_SUCCESS;
-}
-
-CUresult get_id(CUcontext context, unsigned long long* id) {
-  if (!is_live(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  const Guard lock(state().mutex);
-  *id = reinterpret_cast<Context*>(context)->unique;
-  return CUDA_SUCCESS;
-}
-
-CUresult get_current(CUcontext* context) {
-  *context = reinterpret_cast<CUcontext>(current_context());
-  return CUDA_SUCCESS;
-}
-
-CUresult set_current(CUcontext context) {
-  if (Scheduler::in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
-  const Guard lock(state().mutex);
-  if (!state().is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
-  auto* const wanted = reinterpret_cast<Context*>(context);
-  const auto is_it = [&](const auto& known) { return known.get() == wanted && known->is_active; };
-  if (wanted && std::none_of(state().contexts.begin(), state().contexts.end(), is_it)) {
-    return CUDA_ERROR_INVALID_CONTEXT;
-  }
-  current_context() = wanted;
   return CUDA_SUCCESS;
 }
 
@@ -188,7 +145,10 @@ CUresult stream_destroy(CUstream stream) {
     add_fault("cuStreamDestroy of a stream that is not live");
     return CUDA_ERROR_INVALID_HANDLE;
   }
-  state().captures -= found->second->capture != nullptr;
+  if (found->second->capture) {
+    add_fault("cuStreamDestroy of a stream whose work is being captured");
+    --state().captures;
+  }
   state().scheduler.destroy(*found->second);
   state().streams.erase(found);
   return CUDA_SUCCESS;

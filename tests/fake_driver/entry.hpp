@@ -15,15 +15,27 @@ CUresult device_count(int* count);
 CUresult device_get(CUdevice* device, int ordinal);
 CUresult device_name(char* name, int size, CUdevice device);
 CUresult device_uuid(CUuuid* uuid, CUdevice device);
+CUresult total_memory(std::size_t* bytes, CUdevice device);
+CUresult pci_bus_id(char* text, int size, CUdevice device);
+CUresult device_at(CUdevice* device, const char* pci_bus_id);
 CUresult get_attribute(int* value, CUdevice_attribute attribute, CUdevice device);
 CUresult can_access_peer(int* can, CUdevice device, CUdevice peer);
 
 CUresult retain(CUcontext* context, CUdevice device);
+CUresult release(CUdevice device);
 CUresult reset(CUdevice device);
 CUresult primary_state(CUdevice device, unsigned* flags, int* is_active);
+CUresult set_primary_flags(CUdevice device, unsigned flags);
 CUresult get_id(CUcontext context, unsigned long long* id);
 CUresult get_current(CUcontext* context);
 CUresult set_current(CUcontext context);
+CUresult push_current(CUcontext context);
+CUresult pop_current(CUcontext* context);
+CUresult api_version(CUcontext context, unsigned* version);
+CUresult set_limit(CUlimit limit, std::size_t value);
+CUresult get_limit(std::size_t* value, CUlimit limit);
+CUresult set_context_cache_config(CUfunc_cache config);
+CUresult get_context_cache_config(CUfunc_cache* config);
 CUresult synchronize();
 CUresult priority_range(int* least, int* greatest);
 CUresult enable_peer(CUcontext context, unsigned flags);
@@ -37,13 +49,17 @@ CUresult stream_wait(CUstream stream, CUevent event, unsigned flags);
 CUresult launch_host(CUstream stream, CUhostFn function, void* with);
 
 CUresult exchange_capture_mode(CUstreamCaptureMode* mode);
-// not of the library's table, but for programs that capture streams of the library
 CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode);
 CUresult end_capture(CUstream stream, CUgraph* graph);
 CUresult graph_instantiate(CUgraphExec* made, CUgraph graph, unsigned long long flags);
+CUresult graph_nodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count);
+CUresult graph_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info);
 CUresult graph_launch(CUgraphExec graph, CUstream stream);
 CUresult graph_destroy(CUgraph graph);
 CUresult graph_exec_destroy(CUgraphExec graph);
+
+CUresult profiler_start();
+CUresult profiler_stop();
 
 CUresult event_create(CUevent* event, unsigned flags);
 CUresult event_destroy(CUevent event);

@@ -64,6 +64,8 @@ struct Statistics {
   std::int64_t bytes_between_devices = 0;        ///< those are in bytes_on_device too
   std::int64_t batches = 0, batched_copies = 0;  ///< the copies are in `copies` too
   std::int64_t prefetches = 0, advices = 0;
+  std::int64_t recordings =
+      0;  ///< that a profiler would have made: cuProfilerStart while none runs
 };
 
 /// What has been made and not destroyed.
@@ -76,6 +78,7 @@ struct Live {
   std::size_t pools = 0, pool_blocks = 0;
   std::size_t imported = 0;              ///< other processes' blocks that are open
   std::size_t arrays = 0, textures = 0;  ///< textures with surfaces
+  std::size_t graphs = 0;                ///< with instantiated ones
   bool operator==(const Live&) const = default;
 };
 
@@ -98,6 +101,7 @@ void set_compiler(const Compiler& compiler);
 void set_memory(int device, std::size_t bytes);  ///< the capacity from now on
 std::size_t set_host_memory(std::size_t bytes);  ///< that can be page-locked; returns what could
 
+bool is_recording(int device);  ///< between cuProfilerStart and cuProfilerStop
 Statistics statistics();
 void reset_statistics();
 Live live();

@@ -48,6 +48,7 @@ constexpr ErrorText errors[] = {
     QUARRY_FAKE_ERROR(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
                       "system has unsupported display driver / cuda driver combination"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_MAP_FAILED, "mapping of buffer object failed"),
+    QUARRY_FAKE_ERROR(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit is not supported on this architecture"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
                       "peer access is not supported between these two devices"),
     QUARRY_FAKE_ERROR(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled"),
@@ -89,6 +90,8 @@ int h200(CUdevice_attribute attribute) {
       return 232448;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
       return 233472;
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+      return 1024;
     case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
     case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
     case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
@@ -115,6 +118,7 @@ int h200(CUdevice_attribute attribute) {
       return 32;
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
       return 3;
+    case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
@@ -165,7 +169,7 @@ CUresult get_attribute(int* value, CUdevice_attribute attribute, CUdevice device
       *value = minor;
       break;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-      *value = 16 + device;
+      *value = first_bus + device;
       break;
     default:
       *value = h200(attribute);

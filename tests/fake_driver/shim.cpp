@@ -22,6 +22,8 @@ enum class Kind {
   pooled_memory,
   imported_memory,
   array,
+  graph,
+  graph_exec,
   texture,
   surface
 };
@@ -93,15 +95,25 @@ struct Effect<DriverFunction::DevicePrimaryCtxRetain> {
     state().contexts[device] = *context;
   }
 };
+void drop_device(CUdevice device) {
+  Shim& s = state();
+  const std::lock_guard lock(s.mutex);
+  const auto found = s.contexts.find(device);
+  if (found == s.contexts.end()) return;
+  std::erase_if(s.handles, [&](const auto& h) { return h.second.context == found->second; });
+  s.contexts.erase(found);
+}
 template <>
 struct Effect<DriverFunction::DevicePrimaryCtxReset> {
+  static void of(CUdevice device) { drop_device(device); }
+};
+template <>
+struct Effect<DriverFunction::DevicePrimaryCtxRelease> {
   static void of(CUdevice device) {
-    Shim& s = state();
-    const std::lock_guard lock(s.mutex);
-    const auto found = s.contexts.find(device);
-    if (found == s.contexts.end()) return;
-    std::erase_if(s.handles, [&](const auto& h) { return h.second.context == found->second; });
-    s.contexts.erase(found);
+    unsigned flags = 0;
+    int is_active = 0;
+    below().DevicePrimaryCtxGetState(device, &flags, &is_active);
+    if (!is_active) drop_device(device);
   }
 };
 template <>
@@ -231,6 +243,25 @@ struct Effect<DriverFunction::ModuleUnload> {
   static void of(CUmodule module) { drop(Kind::module, module); }
 };
 
+template <>
+struct Effect<DriverFunction::StreamEndCapture> {
+  static void of(CUstream, const CUgraph* graph) { add(Kind::graph, *graph); }
+};
+template <>
+struct Effect<DriverFunction::GraphDestroy> {
+  static void of(CUgraph graph) { drop(Kind::graph, graph); }
+};
+template <>
+struct Effect<DriverFunction::GraphInstantiateWithFlags> {
+  static void of(const CUgraphExec* exec, CUgraph, unsigned long long) {
+    add(Kind::graph_exec, *exec);
+  }
+};
+template <>
+struct Effect<DriverFunction::GraphExecDestroy> {
+  static void of(CUgraphExec exec) { drop(Kind::graph_exec, exec); }
+};
+
 void count(LiveHandles& live, const Handle& handle) {
   switch (handle.kind) {
     case Kind::stream:
@@ -265,6 +296,10 @@ void count(LiveHandles& live, const Handle& handle) {
       break;
     case Kind::array:
       ++live.arrays;
+      break;
+    case Kind::graph:
+    case Kind::graph_exec:
+      ++live.graphs;
       break;
     case Kind::texture:
     case Kind::surface:

@@ -29,6 +29,7 @@ struct LiveHandles {
   std::size_t pools = 0, pooled_blocks = 0, pooled_bytes = 0;
   std::size_t imported_blocks = 0;  ///< memory of other processes
   std::size_t arrays = 0;           ///< CUDA arrays
+  std::size_t graphs = 0;           ///< with instantiated ones
   std::size_t textures = 0;         ///< and surfaces
   bool operator==(const LiveHandles&) const = default;
 };

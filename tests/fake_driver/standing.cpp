@@ -49,6 +49,7 @@ constexpr Count counts[] = {
     {"ranges of host memory that are still registered", &fake::Live::registrations},
     {"blocks of managed memory", &fake::Live::managed_blocks},
     {"CUDA arrays that nobody has destroyed", &fake::Live::arrays},
+    {"graphs that nobody has destroyed", &fake::Live::graphs},
     {"textures and surfaces that nobody has destroyed", &fake::Live::textures},
     {"blocks of other processes that are still open", &fake::Live::imported},
 };

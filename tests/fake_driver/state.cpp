@@ -21,9 +21,21 @@ void add_fault(const std::string& text) {
   state().faults.push_back(text);
 }
 
-Context*& current_context() {
-  thread_local Context* current = nullptr;
-  return current;
+ContextStack& context_stack() {
+  thread_local constinit ContextStack stack;
+  return stack;
+}
+
+Context* current_context() {
+  const ContextStack& stack = context_stack();
+  return stack.depth > 0 ? stack.contexts[stack.depth - 1] : nullptr;
+}
+
+CUresult entered_device(CUdevice device) {
+  State& s = state();
+  if (!s.is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
+  const bool is_there = device >= 0 && static_cast<std::size_t>(device) < s.contexts.size();
+  return is_there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 int current_device() { return current_context()->device; }
@@ -51,8 +63,10 @@ void end_with_the_program() {
   });
 }
 
+CUresult check_running() { return has_ended ? refuse_late_call() : CUDA_SUCCESS; }
+
 CUresult enter() {
-  if (has_ended) return refuse_late_call();
+  if (const CUresult result = check_running()) return result;
   if (Scheduler::in_host_function()) {
     add_fault("a host function called the driver");
     return CUDA_ERROR_NOT_PERMITTED;
@@ -123,7 +137,7 @@ void set_machine(const Machine& machine) {
   s.contexts.clear();
   for (const DeviceOptions& device : machine.devices) {
     s.contexts.push_back(
-        std::make_unique<Context>(Context{static_cast<int>(capacities.size()), false, {}, 0}));
+        std::make_unique<Context>(Context{.device = static_cast<int>(capacities.size())}));
     capacities.push_back(device.memory);
   }
   s.machine = machine;
@@ -133,11 +147,12 @@ void set_machine(const Machine& machine) {
   s.events.clear();
   s.modules.clear();
   s.arrays.clear();
+  s.graphs.clear();
   s.textures.clear();
   s.pools.clear();
   for (int device = 0; device < s.memory.devices(); ++device) s.imports.forget(device);
   s.memory.set_devices(capacities);
-  current_context() = nullptr;
+  context_stack().depth = 0;
 }
 
 void set_behaviour(const Behaviour& behaviour) { state().scheduler.set(behaviour); }
@@ -173,7 +188,8 @@ Live live() {
             .pool_blocks = s.pools.blocks(),
             .imported = s.memory.usage(BlockKind::imported).blocks,
             .arrays = s.arrays.size(),
-            .textures = s.textures.size()};
+            .textures = s.textures.size(),
+            .graphs = s.graphs.size()};
   for (int device = 0; device < s.memory.devices(); ++device) {
     const Memory::Usage used = s.memory.usage(device);
     live.device_blocks += used.blocks;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda.h>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "fake_driver/memory/memory.hpp"
 #include "fake_driver/memory/pool.hpp"
 #include "fake_driver/memory/texture.hpp"
+#include "fake_driver/streams/capture.hpp"
 #include "fake_driver/streams/scheduler.hpp"
 #include "fake_driver/streams/shared_event.hpp"
 
@@ -49,8 +51,13 @@ struct Module {
 struct Context {
   int device;
   bool is_active = false;
-  std::shared_ptr<Queue> legacy;
+  std::shared_ptr<Queue> legacy = nullptr;
   unsigned long long unique = 0;  ///< another one after each reset
+  int retained = 0;               ///< how often, less the releases
+  unsigned flags = 0;
+  std::map<CUlimit, std::size_t> limits = {};  ///< that were set
+  CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
+  bool is_recorded = false;  ///< by the profiler
 };
 
 struct State {
@@ -63,7 +70,8 @@ struct State {
   std::map<const void*, std::unique_ptr<Event>> events;
   std::map<const void*, std::unique_ptr<Module>> modules;
   std::map<const void*, std::unique_ptr<Array>> arrays;
-  std::map<CUtexObject, Texture> textures;  ///< and surfaces
+  std::map<const void*, std::unique_ptr<Graph>> graphs;  ///< and instantiated ones
+  std::map<CUtexObject, Texture> textures;               ///< and surfaces
   CUtexObject next_texture = 1;
   int captures = 0;  ///< streams that are being captured
   std::string last_kernel;
@@ -85,14 +93,28 @@ using Guard = std::lock_guard<std::mutex>;
 
 void add_fault(const std::string& text);
 
-/// The context that this thread has made current, or nullptr.
-Context*& current_context();
+/// The contexts of a thread, the current one last. Needs no destructor: static objects, whose
+/// destructors run after those of the thread, use the driver.
+struct ContextStack {
+  static constexpr std::size_t most = 64;
+  std::array<Context*, most> contexts{};
+  std::size_t depth = 0;
+};
+ContextStack& context_stack();
+/// The current context of this thread, or nullptr.
+Context* current_context();
+/// Whether the driver is initialised and the device there. With the state's lock held.
+CUresult entered_device(CUdevice device);
+/// The PCI bus of the first device; the others follow.
+constexpr int first_bus = 16;
 /// What every call but the device queries begins with: it fails in a host function, before cuInit,
 /// without a live current context, once the device has a sticky error, and after the driver's end.
 CUresult enter();
 /// The driver ends with the program: in an exit handler of its own, as the real one does. A thread
 /// that calls it afterwards gets an error; the one that runs the exit handlers ends with code 98.
 void end_with_the_program();
+/// The last of these alone.
+CUresult check_running();
 int current_device();
 /// Whether `context` is one of the machine's and active.
 bool is_live(CUcontext context);

@@ -17,16 +17,26 @@ DriverTable make_table() {
   t.GetErrorName = get_error_name, t.GetErrorString = get_error_string;
   t.DeviceGetCount = device_count, t.DeviceGet = device_get, t.DeviceGetName = device_name;
   t.DeviceGetUuid = device_uuid, t.DeviceGetAttribute = get_attribute;
-  t.DeviceCanAccessPeer = can_access_peer;
+  t.DeviceTotalMem = total_memory, t.DeviceGetPCIBusId = pci_bus_id;
+  t.DeviceGetByPCIBusId = device_at, t.DeviceCanAccessPeer = can_access_peer;
   t.DevicePrimaryCtxRetain = retain, t.DevicePrimaryCtxReset = reset;
   t.DevicePrimaryCtxGetState = primary_state, t.CtxGetId = get_id;
   t.CtxGetCurrent = get_current, t.CtxSetCurrent = set_current, t.CtxSynchronize = synchronize;
   t.CtxGetStreamPriorityRange = priority_range;
   t.CtxEnablePeerAccess = enable_peer, t.CtxDisablePeerAccess = disable_peer;
+  t.DevicePrimaryCtxRelease = release, t.DevicePrimaryCtxSetFlags = set_primary_flags;
+  t.CtxPushCurrent = push_current, t.CtxPopCurrent = pop_current;
+  t.CtxSetLimit = set_limit, t.CtxGetLimit = get_limit, t.CtxGetApiVersion = api_version;
+  t.CtxSetCacheConfig = set_context_cache_config;
+  t.CtxGetCacheConfig = get_context_cache_config;
   t.StreamCreateWithPriority = stream_create, t.StreamDestroy = stream_destroy;
   t.StreamSynchronize = stream_synchronize, t.StreamQuery = stream_query;
   t.StreamWaitEvent = stream_wait, t.LaunchHostFunc = launch_host;
   t.ThreadExchangeStreamCaptureMode = exchange_capture_mode;
+  t.StreamBeginCapture = begin_capture, t.StreamEndCapture = end_capture;
+  t.GraphDestroy = graph_destroy, t.GraphGetNodes = graph_nodes;
+  t.GraphInstantiateWithFlags = graph_instantiate, t.GraphExecUpdate = graph_update;
+  t.GraphLaunch = graph_launch, t.GraphExecDestroy = graph_exec_destroy;
   t.EventCreate = event_create, t.EventDestroy = event_destroy, t.EventRecord = event_record;
   t.EventQuery = event_query, t.EventSynchronize = event_synchronize, t.EventElapsedTime = elapsed;
   t.ModuleLoadDataEx = module_load, t.ModuleUnload = module_unload;
@@ -36,6 +46,7 @@ DriverTable make_table() {
   t.FuncSetAttribute = set_function_attribute, t.FuncSetCacheConfig = set_cache_config;
   t.FuncGetParamInfo = parameter_info, t.OccupancyMaxPotentialBlockSize = best_block_size;
   t.OccupancyMaxActiveBlocksPerMultiprocessor = blocks_at_once;
+  t.ProfilerStart = profiler_start, t.ProfilerStop = profiler_stop;
   return t;
 }
 

@@ -156,8 +156,9 @@ std::string to_string(const Ending& ending) {
 
 std::vector<Program> all_programs() {
   std::vector<Program> all = exit_programs();
-  for (const auto& more : {environment_programs(), fork_programs(), fork_use_programs(),
-                           lost_programs(), thread_programs(), upload_programs()}) {
+  for (const auto& more :
+       {context_programs(), environment_programs(), fork_programs(), fork_use_programs(),
+        lost_programs(), thread_programs(), upload_programs()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

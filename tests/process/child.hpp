@@ -26,6 +26,7 @@ struct Program {
 };
 
 /// Each file of programs has its list.
+std::vector<Program> context_programs();
 std::vector<Program> environment_programs();
 std::vector<Program> exit_programs();
 std::vector<Program> fork_programs();

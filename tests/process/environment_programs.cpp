@@ -45,8 +45,26 @@ int say_how_it_goes() {
   return 0;
 }
 
+/// The same of a context that is asked for.
+int say_which_context_is_default() {
+  set("QUARRY_DEVICE", "QUARRY_TEST_DEFAULT");
+  try {
+    const Device device = make_default_context().device();
+    std::printf("outcome: right on %s\n", to_string(device).c_str());
+    std::printf("again: %s\n", autoinit().device == device ? "the same" : "another");
+  } catch (const BackendUnavailable& e) {
+    std::printf("outcome: unavailable, %s\n", e.what());
+  } catch (const Error& e) {
+    std::printf("outcome: error, %s\n", e.what());
+  }
+  return 0;
+}
+
 }  // namespace
 
-std::vector<Program> environment_programs() { return {{"SaysHowItGoes", say_how_it_goes}}; }
+std::vector<Program> environment_programs() {
+  return {{"SaysHowItGoes", say_how_it_goes},
+          {"SaysWhichContextIsDefault", say_which_context_is_default}};
+}
 
 }  // namespace quarry::test

@@ -56,10 +56,11 @@ const std::vector<Row> rows = {
     {"QUARRY_TEST_DEFAULT", {"cuda:700", "cuda:2147483647"}, Expected::unavailable},
 };
 
-std::string outcome_of(std::map<std::string, std::string> settings) {
+std::string outcome_of(std::map<std::string, std::string> settings,
+                       const char* program = "SaysHowItGoes") {
   settings.emplace("HOME", "/nonexistent");
   settings.emplace("CUDA_DEVICE", "");
-  const Outcome outcome = run_command(command_of("SaysHowItGoes"), settings);
+  const Outcome outcome = run_command(command_of(program), settings);
   EXPECT_EQ(outcome.ending, Ending{}) << to_string(outcome.ending) << outcome.output;
   const auto at = outcome.output.find("outcome: ");
   return at == std::string::npos ? outcome.output : outcome.output.substr(at + 9);
@@ -131,6 +132,20 @@ TEST(Environment, ADeviceThatIsNamedAndBusyIsAnErrorAndOneThatIsNotNamedIsNotCho
     expect(Expected::unavailable, with("CUDA_DEVICE", "0"), "CUDA_DEVICE", code);
     EXPECT_TRUE(with("CUDA_DEVICE", "").starts_with("right on cpu")) << code;
   }
+}
+
+TEST(Environment, TheDefaultContextIsOfTheCpuOnlyIfThatIsNamed) {
+  const auto with = [](std::map<std::string, std::string> settings) {
+    settings.emplace("QUARRY_TEST_DEFAULT", "");
+    return outcome_of(settings, "SaysWhichContextIsDefault");
+  };
+  EXPECT_TRUE(with({{"QUARRY_TEST_DEFAULT", "cpu"}}).starts_with("right on cpu\nagain: the same"));
+  EXPECT_TRUE(with({{"CUDA_DEVICE", "700"}}).starts_with("unavailable, CUDA_DEVICE"));
+  const std::string unasked = with({});
+  EXPECT_TRUE(unasked.starts_with(is_available() ? "right on cuda:0" : "unavailable")) << unasked;
+  if (std::string(std::getenv("QUARRY_TEST_DEVICE")) != "fake") return;
+  const std::string busy = with({{"QUARRY_FAKE_CONTEXT", "46"}});
+  EXPECT_TRUE(busy.starts_with("unavailable, no GPU can be used: all are busy")) << busy;
 }
 
 TEST(Environment, ANegativeNumberIsNoGpu) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include <quarry/memory/block_copy.hpp>
+#include <quarry/memory/graph.hpp>
 #include <quarry/memory/memcpy.hpp>
 #include <quarry/quarry.hpp>
 
@@ -75,6 +77,14 @@ Device same_gpu(const Device& gpu) { return gpu; }
 Stream ordered(const Device& gpu) { return stream({.device = gpu}); }
 Stream independent(const Device& gpu) { return stream({.non_blocking = true, .device = gpu}); }
 
+/// That of arrays that are made in captured work.
+Stream of_a_capture(const Device& gpu) {
+  const DeviceGuard guard(gpu);
+  std::optional<DeviceNDArray<int>> made;
+  const Graph graph = capture([&] { made = zeros<int>({1}); });
+  return made->stream();
+}
+
 /// Another library at work in the GPU's primary context, as the CUDA runtime is, which it keeps.
 template <class F>
 void elsewhere(const Device& gpu, F f) {
@@ -142,6 +152,12 @@ int first_independent_streams() {
                memcpy_dtod_async(to, from, bytes, s);
              });
 }
+int first_streams_of_captures() {
+  return run(0, same_gpu, of_a_capture,
+             [](const auto& to, const auto& from, auto bytes, const Stream& s) {
+               memcpy_dtod_async(to, from, bytes, s);
+             });
+}
 /// That library's calls and Quarry's, in turn.
 int first_streams_of_another_library() {
   return run(0, same_gpu, of_another_library,
@@ -169,6 +185,7 @@ std::vector<Program> upload_programs() {
           {"FirstPeerCopiesByAddress", first_peer_copies_by_address},
           {"FirstCopiesAcross", first_copies_across},
           {"FirstIndependentStreams", first_independent_streams},
+          {"FirstStreamsOfCaptures", first_streams_of_captures},
           {"FirstStreamsOfAnotherLibrary", first_streams_of_another_library}};
 }
 

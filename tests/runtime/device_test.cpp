@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <unordered_set>
 
 namespace quarry {
 namespace {
@@ -82,6 +83,75 @@ TEST(Device, KnowsWhatAGpuIs) {
     EXPECT_FALSE(gpu.can_access_peer(Device::cpu()));
   }
   EXPECT_THROW(Device::cpu().attribute("NO_SUCH_THING"), LogicError);
+}
+
+TEST(Device, AnAttributeHasAnEnumeratorAndNames) {
+  for (const Device device : {get_current_device(), Device::cpu()}) {
+    const auto all = device.attributes();
+    EXPECT_EQ(device.attribute(DeviceAttribute::warp_size), device.is_cpu() ? 1 : 32);
+    for (const auto& [name, value] : all) {
+      if (name == "CLOCK_RATE") continue;  // the processor's may change
+      EXPECT_EQ(device.attribute(name), value) << name;
+      EXPECT_EQ(device.attribute(*parse_device_attribute(name)), value) << name;
+    }
+    EXPECT_EQ(device.attribute("multiprocessor_count"), all.at("MULTIPROCESSOR_COUNT"));
+    EXPECT_THROW(device.attribute(static_cast<DeviceAttribute>(100000)), LogicError);
+    EXPECT_THROW(device.attribute("warp"), LogicError);
+  }
+  for (const Device gpu : gpus) {
+    EXPECT_EQ(gpu.attribute("REGISTERS_PER_BLOCK"), gpu.attribute("MAX_REGISTERS_PER_BLOCK"));
+    EXPECT_EQ(gpu.attribute("GPU_OVERLAP"), 1);
+  }
+  EXPECT_THROW(Device::cpu().attribute(DeviceAttribute::pci_bus_id), LogicError);
+}
+
+TEST(Device, HasAModeAndTotalMemory) {
+  for (const Device device : {get_current_device(), Device::cpu()}) {
+    EXPECT_EQ(device.compute_mode(), ComputeMode::default_);
+    EXPECT_GT(device.total_memory(), 0u);
+    // the driver keeps a part of a GPU's memory for itself
+    EXPECT_LE(device.memory_info().total, device.total_memory());
+    EXPECT_GE(device.memory_info().total, device.total_memory() / 2);
+  }
+}
+
+TEST(Device, IsFoundByItsPciBusId) {
+  EXPECT_EQ(Device::cpu().pci_bus_id(), "");
+  for (const Device gpu : gpus) {
+    const std::string id = gpu.pci_bus_id();
+    ASSERT_GE(id.size(), 12u) << id;
+    EXPECT_EQ(Device::from_pci_bus_id(id), gpu);
+    EXPECT_EQ(Device(id), gpu);
+    EXPECT_EQ(Device(id.substr(0, id.find('.'))), gpu);
+    const auto bus = std::stoi(id.substr(id.find(':') + 1, 2), nullptr, 16);
+    EXPECT_EQ(bus, gpu.attribute(DeviceAttribute::pci_bus_id));
+  }
+  for (const char* const bad : {"", "0000:zz:00.0", "0000:fe:1e.7", "cuda:0", "7"}) {
+    EXPECT_THROW(Device::from_pci_bus_id(bad), Error) << bad;
+  }
+  if (is_available()) {
+    EXPECT_THROW(Device::from_pci_bus_id("0000:fe:1e.7"), LogicError);
+  } else {
+    EXPECT_THROW(Device::from_pci_bus_id("0000:01:00.0"), BackendUnavailable);
+  }
+}
+
+TEST(Device, IsConstructedByNumberAndByName) {
+  EXPECT_EQ(Device("cpu"), Device::cpu());
+  EXPECT_THROW(Device("gpu"), LogicError);
+  EXPECT_THROW(Device(-1), Error);
+  EXPECT_EQ(Device::count(), static_cast<int>(gpus.size()));
+  for (const Device gpu : gpus) {
+    EXPECT_EQ(Device(gpu.id()), gpu);
+    EXPECT_EQ(Device(to_string(gpu)), gpu);
+  }
+}
+
+TEST(Device, HasAHash) {
+  std::unordered_set<Device> all{Device::cpu(), Device::cpu(), get_current_device()};
+  for (const Device gpu : gpus) all.insert(gpu);
+  EXPECT_EQ(all.size(), gpus.size() + 1);
+  EXPECT_TRUE(all.contains(Device::parse("cpu")));
 }
 
 TEST(Device, DetectPrintsEachDeviceAndASummary) {

@@ -14,8 +14,11 @@ enum class PointerKind { pageable, page_locked, device, managed };
 struct AddressInfo {
   PointerKind kind = PointerKind::pageable;  ///< of the memory
   std::uintptr_t device_pointer = 0;         ///< for kernels; 0 if not accessible
-  std::uintptr_t base = 0;                   ///< start of its allocation; 0 when not known
-  std::size_t bytes = 0;                     ///< of its allocation; 0 when not known
+  /// For the host, of page-locked and managed memory, also where its device address was asked for;
+  /// 0 if not accessible, and of memory that the driver does not know.
+  std::uintptr_t host_pointer = 0;
+  std::uintptr_t base = 0;  ///< start of its allocation; 0 when not known
+  std::size_t bytes = 0;    ///< of its allocation; 0 when not known
 };
 
 }  // namespace quarry

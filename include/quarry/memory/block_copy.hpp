@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/memory/cuda_array.hpp>
+#include <quarry/runtime/context.hpp>
 
 #include <span>
 #include <type_traits>

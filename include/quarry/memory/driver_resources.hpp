@@ -12,6 +12,7 @@ namespace quarry {
 struct HostMemoryOptions {
   bool portable = false;        ///< page-locked for every GPU
   bool write_combined = false;  ///< uncached: fast to write in order, very slow to read
+  bool mapped = false;          ///< kernels of the device can use it too, over the link
 };
 
 /// cuMemAlloc; freeing waits for the device. On the CPU device aligned memory of the program.

@@ -31,6 +31,10 @@ struct HostVisibleMemory {
 HostVisibleMemory mapped_memory(std::size_t bytes, const Stream& home,
                                 const HostMemoryOptions& options);
 HostVisibleMemory managed_memory(std::size_t bytes, const Stream& home, bool attach_global);
+/// Page-locked memory of one call of the driver, which the host may write to at once and which is
+/// freed when the work on it is done; without the option `mapped` it belongs to the host.
+HostVisibleMemory pagelocked_memory(std::size_t bytes, const Device& device,
+                                    const HostMemoryOptions& options);
 
 /// Frees the page-locked and mapped memory that is cached for `device`.
 void trim_host_memory(const Device& device);
@@ -89,7 +93,8 @@ class PinnedAllocator {
   template <class U>
   friend bool operator==(const PinnedAllocator& a, const PinnedAllocator<U>& b) noexcept {
     return a.options().portable == b.options().portable &&
-           a.options().write_combined == b.options().write_combined && a.device() == b.device();
+           a.options().write_combined == b.options().write_combined &&
+           a.options().mapped == b.options().mapped && a.device() == b.device();
   }
 
  private:

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/context_flags.hpp>
+#include <quarry/base/device_attribute.hpp>
 #include <quarry/base/error.hpp>
 #include <quarry/base/memory_info.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <string>
@@ -21,11 +25,17 @@ template <class T>
 struct GuardEntry;  // runtime/guard_stack.hpp
 }
 
+class Context;  // context.hpp
+
 /// A GPU or the CPU: a small value; equal if both are the same device.
 class Device {
  public:
   /// The calling thread's current device (see get_current_device).
   Device();
+  /// The `id`-th GPU, as cuda().
+  explicit Device(int id) : Device(cuda(id)) {}
+  /// By its name, as parse(), or else by its PCI bus id.
+  explicit Device(const std::string& text);
   /// The CPU as a device; always available.
   static Device cpu();
   /// The `id`-th GPU. Throws BackendUnavailable, with the reason, if CUDA cannot be used,
@@ -33,19 +43,45 @@ class Device {
   static Device cuda(int id = 0);
   /// "cpu", "cuda" or "cuda:1"; throws LogicError for anything else.
   static Device parse(const std::string& text);
+  /// The GPU at "domain:bus:device.function", also without the domain or without the function, in
+  /// hexadecimal: "0000:3b:00.0". Throws LogicError for text that is not of this form and where no
+  /// GPU is, BackendUnavailable if CUDA cannot be used.
+  static Device from_pci_bus_id(const std::string& text);
+  static int count();  ///< of the GPUs; 0 where CUDA cannot be used
 
   bool is_cpu() const;                             ///< whether it is Device::cpu()
   int id() const;                                  ///< ordinal among the GPUs; 0 for the CPU
   std::string name() const;                        ///< the driver's name of the device
   std::string uuid() const;                        ///< "GPU-..." ; empty for the CPU
+  std::string pci_bus_id() const;                  ///< "0000:3b:00.0"; empty for the CPU
   std::pair<int, int> compute_capability() const;  ///< {0, 0} for the CPU
-  /// By the names of CUdevice_attribute without prefix: MULTIPROCESSOR_COUNT, WARP_SIZE, ...
-  std::map<std::string, std::int64_t> attributes() const;
-  /// Throws LogicError for a name that the device does not have.
+  /// Bytes of memory; creates no context. Of the CPU what memory_info() says.
+  std::size_t total_memory() const;
+  ///@{
+  /// One attribute, by one call of the driver; also by the name of an enumerator of DeviceAttribute
+  /// in capital or in small letters. Throws LogicError for one that the device or its driver does
+  /// not have.
+  std::int64_t attribute(DeviceAttribute attribute) const;
   std::int64_t attribute(const std::string& name) const;
-  MemoryInfo memory_info() const;  ///< of this moment
+  ///@}
+  /// All that the device and its driver have, by the names of CUdevice_attribute without prefix:
+  /// MULTIPROCESSOR_COUNT, WARP_SIZE, ...
+  std::map<std::string, std::int64_t> attributes() const;
+  ComputeMode compute_mode() const;  ///< default_ for the CPU
+  MemoryInfo memory_info() const;    ///< of this moment
   /// Whether its kernels can read and write memory of `other`.
   bool can_access_peer(const Device& other) const;
+  ///@{
+  /// Lets kernels of this device use memory of `peer`, or ends that; nothing where it is so
+  /// already. Throws LogicError for the CPU together with a GPU, and for GPUs that cannot.
+  void enable_peer_access(const Device& peer) const;
+  void disable_peer_access(const Device& peer) const;
+  ///@}
+  /// The device's context, with these flags, made current for the thread as by Context::push().
+  /// Include <quarry/runtime/context.hpp>, which says which context that is.
+  Context make_context(ContextFlags flags = ContextFlags::sched_auto) const;
+  /// The primary context, created now if necessary, but not made current.
+  Context retain_primary_context() const;
   /// Waits for all work of the process on the device.
   void synchronize() const;
   /// Waits, frees the library's caches, and destroys the process's context on a GPU, with the
@@ -86,6 +122,10 @@ bool detect();  ///< to std::cout
 std::pair<int, int> driver_version();
 std::pair<int, int> nvrtc_version();
 ///@}
+/// driver_version() as the driver says it: 13000; 0 if there is no driver.
+int get_driver_version();
+/// The version of CUDA with which the library was built: {13, 0, 0}; zeros if without CUDA.
+std::array<int, 3> get_version();
 
 /// The GPUs of the process.
 class DeviceList {
@@ -160,38 +200,6 @@ decltype(auto) with_device(const Device& device, F&& f) {
   return std::forward<F>(f)();
 }
 
-/// The process's context on a device: on a GPU the primary context, which other CUDA libraries
-/// share.
-class Context {
- public:
-  /// Creates nothing yet.
-  explicit Context(const Device& device) : device_(device) {}
-  const Device& device() const { return device_; }  ///< that it belongs to
-  ///@{
-  /// As the members of Device.
-  MemoryInfo get_memory_info() const { return device_.memory_info(); }
-  bool can_access_peer(const Device& other) const { return device_.can_access_peer(other); }
-  void synchronize() const { device_.synchronize(); }
-  void reset() const { device_.reset(); }
-  ///@}
-  /// Whether both are of the same device.
-  friend bool operator==(const Context&, const Context&) = default;
-
- private:
-  Device device_;
-};
-
-/// The context of the current device.
-Context current_context();
-/// The same, created now if necessary, so that its cost and its errors occur here.
-Context require_context();
-/// Waits for all work on the current device.
-void synchronize();
-/// Ends the thread's use of devices: waits for every device that it has used, returns cached memory
-/// to them, and makes the default device current again. Arrays stay valid. Throws the first error
-/// of a device, after all are closed.
-void close();
-
 namespace detail {
 /// Called by close() and by reset(): the memory layer frees its caches of the device and returns
 /// how many bytes are still held by arrays.
@@ -207,3 +215,12 @@ void set_manager_hooks(const ManagerHooks& hooks);
 }  // namespace detail
 
 }  // namespace quarry
+
+/// Of what == compares.
+template <>
+struct std::hash<quarry::Device> {
+  /// The same for equal devices.
+  std::size_t operator()(const quarry::Device& device) const noexcept {
+    return std::hash<const void*>()(&device.backend());
+  }
+};

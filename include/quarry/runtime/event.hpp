@@ -20,14 +20,16 @@ class Event {
   /// Throws LogicError for options that exclude each other.
   explicit Event(const EventOptions& options = {});
 
-  Device device() const;  ///< whose streams record it
+  Device device() const;          ///< whose streams record it
+  bool is_external() const;       ///< whether another library made it
+  std::uintptr_t handle() const;  ///< CUevent as an integer
   /// Completes when the work queued in `stream` so far is done; can be repeated.
   const Event& record(const Stream& stream) const;
   const Event& record() const;  ///< in the current stream
   /// Whether it has completed; true also if never recorded.
   bool query() const;
   /// Waits until it has completed. Throws errors of the work before it, once.
-  void synchronize() const;
+  const Event& synchronize() const;
   /// Work queued in `stream` from now on starts after the event. Does not wait on the host.
   void wait(const Stream& stream) const;
   /// The same for the current stream.
@@ -58,9 +60,15 @@ class Event {
  private:
   [[noreturn]] static void throw_moved_from();
   explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  friend Event external_event(std::uintptr_t handle, std::function<void()> finalizer);
 
   std::shared_ptr<State> state_;
 };
+
+/// An event of the current device that another library made (a CUevent). Without a `finalizer` that
+/// library destroys it, after the last handle; else `finalizer` is called then, once, and may
+/// destroy the event. It may not throw. Throws LogicError for 0, and on the CPU device.
+Event external_event(std::uintptr_t handle, std::function<void()> finalizer = {});
 
 ///@{
 /// Numba's names.

@@ -2,6 +2,8 @@
 #pragma once
 #include <quarry/runtime/device.hpp>
 
+#include <concepts>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -54,6 +56,21 @@ class Stream {
   /// synchronize() rethrows an exception of `f`. If the work before it has failed `f` is not
   /// called, and is destroyed by a later call of the library.
   void add_callback(std::function<void(const Stream&)> f) const;
+  /// The same for `f(stream, status)`, which is called also when the work before it has failed:
+  /// with its error as a std::exception_ptr, which is null if the work succeeded. After an error
+  /// that has lost the GPU the call is made by a thread of the library.
+  template <std::invocable<const Stream&, const std::exception_ptr&> F>
+  void add_callback(F f) const {
+    add_status_callback(std::move(f));
+  }
+  /// Numba's form: the same for `f(stream, status, arg)`.
+  template <class F, class A>
+  requires std::invocable<F&, const Stream&, const std::exception_ptr&, A&>
+  void add_callback(F f, A arg) const {
+    add_status_callback(
+        [f = std::move(f), arg = std::move(arg)](
+            const Stream& s, const std::exception_ptr& status) mutable { f(s, status, arg); });
+  }
   /// Becomes ready, with this stream, when the work queued so far is done; with its error if it
   /// failed.
   std::future<Stream> async_done() const;
@@ -78,6 +95,7 @@ class Stream {
 
  private:
   [[noreturn]] static void throw_moved_from();
+  void add_status_callback(std::function<void(const Stream&, const std::exception_ptr&)> f) const;
 
   std::shared_ptr<detail::StreamState> state_;
 };
@@ -108,6 +126,11 @@ Stream per_thread_default_stream();
 /// A stream that another library made (a CUstream) and will destroy, after the last handle and the
 /// last array made in the stream or bound to it. Streams of one handle are equal.
 Stream external_stream(std::uintptr_t handle);
+/// The same with what ends the stream: `finalizer` is called once, after the last handle and the
+/// last array made in the stream or bound to it, and may destroy the stream as cuStreamDestroy
+/// does, whose work then still completes. It may not throw. Throws LogicError for a stream of which
+/// there are handles already.
+Stream external_stream(std::uintptr_t handle, std::function<void()> finalizer);
 /// The default stream of `device`.
 Stream default_stream(const Device& device);
 

@@ -9,6 +9,7 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/copy.hpp"
 #include "backend/cpu/event.hpp"
+#include "backend/cpu/graphs.hpp"
 #include "backend/cpu/limits.hpp"
 #include "backend/cpu/loaded_code.hpp"
 #include "backend/cpu/loops.hpp"
@@ -43,6 +44,7 @@ void require_memory(const void* memory) {
 
 class CpuDevice final : public Device {
  public:
+  Graphs& graphs() override { return graphs_; }
   const DeviceInfo& info() const override { return info_; }
   std::map<std::string, std::int64_t> attributes() const override { return machine_attributes(); }
   MemoryInfo memory_info() override { return memory_limits(); }
@@ -157,6 +159,7 @@ class CpuDevice final : public Device {
   KnownMemory known_;
   PooledBytes pooled_;
   Streams streams_;
+  CpuGraphs graphs_{streams_, own_ledger()};
 };
 
 void* CpuDevice::do_allocate_pooled(std::size_t bytes, Stream) {

@@ -166,6 +166,7 @@ PointerInfo KnownMemory::info(const void* address) const {
   const bool is_managed = found->second.origin == Origin::managed;
   return {{.kind = is_managed ? PointerKind::managed : PointerKind::page_locked,
            .device_pointer = reinterpret_cast<std::uintptr_t>(address),
+           .host_pointer = reinterpret_cast<std::uintptr_t>(address),
            .base = reinterpret_cast<std::uintptr_t>(found->first),
            .bytes = found->second.bytes}};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cpu/stream.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -52,6 +54,7 @@ std::uint64_t Queue::submit(std::unique_ptr<Task> task) {
   bool start_thread;
   {
     const std::lock_guard lock(mutex_);
+    if (recording_) return recording_->push_back(std::move(task)), 0;
     tasks_.push_back(std::move(task));
     number = ++submitted_;
     if (blocking_) unsettled_.fetch_add(1, std::memory_order_relaxed);
@@ -171,6 +174,28 @@ bool Queue::is_done() {
   return completed_ == submitted_;
 }
 
+void Queue::begin_recording() {
+  const std::lock_guard lock(mutex_);
+  recording_.emplace();
+  is_invalidated_ = false;
+}
+
+std::optional<Queue::Recording> Queue::end_recording() {
+  const std::lock_guard lock(mutex_);
+  std::optional<Recording> recorded = std::move(recording_);
+  recording_.reset();
+  if (is_invalidated_) recorded.reset();
+  return recorded;
+}
+
+void Queue::require_not_recording(const char* what) {
+  const std::lock_guard lock(mutex_);
+  is_invalidated_ = is_invalidated_ || recording_;
+  require<LogicError>(!recording_, [&] {
+    return fmt::format("work in the stream is captured into a graph, and {} cannot be", what);
+  });
+}
+
 void Queue::close() noexcept {
   {
     const std::lock_guard lock(mutex_);
@@ -255,6 +280,7 @@ void Streams::settle_each_blocking() {
 void Streams::mark(Stream stream, EventState& event) {
   require_not_forked();
   Queue* const q = queue(stream);
+  if (q) q->require_not_recording("an event");
   const bool carries_errors = event.carries_errors();
   if (carries_errors) require_usable();
   auto mark = std::make_shared<Mark>(q && carries_errors ? q->shared_from_this() : nullptr);
@@ -270,6 +296,7 @@ void Streams::mark(Stream stream, EventState& event) {
 void Streams::wait(Stream stream, EventState& event) {
   require_not_forked();
   if (event.carries_errors()) require_usable();
+  if (Queue* const q = queue(stream)) q->require_not_recording("a wait for an event");
   const std::shared_ptr<Mark> mark = event.mark();
   if (!mark || (mark->is_done() && !mark->error())) return;
   if (!queue(stream)) {
@@ -284,6 +311,7 @@ void Streams::wait(Stream stream, EventState& event) {
 
 void Streams::host_call(Stream stream, HostFunction f, void* state, HostFailure instead) {
   require_usable();
+  if (Queue* const q = queue(stream)) q->require_not_recording("a call on the host");
   if (!queue(stream)) settle_blocking();
   run_always(stream, [=](const std::exception_ptr& failed) {
     const HostCall scope;
@@ -296,15 +324,20 @@ void Streams::host_call(Stream stream, HostFunction f, void* state, HostFailure 
 
 void Streams::synchronize(Stream stream) {
   require_usable();
-  if (Queue* q = queue(stream))
+  if (Queue* q = queue(stream)) {
+    q->require_not_recording("a wait");
     q->synchronize();
-  else
+  } else {
     settle_blocking();
+  }
 }
 
 bool Streams::is_done(Stream stream) {
   require_not_forked();
-  if (Queue* q = queue(stream)) return q->is_done();
+  if (Queue* q = queue(stream)) {
+    q->require_not_recording("a query");
+    return q->is_done();
+  }
   bool is_done = true;
   if (Queue::unsettled() == 0) return is_done;
   for_each_queue(

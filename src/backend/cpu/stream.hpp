@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -79,6 +80,14 @@ class Queue : public std::enable_shared_from_this<Queue> {
   /// Lets the thread end as soon as nothing is pending.
   void close() noexcept;
 
+  using Recording = std::vector<std::unique_ptr<Task>>;
+  /// From now on tasks are recorded instead of run; nothing is pending.
+  void begin_recording();
+  /// Nothing if a call has invalidated the recording.
+  std::optional<Recording> end_recording();
+  /// Throws LogicError while tasks are recorded, which invalidates the recording.
+  void require_not_recording(const char* what);
+
   /// Does the default stream wait for this one?
   bool blocking() const { return blocking_; }
   std::uint64_t number() const { return number_; }  ///< later streams have larger ones
@@ -102,6 +111,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::exception_ptr error_;    ///< not reported yet
   std::uint64_t failures_ = 0;  ///< so far; the number of the latest
   bool working_ = false, closed_ = false;
+  std::optional<Recording> recording_;
+  bool is_invalidated_ = false;  ///< the recording
   static inline std::atomic<std::int64_t> unsettled_ = 0;
 };
 
@@ -142,6 +153,7 @@ class Streams {
     Queue* const q = queue(stream);
     if (!q) return run(stream, f);
     require_usable();
+    q->require_not_recording("a call that waits for its work");
     std::exception_ptr why;
     q->wait(q->submit(task([&](const std::exception_ptr& failed) {
       why = failed;

@@ -84,8 +84,8 @@ std::map<std::string, std::int64_t> CudaDevice::attributes() const {
     CUdevice_attribute id;
   };
   static constexpr Row rows[] = {
-#define QUARRY_ATTRIBUTE(name) {#name, CU_DEVICE_ATTRIBUTE_##name},
-#include "backend/cuda/attributes.def"
+#define QUARRY_ATTRIBUTE(name, enumerator) {#name, CU_DEVICE_ATTRIBUTE_##name},
+#include "base/device_attribute.def"
 #undef QUARRY_ATTRIBUTE
   };
   std::map<std::string, std::int64_t> values;

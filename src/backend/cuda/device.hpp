@@ -5,15 +5,18 @@
 #include <atomic>
 
 #include "backend/backend.hpp"
+#include "backend/cuda/contexts.hpp"
 #include "backend/cuda/driver/context.hpp"
 #include "backend/cuda/driver_pool.hpp"
+#include "backend/cuda/graphs.hpp"
 #include "backend/cuda/jit/kernel.hpp"
 #include "backend/cuda/textures.hpp"
 
 /// A GPU behind backend.hpp: thin calls of the driver. Streams and events are in device.cpp, memory
 /// in memory.cpp, CUDA arrays in array.cpp, textures in textures.cpp, peers in peer.cpp, other
 /// processes in ipc.cpp, copies in copy.cpp and block_copy.cpp, fills in fill.cpp, kernels in
-/// launch/launch.cpp, those of programs in module.cpp.
+/// launch/launch.cpp, those of programs in module.cpp, contexts in contexts.cpp, graphs in
+/// graphs.cpp.
 namespace quarry::backend::cuda {
 
 class CudaDevice final : public Device {
@@ -21,6 +24,8 @@ class CudaDevice final : public Device {
   /// The GPU with this ordinal; takes no context. Throws what the driver reports.
   explicit CudaDevice(int id);
 
+  Graphs& graphs() override { return graphs_; }
+  Contexts& contexts() override { return contexts_; }
   Textures& textures() override { return textures_; }
 
   const DeviceInfo& info() const override { return info_; }
@@ -29,6 +34,7 @@ class CudaDevice final : public Device {
   bool can_access_peer(const Device& other) const override;
   void synchronize() override;
   void drain() noexcept override;
+  void set_profiling(bool is_on);  ///< see profiler.hpp
 
   DriverPoolInfo driver_pool() override;
   void trim_driver_pool(std::size_t bytes_to_keep) override;
@@ -125,8 +131,9 @@ class CudaDevice final : public Device {
   std::atomic<unsigned> maps_ = 0;  ///< launched so far: every second one runs in reverse order
   mutable Context context_;
   DriverPool pool_;
-  /// Keeps the ledger of this device, as the functions of Device do.
-  CudaTextures textures_{device_, context_, const_cast<Ledger&>(ledger())};
+  CudaGraphs graphs_{context_, own_ledger()};
+  CudaContexts contexts_{device_, context_, pool_};
+  CudaTextures textures_{device_, context_, own_ledger()};
 };
 
 }  // namespace quarry::backend::cuda

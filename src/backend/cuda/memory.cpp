@@ -98,15 +98,17 @@ struct Attributes {
   unsigned is_managed = 0;
   CUdeviceptr start = 0;
   std::size_t bytes = 0;
+  CUdeviceptr host_pointer = 0;
 };
 
 Attributes attributes_of(const void* at) {
   Attributes a;
   std::array names{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                    CU_POINTER_ATTRIBUTE_DEVICE_POINTER,   CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-  std::array<void*, names.size()> values{&a.type,       &a.device, &a.device_pointer,
-                                         &a.is_managed, &a.start,  &a.bytes};
+                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                   CU_POINTER_ATTRIBUTE_HOST_POINTER};
+  std::array<void*, names.size()> values{&a.type,  &a.device, &a.device_pointer, &a.is_managed,
+                                         &a.start, &a.bytes,  &a.host_pointer};
   check(driver().PointerGetAttributes(static_cast<unsigned>(names.size()), names.data(),
                                       values.data(), address(at)));
   return a;
@@ -268,7 +270,11 @@ PointerInfo CudaDevice::pointer_info(const void* address) {
   const Attributes a = attributes_of(address);
   const PointerKind kind = kind_of(a);
   if (kind == PointerKind::pageable) return {};
-  return {{.kind = kind, .device_pointer = a.device_pointer, .base = a.start, .bytes = a.bytes},
+  return {{.kind = kind,
+           .device_pointer = a.device_pointer,
+           .host_pointer = a.host_pointer,
+           .base = a.start,
+           .bytes = a.bytes},
           kind == PointerKind::page_locked ? -1 : a.device};
 }
 

@@ -2,6 +2,7 @@
 #include <quarry/base/error.hpp>
 
 #include "backend/backend.hpp"
+#include "backend/contexts.hpp"
 
 /// The CUDA side of backend.hpp in a library built without the CUDA toolkit.
 namespace quarry::backend {
@@ -18,6 +19,10 @@ const std::vector<std::unique_ptr<Device>>& cuda_devices() {
   static const std::vector<std::unique_ptr<Device>> none;
   return none;
 }
+
+Device* cuda_device_at(const std::string&) { return nullptr; }
+
+int cuda_built_against() { return 0; }
 
 KernelCacheStatistics kernel_cache_statistics() { return {}; }
 

@@ -20,10 +20,13 @@ namespace {
 
 using memory::HostRegistry;
 
-/// One pool for each kind of host memory of each device; they live as long as the process, as
+/// Memory that is kept for the next request, or one call of the driver for each.
+enum class Source { pool, driver };
+
+/// One resource for each kind of host memory of each device; they live as long as the process, as
 /// arrays may be destroyed by static destructors.
 struct HostPools {
-  using Key = std::tuple<backend::Device*, MemorySpace, bool, bool>;
+  using Key = std::tuple<backend::Device*, MemorySpace, bool, bool, Source>;
   std::mutex mutex;
   std::map<Key, Resource> all;
   static HostPools& instance() {
@@ -32,20 +35,24 @@ struct HostPools {
   }
 };
 
-Resource make_host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options) {
+Resource make_host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options,
+                        Source source) {
   const bool is_mapped = space == MemorySpace::mapped;
-  const Pool pool(is_mapped ? mapped_resource(device, options) : pinned_resource(device, options));
+  Resource memory = is_mapped ? mapped_resource(device, options) : pinned_resource(device, options);
+  if (source == Source::pool) memory = Resource(Pool(std::move(memory)));
   // page-locked memory that kernels cannot access belongs to the host
-  return memory::EventDeferredFree::make(Resource(pool), is_mapped ? device : Device::cpu());
+  return memory::EventDeferredFree::make(std::move(memory), is_mapped ? device : Device::cpu());
 }
 
-Resource host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options) {
-  const HostPools::Key key{&device.backend(), space, options.portable, options.write_combined};
+Resource host_pool(const Device& device, MemorySpace space, const HostMemoryOptions& options,
+                   Source source = Source::pool) {
+  const HostPools::Key key{&device.backend(), space, options.portable, options.write_combined,
+                           source};
   HostPools& pools = HostPools::instance();
   const std::lock_guard lock(pools.mutex);
   const auto found = pools.all.find(key);
   if (found != pools.all.end()) return found->second;
-  return pools.all.emplace(key, make_host_pool(device, space, options)).first->second;
+  return pools.all.emplace(key, make_host_pool(device, space, options, source)).first->second;
 }
 
 const Stream& host_stream() {
@@ -57,15 +64,6 @@ const Stream& host_stream() {
 
 std::shared_ptr<Buffer> find_host_buffer(const void* data, std::size_t bytes) {
   return HostRegistry::instance().find(data, bytes);
-}
-
-void* allocate_pinned(std::size_t bytes, const HostMemoryOptions& options,
-                      const std::optional<Device>& device) {
-  if (bytes == 0) return nullptr;
-  const Resource pool = host_pool(device.value_or(Device()), MemorySpace::pinned, options);
-  const auto buffer = Buffer::allocate(bytes, host_stream(), pool);
-  HostRegistry::instance().add_block(buffer->data(), buffer, true);
-  return buffer->data();
 }
 
 void release_pinned(void* memory) noexcept {
@@ -90,15 +88,46 @@ std::shared_ptr<Buffer> seen_by_kernels(std::shared_ptr<Buffer> block) {
   return {new Buffer(seen, block->bytes(), block->stream(), nullptr, block->space()), tell};
 }
 
-}  // namespace
-
-HostVisibleMemory mapped_memory(std::size_t bytes, const Stream& home,
-                                const HostMemoryOptions& options) {
-  const Resource pool = host_pool(home.device(), MemorySpace::mapped, options);
+HostVisibleMemory mapped_block(std::size_t bytes, const Stream& home,
+                               const HostMemoryOptions& options, Source source) {
+  const Resource pool = host_pool(home.device(), MemorySpace::mapped, options, source);
   auto buffer = Buffer::allocate(bytes, home, pool);
   std::byte* const data = buffer->data();
   // with unified addressing only this kind of page-locked memory has another address for kernels
   if (options.write_combined && bytes > 0) buffer = seen_by_kernels(std::move(buffer));
+  return {std::move(buffer), data};
+}
+
+/// Mapped memory is the device's, other memory the host's.
+HostVisibleMemory pagelocked_block(std::size_t bytes, const Device& device,
+                                   const HostMemoryOptions& options, Source source) {
+  if (options.mapped) return mapped_block(bytes, default_stream(device), options, source);
+  const Resource pool = host_pool(device, MemorySpace::pinned, options, source);
+  auto buffer = Buffer::allocate(bytes, host_stream(), pool);
+  std::byte* const data = buffer->data();
+  return {std::move(buffer), data};
+}
+
+}  // namespace
+
+void* allocate_pinned(std::size_t bytes, const HostMemoryOptions& options,
+                      const std::optional<Device>& device) {
+  if (bytes == 0) return nullptr;
+  const auto [buffer, data] =
+      pagelocked_block(bytes, device.value_or(Device()), options, Source::pool);
+  HostRegistry::instance().add_block(data, buffer, true);
+  return data;
+}
+
+HostVisibleMemory mapped_memory(std::size_t bytes, const Stream& home,
+                                const HostMemoryOptions& options) {
+  auto [buffer, data] = mapped_block(bytes, home, options, Source::pool);
+  return {memory::listed(data, std::move(buffer)), data};
+}
+
+HostVisibleMemory pagelocked_memory(std::size_t bytes, const Device& device,
+                                    const HostMemoryOptions& options) {
+  auto [buffer, data] = pagelocked_block(bytes, device, options, Source::driver);
   return {memory::listed(data, std::move(buffer)), data};
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "backend/annotation.hpp"
 #include "memory/address_check.hpp"
 #include "memory/raw/array_state.hpp"
 #include "memory/raw/raw_address.hpp"
@@ -237,6 +238,9 @@ void copy_box(BoxSide to, BoxSide from, const Box& box, const Stream* stream, bo
   used_on(to, in);
   used_on(from, in);
   note_write(to, box);
+  const backend::OperationRange range([&] {
+    return fmt::format("copy block {} x {} x {} bytes", box.depth, box.height, box.width);
+  });
   in.device().backend().copy_block({.to = side_of(to),
                                     .from = side_of(from),
                                     .width_in_bytes = box.width,

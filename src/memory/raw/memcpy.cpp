@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/annotation.hpp"
 #include "memory/address_check.hpp"
 #include "memory/raw/raw_address.hpp"
 #include "memory/write_log.hpp"
@@ -24,8 +25,10 @@ std::span<std::byte> detail::dense_bytes(const HostRef& host) {
 
 namespace {
 
-void queue_copy(backend::Direction direction, void* to, const void* from, std::size_t bytes,
-                const Stream& stream, bool blocking) {
+void queue_copy(const char* call, backend::Direction direction, void* to, const void* from,
+                std::size_t bytes, const Stream& stream, bool blocking) {
+  const auto text = [&] { return std::string(call) + ' ' + std::to_string(bytes) + " bytes"; };
+  const backend::OperationRange range(text, bytes);
   const auto& state = stream.state();
   state.device->copy({.direction = direction, .to = to, .from = from, .bytes = bytes}, state.native,
                      blocking);
@@ -45,7 +48,8 @@ void copy_on_device(const char* call, const DevicePtr& to, const DevicePtr& from
   memory::note_write(to.get(), bytes);
   memory::used_on(to, stream);
   memory::used_on(from, stream);
-  queue_copy(backend::Direction::device_to_device, to.get(), from.get(), bytes, stream, false);
+  queue_copy(call, backend::Direction::device_to_device, to.get(), from.get(), bytes, stream,
+             false);
 }
 
 void copy_from_peer(const char* call, const DevicePtr& to, const DevicePtr& from, std::size_t bytes,
@@ -57,6 +61,8 @@ void copy_from_peer(const char* call, const DevicePtr& to, const DevicePtr& from
   memory::note_write(to.get(), bytes);
   memory::used_on(to, stream);
   memory::used_on(from, stream, source);
+  const auto text = [&] { return std::string(call) + ' ' + std::to_string(bytes) + " bytes"; };
+  const backend::OperationRange range(text, bytes);
   stream.device().backend().copy_from_peer(to.get(), from.get(), source.backend(), bytes,
                                            stream.state().native, blocking);
 }
@@ -74,7 +80,8 @@ void detail::copy_htod(const DevicePtr& to, std::span<const std::byte> from, con
     memory::used_on(to, in);
     memory::used_on(from, in);
   }
-  queue_copy(backend::Direction::host_to_device, to.get(), from.data(), from.size(), in, !stream);
+  queue_copy("memcpy_htod", backend::Direction::host_to_device, to.get(), from.data(), from.size(),
+             in, !stream);
 }
 
 void detail::copy_dtoh(std::span<std::byte> to, const DevicePtr& from, const Stream* stream) {
@@ -88,7 +95,8 @@ void detail::copy_dtoh(std::span<std::byte> to, const DevicePtr& from, const Str
     memory::used_on(from, in);
     memory::used_on(to, in);
   }
-  queue_copy(backend::Direction::device_to_host, to.data(), from.get(), to.size(), in, !stream);
+  queue_copy("memcpy_dtoh", backend::Direction::device_to_host, to.data(), from.get(), to.size(),
+             in, !stream);
 }
 
 void memcpy_dtod(const DevicePtr& to, const DevicePtr& from, std::size_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/annotation.hpp"
 #include "memory/address_check.hpp"
 #include "memory/raw/raw_address.hpp"
 #include "memory/write_log.hpp"
@@ -26,6 +27,8 @@ void fill(const char* call, const DevicePtr& to, T value, std::size_t count, con
   if (count == 0) return;
   memory::note_write(to.get(), count * sizeof value);
   memory::used_on(to, stream);
+  const backend::OperationRange range(
+      [&] { return fmt::format("{} {} bytes", call, count * sizeof value); }, count * sizeof value);
   stream.device().backend().fill(to.get(), &value, sizeof value, static_cast<std::int64_t>(count),
                                  stream.state().native);
 }
@@ -46,6 +49,8 @@ void fill_rows(const char* call, const DevicePtr& to, std::size_t pitch, T value
   memory::require_device_memory(call, to, bytes, stream.device());
   memory::note_write(static_cast<const std::byte*>(to.get()), {{height, row}, {pitch, 1}}, 1);
   memory::used_on(to, stream);
+  const backend::OperationRange range(
+      [&] { return fmt::format("{} {} x {} bytes", call, height, row); }, height * row);
   stream.device().backend().fill_rows(to.get(), pitch, &value, sizeof value, width, height,
                                       stream.state().native);
 }

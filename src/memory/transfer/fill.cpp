@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backend/annotation.hpp"
 #include "base/power_of_two.hpp"
 #include "memory/transfer/strided_copy.hpp"
 #include "memory/write_log.hpp"
@@ -45,6 +46,8 @@ void fill_elements(const DeviceRef& to, const void* value, const Stream& stream)
   if (count == 0) return;
   const std::size_t itemsize = to.dtype.itemsize();
   require_no_aliases(to.layout, itemsize);
+  const backend::OperationRange range(
+      [&] { return fmt::format("fill {} {}", to_string(to.dtype), to_string(to.layout.shape)); });
   to.buffer->used_on(stream);
   memory::note_write(to.data, to.layout, itemsize);
   const bool word = is_power_of_two(itemsize) && itemsize <= 16;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "backend/annotation.hpp"
 #include "memory/host/host_array.hpp"
 #include "memory/resource/stream_order.hpp"
 #include "memory/staged/thresholds.hpp"
@@ -46,6 +47,13 @@ void require_like(const Shape& to, DType to_type, const Shape& from, DType from_
 
 std::size_t bytes_of(const Layout& layout, DType type) {
   return static_cast<std::size_t>(byte_count(layout.shape, type.itemsize()));
+}
+
+/// "upload float32 (4096, 4096)"
+auto text_of(const char* action, const DeviceRef& array) {
+  return [=, &array] {
+    return fmt::format("{} {} {}", action, to_string(array.dtype), to_string(array.layout.shape));
+  };
 }
 
 void copy_bytes(const Stream& stream, backend::Direction direction, void* to, const void* from,
@@ -181,6 +189,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   require_no_aliases(to.layout, itemsize);
   memory::require_address(from);
   require_not_captured(stream);
+  const backend::OperationRange range(text_of("upload", to), bytes_of(to.layout, to.dtype));
   if (is_own_memory(from, to)) {
     const HostTemporary copy(from);
     copy_on_host(copy.ref(), from);
@@ -198,6 +207,7 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   require_no_aliases(to.layout, to.dtype.itemsize());
   memory::require_address(to);
   require_not_captured(stream);
+  const backend::OperationRange range(text_of("download", from), bytes_of(from.layout, from.dtype));
   memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (is_own_memory(to, from)) {
     const HostTemporary copy(to);
@@ -301,6 +311,7 @@ void copy_elements(const DeviceRef& to, const DeviceRef& from, const Stream& str
   require_like(to.layout.shape, to.dtype, source.layout.shape, from.dtype, convert);
   if (element_count(to.layout.shape) == 0) return;
   require_no_aliases(to.layout, to.dtype.itemsize());
+  const backend::OperationRange range(text_of("copy", to), bytes_of(to.layout, to.dtype));
   memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (!(to.buffer->device() == from.buffer->device())) {
     return copy_across(to, source, stream, convert);

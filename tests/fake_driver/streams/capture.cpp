@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fake_driver/streams/capture.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <typeinfo>
 
 #include "fake_driver/entry.hpp"
 #include "fake_driver/state.hpp"
@@ -33,6 +35,32 @@ void for_each_capture(const F& f) {
   for (const auto& [handle, queue] : state().streams) {
     if (queue->capture) f(*queue->capture, *queue);
   }
+}
+
+// Graphs, with the state's lock.
+
+template <class Handle>
+Handle keep(std::vector<std::function<CUresult()>> work) {
+  auto graph = std::make_unique<Graph>(Graph{current_device(), std::move(work)});
+  const auto handle = reinterpret_cast<Handle>(graph.get());
+  state().graphs.emplace(handle, std::move(graph));
+  return handle;
+}
+
+Graph* find(const void* handle) {
+  const auto found = state().graphs.find(handle);
+  return found == state().graphs.end() ? nullptr : found->second.get();
+}
+
+CUresult drop(const void* handle) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  return state().graphs.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/// Whether it is a kernel, a copy or a fill.
+const std::type_info& kind_of_node(const std::function<CUresult()>& work) {
+  return work.target_type();
 }
 
 }  // namespace
@@ -104,37 +132,65 @@ CUresult end_capture(CUstream stream, CUgraph* graph) {
   --state().captures;
   *graph = nullptr;
   if (!capture->is_valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  *graph = reinterpret_cast<CUgraph>(new Graph{std::move(capture->work)});
+  *graph = keep<CUgraph>(std::move(capture->work));
+  return CUDA_SUCCESS;
+}
+
+CUresult graph_nodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  const Graph* const found = find(graph);
+  if (!found || !count || nodes) return CUDA_ERROR_INVALID_VALUE;  // the nodes are not needed
+  *count = found->work.size();
   return CUDA_SUCCESS;
 }
 
 CUresult graph_instantiate(CUgraphExec* made, CUgraph graph, unsigned long long) {
   if (const CUresult result = enter()) return result;
-  *made = reinterpret_cast<CUgraphExec>(new Graph(*reinterpret_cast<const Graph*>(graph)));
+  const Guard lock(state().mutex);
+  const Graph* const found = find(graph);
+  if (!found) return CUDA_ERROR_INVALID_VALUE;
+  *made = keep<CUgraphExec>(found->work);
+  return CUDA_SUCCESS;
+}
+
+CUresult graph_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+  if (const CUresult result = enter()) return result;
+  const Guard lock(state().mutex);
+  Graph* const to = find(exec);
+  const Graph* const from = find(graph);
+  if (!to || !from || !info) return CUDA_ERROR_INVALID_VALUE;
+  const bool is_same = std::ranges::equal(to->work, from->work, {}, kind_of_node, kind_of_node);
+  info->result =
+      is_same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  if (!is_same) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  to->work = from->work;
   return CUDA_SUCCESS;
 }
 
 CUresult graph_launch(CUgraphExec graph, CUstream stream) {
   if (const CUresult result = enter()) return result;
   Operation operation;
-  operation.work = [works = reinterpret_cast<const Graph*>(graph)->work] {
-    for (const auto& work : works) {
-      if (const CUresult result = work()) return result;
-    }
-    return CUDA_SUCCESS;
-  };
+  {
+    const Guard lock(state().mutex);
+    Graph* const found = find(graph);
+    const auto queue = find_stream(stream);
+    if (!found || !queue) return found ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    operation.work = [works = found->work] {
+      for (const auto& work : works) {
+        if (const CUresult result = work()) return result;
+      }
+      return CUDA_SUCCESS;
+    };
+    if (const CUresult result = refuse_captured(*queue)) return result;
+    operation.wait_for = std::exchange(found->last, std::make_shared<Mark>());
+    operation.mark = found->last;  // behind earlier launches in any stream
+  }
   return enqueue(stream, std::move(operation));
 }
 
-CUresult graph_destroy(CUgraph graph) {
-  delete reinterpret_cast<Graph*>(graph);
-  return CUDA_SUCCESS;
-}
-
-CUresult graph_exec_destroy(CUgraphExec graph) {
-  delete reinterpret_cast<Graph*>(graph);
-  return CUDA_SUCCESS;
-}
+CUresult graph_destroy(CUgraph graph) { return drop(graph); }
+CUresult graph_exec_destroy(CUgraphExec graph) { return drop(graph); }
 
 }  // namespace entry
 }  // namespace quarry::fake

@@ -22,7 +22,9 @@ struct Capture {
 
 /// What CUgraph and CUgraphExec point to.
 struct Graph {
+  int device;
   std::vector<std::function<CUresult()>> work;
+  std::shared_ptr<Mark> last = nullptr;  ///< of the latest launch
 };
 
 // All of these need the state's lock.

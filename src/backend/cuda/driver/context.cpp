@@ -53,12 +53,24 @@ bool is_reset_from_outside(int device) noexcept {
   return context && context->is_destroyed();
 }
 
+bool Context::is_still_active() const {
+  unsigned flags = 0;
+  int is_active = 0;
+  check(driver().DevicePrimaryCtxGetState(device_, &flags, &is_active));
+  return is_active != 0;
+}
+
+CUcontext Context::retain() const {
+  CUcontext handle = nullptr;
+  check(driver().DevicePrimaryCtxRetain(&handle, device_));
+  return handle;
+}
+
 CUcontext Context::retained() {
   const std::lock_guard lock(mutex_);
   if (CUcontext handle = handle_.load()) return handle;
   watch_exit();
-  CUcontext handle = nullptr;
-  check(driver().DevicePrimaryCtxRetain(&handle, device_));
+  const CUcontext handle = retain();
   unique_.store(unique_number(handle));
   handle_.store(handle, std::memory_order_release);
   return handle;
@@ -119,6 +131,21 @@ void Context::reset() {
   const CUresult result = driver().DevicePrimaryCtxReset(device_);
   if (result != CUDA_SUCCESS) handle_.store(handle, std::memory_order_release);
   check(result);
+  note(driver().DevicePrimaryCtxRelease(device_));  // what a reset leaves retained
+}
+
+void Context::release() {
+  require_not_forked();
+  require_alive(id_);
+  set_checked_device(id_);
+  const std::lock_guard lock(mutex_);
+  const CUcontext handle = handle_.load();
+  if (!handle) return;
+  check(driver().DevicePrimaryCtxRelease(device_));
+  if (is_still_active() && retain() == handle && unique_number(handle) == unique_.load()) return;
+  if (current_context() == handle) driver().CtxSetCurrent(nullptr);
+  handle_.store(nullptr, std::memory_order_release);
+  generation_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 }  // namespace quarry::backend::cuda

@@ -53,13 +53,19 @@ class Context {
 
   /// Destroys the process's objects on the device; the next `bind` creates a new context.
   void reset();
-  /// Counts resets: objects of an earlier generation no longer exist.
+  /// Gives up the process's retained context: destroyed unless other code has retained it, too,
+  /// and then no longer the calling thread's.
+  void release();
+  /// Counts resets and releases that have destroyed the context: objects of an earlier generation
+  /// no longer exist.
   std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
   /// Whether other code has reset the device since the context was made.
   bool is_destroyed() const noexcept;
 
  private:
   CUcontext retained();
+  CUcontext retain() const;
+  bool is_still_active() const;
 
   CUdevice device_;
   int id_;

@@ -42,3 +42,9 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr*, CUdeviceptr*, std::size_t*, std::size_
                             CUmemcpyAttributes*, std::size_t*, std::size_t, CUstream);
 }  // namespace quarry::backend::cuda
 #endif
+
+/// Of cudaProfiler.h, which the build does not need for them. Never defined, as the ones above.
+namespace quarry::backend::cuda {
+CUresult cuProfilerStart();
+CUresult cuProfilerStop();
+}  // namespace quarry::backend::cuda

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/operation_name.hpp"
+
+#include <quarry/base/dtype.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+
+#include "kernels/user_function.hpp"
+
+namespace quarry::runtime {
+namespace {
+
+using kernels::text::is_name_character;
+
+constexpr std::size_t most_operations = 8;  ///< that a name has
+
+constexpr const char* families[] = {
+#define QUARRY_FAMILY(name) #name,
+#include <quarry/kernels/families.def>
+#undef QUARRY_FAMILY
+};
+
+struct Spelled {
+  std::string_view type;
+  const char* dtype;
+};
+/// As compilers spell the types.
+constexpr Spelled spelled[] = {{"bool", "bool"},
+                               {"signed char", "int8"},
+                               {"unsigned char", "uint8"},
+                               {"short", "int16"},
+                               {"unsigned short", "uint16"},
+                               {"short unsigned int", "uint16"},
+                               {"int", "int32"},
+                               {"unsigned int", "uint32"},
+                               {"unsigned", "uint32"},
+                               {"long", "int64"},
+                               {"long int", "int64"},
+                               {"unsigned long", "uint64"},
+                               {"long unsigned int", "uint64"},
+                               {"float", "float32"},
+                               {"double", "float64"},
+                               {"float16", "float16"},
+                               {"bfloat16", "bfloat16"},
+                               {"complex<float>", "complex64"},
+                               {"complex<double>", "complex128"}};
+
+/// Without namespaces before it.
+std::string_view unqualified(std::string_view name) {
+  const auto template_begin = std::min(name.find('<'), name.size());
+  const auto colon = name.rfind("::", template_begin);
+  return colon == name.npos ? name : name.substr(colon + 2);
+}
+
+/// The type of the results is the first argument of the program's type that is a type of elements.
+std::string_view result_type(std::string_view program) {
+  int depth = 0;
+  std::size_t begin = program.find('<') + 1;
+  for (std::size_t at = begin; at < program.size(); ++at) {
+    const char c = program[at];
+    const bool ends = depth == 0 && (c == ',' || c == '>');
+    depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+    if (!ends) continue;
+    while (begin < at && program[begin] == ' ') ++begin;
+    const std::string_view argument = unqualified(program.substr(begin, at - begin));
+    for (const Spelled& known : spelled) {
+      if (argument == known.type) return known.dtype;
+    }
+    begin = at + 1;
+  }
+  return {};
+}
+
+/// add of add_op, sum of sum_of; nothing for other words.
+std::string_view operation_of(std::string_view word) {
+  const bool is_operation = word.ends_with("_op") || word.ends_with("_of");
+  return is_operation ? word.substr(0, word.size() - 3) : std::string_view();
+}
+
+}  // namespace
+
+std::string operation_name(const kernels::program& program) {
+  std::string name = families[static_cast<std::size_t>(program.kind)];
+  const std::string_view text = program.name;
+  std::size_t count = 0;
+  for (std::size_t begin = text.find('<'), end = 0; begin < text.size(); begin = end + 1) {
+    for (end = begin; end < text.size() && is_name_character(text[end]);) ++end;
+    const std::string_view operation = operation_of(text.substr(begin, end - begin));
+    if (operation.empty() || ++count > most_operations) continue;
+    name.append(" ").append(operation);
+  }
+  if (count > most_operations) name += " ...";
+  const std::string_view type = result_type(text);
+  return type.empty() ? name : name.append(" ").append(type);
+}
+
+}  // namespace quarry::runtime
