@@ -39,8 +39,9 @@ Texture pitched_texture(const DeviceNDArrayBase& array, const TextureOptions& op
   });
   const TextureFormat format = format_of(array, num_channels);
   const auto itemsize = static_cast<std::int64_t>(array.dtype().itemsize());
-  constexpr std::int64_t any_pitch = std::int64_t{1} << 20;  // longer than a row, for a single one
-  const std::int64_t pitch = shape[0] > 1 ? array.strides()[0] : any_pitch;
+  constexpr std::int64_t unit = 512;  // of which every GPU takes multiples as a pitch
+  const std::int64_t single = (shape[1] * itemsize + unit - 1) / unit * unit;
+  const std::int64_t pitch = shape[0] > 1 ? array.strides()[0] : single;
   const bool is_dense = shape[1] == 1 || array.strides()[1] == itemsize;
   require<LogicError>(is_dense && pitch > 0 && shape[1] % num_channels == 0, [&] {
     return fmt::format("a texture of rows of an array of shape {} and strides {}, of {} a row",

@@ -3,7 +3,7 @@
 #include <quarry/array/module.hpp>
 #include <quarry/array/texture.hpp>
 #include <quarry/memory/allocation.hpp>
-#include <quarry/memory/block_copy.hpp>
+#include <quarry/memory/graph.hpp>
 #include <quarry/quarry.hpp>
 
 #include <gtest/gtest.h>
@@ -176,18 +176,13 @@ TEST_F(TextureArguments, OfArraysMayBeDroppedWhileTheKernelIsQueued) {
   plane.launch({.block = 1},  // a driver may wait when it loads the kernel
                other, Texture(np_to_array(counted(12), Order::c)), 12, 1);
   synchronize();
-  std::vector<CudaArray> others;  // a driver may wait when it destroys an array
+  std::optional<CudaArray> array =
+      gpuarray_to_array(to_device(counted(12)).reshape({3, 4}), Order::c);
+  std::optional<Texture> texture(*array);
   {
     test::Gate gate(in);
-    {
-      const CudaArray array = gpuarray_to_array(to_device(counted(12)).reshape({3, 4}), Order::c);
-      const Texture texture(array);
-      plane.launch({.block = 1, .stream = in}, out, texture, 4, 3);
-    }
-    // memory of that size, were it free
-    for (int round = 0; round < 4; ++round) {
-      others.push_back(np_to_array(std::vector<float>(12, -1), Order::c));
-    }
+    plane.launch({.block = 1, .stream = in}, out, *texture, 4, 3);
+    array.reset(), texture.reset();
   }
   in.synchronize();
   EXPECT_EQ(values(out), counted(12));
@@ -200,9 +195,11 @@ TEST_F(TextureArguments, OfMemoryMayBeDroppedWhileTheKernelIsQueued) {
   fetch.launch({.block = 1}, out, linear_texture(aligned(counted(64))), 0, 64);
   out.fill(0);
   synchronize();
+  std::optional<Texture> texture = linear_texture(aligned(counted(64)));
   {
     test::Gate gate(in);
-    fetch.launch({.block = 1, .stream = in}, out, linear_texture(aligned(counted(64))), 0, 64);
+    fetch.launch({.block = 1, .stream = in}, out, *texture, 0, 64);
+    texture.reset();
   }
   in.synchronize();
   EXPECT_EQ(values(out), counted(64));
@@ -226,6 +223,23 @@ TEST_F(TextureArguments, AreDestroyedWhenTheKernelIsDone) {
   EXPECT_EQ(fake::live().arrays, arrays);
 }
 
+TEST_F(TextureArguments, OfGraphsLiveAsLongAsTheGraph) {
+  const Function plane = kernel("plane");
+  const auto out = zeros<float>({12});
+  std::optional<CudaArray> array = np_to_array(counted(12), Order::c);
+  std::optional<Texture> texture(*array);
+  plane.launch({.block = 1}, out, *texture, 12, 1);  // the kernel is loaded
+  const Graph graph = capture([&] {
+    plane.launch({.block = 1}, out, *texture, 12, 1);
+    array.reset(), texture.reset();
+  });
+  for (int round = 0; round < 2; ++round) {
+    out.fill(0);
+    graph.launch();
+    EXPECT_EQ(values(out), counted(12));
+  }
+}
+
 TEST_F(TextureArguments, AreSurfacesThatKernelsWrite) {
   const Stream in = stream({.non_blocking = true});
   const CudaArray array({.width = 12, .surface_load_store = true});
@@ -233,9 +247,11 @@ TEST_F(TextureArguments, AreSurfacesThatKernelsWrite) {
   const Function add = kernel("add");
   add.launch({.block = 1}, Surface(array), 0.f, 12);
   synchronize();
+  std::optional<Surface> surface(array);
   {
     test::Gate gate(in);
-    add.launch({.block = 1, .stream = in}, Surface(array), 10.f, 12);
+    add.launch({.block = 1, .stream = in}, *surface, 10.f, 12);
+    surface.reset();
   }
   in.synchronize();
   std::vector<float> back(12);

@@ -185,8 +185,9 @@ const char* const fused_expression =
     "a[i]));\n"
     "}\n";
 
-std::string texture_calls() {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "texture_calls.cuh";
+std::string texture_calls(const std::string& include_directory) {
+  const auto path =
+      std::filesystem::path(include_directory).parent_path() / "tests/kernels/texture_calls.cuh";
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path.string());
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -197,7 +198,7 @@ void run(const std::string& include_directory, const std::string& arch) {
   double total = 0, first = compile(headers, std::string(prologue) + fused_expression, arch);
   for (const std::string& source : all_operations()) total += compile(headers, source, arch);
   total += compile(headers, all_conversions(), arch);
-  total += compile(headers, texture_calls(), arch);
+  total += compile(headers, texture_calls(include_directory), arch);
   for (const std::string& source : sources_of(include_directory + "/../docs/kernels.md")) {
     total += compile(headers, source, arch, true);
     const std::string number = arch.substr(arch.find('_') + 1);

@@ -40,7 +40,7 @@ struct TextureOptions {
   bool srgb = false;
   bool seamless_cubemap = false;  ///< TRSF_SEAMLESS_CUBEMAP: linear filters cross the cube's edges
   std::array<float, 4> border_color{};  ///< by channel
-  unsigned max_anisotropy = 0;          ///< up to 16
+  unsigned max_anisotropy = 1;          ///< 1 to 16
 
   /// Whether all fields are equal.
   friend constexpr bool operator==(const TextureOptions&, const TextureOptions&) = default;

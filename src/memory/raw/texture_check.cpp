@@ -31,10 +31,11 @@ void require_sampling(const std::string& what, const TextureFormat& format,
         return fmt::format("{}: sRGB is for uint8 that is read as floats (read_as_integer = false)",
                            what);
       });
-  require<LogicError>(options.max_anisotropy <= most_anisotropy, [&] {
-    return fmt::format("{}: a largest anisotropy of {}; GPUs have up to {}", what,
-                       options.max_anisotropy, most_anisotropy);
-  });
+  require<LogicError>(options.max_anisotropy >= 1 && options.max_anisotropy <= most_anisotropy,
+                      [&] {
+                        return fmt::format("{}: a largest anisotropy of {}; GPUs have 1 to {}",
+                                           what, options.max_anisotropy, most_anisotropy);
+                      });
 }
 
 /// The axes of a texture have modes of their own.

@@ -162,6 +162,7 @@ TEST_F(Textures, AreRefusedWhereTheArrayDoesNotAllowTheOptions) {
   EXPECT_TRUE(says(refused(bytes, {.srgb = true}), "sRGB is for uint8"));
   EXPECT_TRUE(says(refused(floats, {.read_as_integer = false, .srgb = true}), "sRGB is for uint8"));
   EXPECT_TRUE(says(refused(floats, {.max_anisotropy = 17}), "a largest anisotropy of 17"));
+  EXPECT_TRUE(says(refused(floats, {.max_anisotropy = 0}), "a largest anisotropy of 0"));
   EXPECT_TRUE(says(refused(floats, {.seamless_cubemap = true}), "only cubemaps can be seamless"));
 }
 
