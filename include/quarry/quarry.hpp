@@ -6,7 +6,9 @@
 /// (ranked.hpp), copies of boxes of raw memory (memory/block_copy.hpp), CUDA arrays
 /// (memory/cuda_array.hpp), the memory of CUDA graphs (memory/graph_memory.hpp), the adaptors of
 /// resources (memory/statistics.hpp, limit.hpp, tracking.hpp, allocation_log.hpp, failing.hpp,
-/// red_zone.hpp, nvtx.hpp) and managers of other libraries (memory/external_manager.hpp).
+/// red_zone.hpp, nvtx.hpp), managers of other libraries (memory/external_manager.hpp) and kernels
+/// from the texts of operations (ops/elementwise_kernel.hpp, reduction_kernel.hpp, scan_kernel.hpp,
+/// pointer_kernel.hpp).
 #include <quarry/array/creation.hpp>
 #include <quarry/array/ipc.hpp>
 #include <quarry/array/managed.hpp>
