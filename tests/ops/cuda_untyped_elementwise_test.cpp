@@ -118,10 +118,10 @@ TEST_F(TextKernels, RawArraysStayUntilTheKernelIsDone) {
         const auto address = reinterpret_cast<CUdeviceptr>(x);
         return *reinterpret_cast<const float*>(fake::HostLaunch().find(address, sizeof(float)));
       });
-  const Stream other = stream();
+  const Stream first = stream(), other = stream();
   for (int round = 0; round < 20; ++round) {
-    auto x = ones<float>({300});
-    synchronize();
+    auto x = full<float>({300}, 1.f, {.stream = first});
+    first.synchronize();
     DeviceNDArray<float> z;
     {
       const StreamGuard guard(other);
@@ -129,8 +129,9 @@ TEST_F(TextKernels, RawArraysStayUntilTheKernelIsDone) {
       f(Raw(x)).into(z);
     }
     x = {};
-    const auto next = full<float>({300}, 9.f);  // elsewhere, or after the kernel
-    EXPECT_EQ(values(z), std::vector<float>(100, 1)) << round;
+    const auto next = full<float>({300}, 9.f, {.stream = first});  // elsewhere, or after the kernel
+    first.synchronize();
+    ASSERT_EQ(values(z), std::vector<float>(100, 1)) << round;
   }
 }
 
