@@ -13,6 +13,9 @@
 #define threadIdx (::quarry::test::position().thread)
 #define blockIdx (::quarry::test::position().block)
 #define gridDim (::quarry::test::position().grid_size)
+#define __shfl_up_sync(mask, value, apart, width)                     \
+  ::quarry::test::shuffle_up(mask, static_cast<std::uint32_t>(value), \
+                             static_cast<unsigned>(apart), width)
 #define __syncthreads() ::quarry::test::barrier()
 
 /// The kernels of scans over emulated blocks: results of plain loops, in the order of the elements,

@@ -29,10 +29,10 @@ float hash_of(std::size_t i) { return static_cast<float>(i * 37 % 101); }
 TEST_F(TextKernels, ElementwiseOnesArePartsOfExpressions) {
   const Squares f = squares();
   const auto a = arange<float>(100);
-  const auto before = fake::statistics().launches;
+  const auto before = test::launches();
   const DeviceNDArray<float> c = sqrt(f(a, a + 1.f)) + f(a, 3);
   if (test::kind() == test::Kind::fake) {
-    EXPECT_EQ(fake::statistics().launches, before + 1);
+    EXPECT_EQ(test::launches(), before + 1);
   }
   const auto got = values(c);
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -104,6 +104,14 @@ TEST_F(TextKernels, OtherTextsAreOtherKernels) {
   set_on_host(
       minus.text(), +[](float x, float y) { return x - y; });
   const auto a = arange<float>(6);
+  const auto made = [] {
+    const KernelCacheStatistics statistics = kernel_cache_statistics();
+    return statistics.compiled + statistics.disk_hits;
+  };
+  const auto before = made();
+  values(plus(a, 1));
+  values(minus(a, 1));
+  EXPECT_EQ(made(), before + 2);
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(values(plus(a, 1)), (std::vector<float>{1, 2, 3, 4, 5, 6}));
     EXPECT_EQ(values(minus(a, 1)), (std::vector<float>{-1, 0, 1, 2, 3, 4}));

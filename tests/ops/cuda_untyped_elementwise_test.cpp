@@ -77,10 +77,10 @@ TEST_F(TextKernels, UntypedOnesHaveSeveralOutputs) {
   EXPECT_EQ(rest(0)(7).item(), 2);
   const auto dense = zeros<int>({10});
   const auto dense_rest = zeros<double>({10});
-  const auto launches = fake::statistics().launches;
+  const auto launches = test::launches();
   f(x, 4).into(dense, dense_rest);
   if (test::kind() == test::Kind::fake) {
-    EXPECT_EQ(fake::statistics().launches, launches + 1) << "dense outputs need no others";
+    EXPECT_EQ(test::launches(), launches + 1) << "dense outputs need no others";
   }
   EXPECT_EQ(values(dense), (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2}));
   EXPECT_EQ(message_of<LogicError>([&] { f(x, 4).into(whole); }),
@@ -108,6 +108,31 @@ TEST_F(TextKernels, UntypedOnesReadRawArraysAnywhere) {
             "the kernel rotated: the parameter x is raw, and its argument is not: give Raw(array)");
   EXPECT_EQ(message_of<DTypeError>([&] { f(Raw(z), 2.5); }),
             "the kernel rotated: float64 does not convert to the int64 of shift");
+}
+
+TEST_F(TextKernels, RawArraysStayUntilTheKernelIsDone) {
+  const ElementwiseKernel f("raw T x", "T z", "z = x[0]", "first_of");
+  const TextArgument in[] = {{dtype_of<float>, TextArgument::Form::raw}};
+  set_on_host(
+      f.text().function(0, in, std::vector<DType>{dtype_of<float>}), +[](const float* x, Size) {
+        const auto address = reinterpret_cast<CUdeviceptr>(x);
+        return *reinterpret_cast<const float*>(fake::HostLaunch().find(address, sizeof(float)));
+      });
+  const Stream first = stream(), other = stream();
+  for (int round = 0; round < 20; ++round) {
+    auto x = full<float>({300}, 1.f, {.stream = first});
+    first.synchronize();
+    DeviceNDArray<float> z;
+    {
+      const StreamGuard guard(other);
+      z = zeros<float>({100});
+      f(Raw(x)).into(z);
+    }
+    x = {};
+    const auto next = full<float>({300}, 9.f, {.stream = first});  // elsewhere, or after the kernel
+    first.synchronize();
+    ASSERT_EQ(values(z), std::vector<float>(100, 1)) << round;
+  }
 }
 
 TEST_F(TextKernels, UntypedOnesMayOverlapTheirOutputs) {

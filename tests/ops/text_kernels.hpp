@@ -19,6 +19,9 @@ class TextKernels : public testing::Test {
   }
 };
 
+/// How many launches the fake driver has seen; 0 on a real one.
+inline std::int64_t launches() { return kind() == Kind::fake ? fake::statistics().launches : 0; }
+
 /// What the fake driver calls for the text: a function of its arguments.
 template <class R, class... A>
 void set_on_host(const kernels::source_text& text, R (*function)(A...)) {

@@ -32,10 +32,13 @@ class ElementwiseKernel<R(P...)> {
   /// LogicError for arrays on the CPU device.
   template <class... X>
   auto operator()(const X&... x) const {
-    static_assert(sizeof...(X) == sizeof...(P), "the kernel has another number of parameters");
-    const auto node = expr::text_node<kernel_type_t<R>>(*text_, expr::text_argument<P>(x)...);
-    expr::require_gpu(*text_, node);
-    return node;
+    constexpr bool fits = sizeof...(X) == sizeof...(P);
+    static_assert(fits, "the kernel has another number of parameters");
+    if constexpr (fits) {
+      const auto node = expr::text_node<kernel_type_t<R>>(*text_, expr::text_argument<P>(x)...);
+      expr::require_gpu(*text_, node);
+      return node;
+    }
   }
 
   /// For the library itself.

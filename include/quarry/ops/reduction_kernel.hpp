@@ -39,7 +39,7 @@ struct ByText {
   template <class R, class T, int S>
   using reducer = kernels::text_reducer<S>;
   static constexpr int scalars = 1;
-  void store(kernels::u64 (*to)[2]) const { __builtin_memcpy(to, &text, sizeof text); }
+  void store(kernels::u64 (*to)[2]) const { (*to)[0] = reinterpret_cast<std::uintptr_t>(text); }
   const source_text* text;
 };
 
@@ -75,8 +75,8 @@ class ReductionKernel<R(P...), Accumulator> {
   /// log, which names lines of the expressions by the kernel's name; ShapeError if the arguments do
   /// not broadcast; LogicError on the CPU device; IndexError for an axis that there is not.
   template <class... X>
-  DeviceNDArray<R> operator()(const ReductionAxes& over, const X&... x) const {
-    static_assert(sizeof...(X) == sizeof...(P), "the kernel has another number of parameters");
+  requires(sizeof...(X) == sizeof...(P)) DeviceNDArray<R>
+  operator()(const ReductionAxes& over, const X&... x) const {
     const auto tree = expr::text_node<kernel_type_t<Total>>(*map_, expr::text_argument<P>(x)...);
     expr::require_gpu(*map_, tree);
     const ReduceOptions options{.keepdims = over.keepdims};

@@ -61,6 +61,15 @@ TEST_F(cuda_text_source, functions_are_spliced_into_maps) {
   compile_for_all(source);
 }
 
+TEST_F(cuda_text_source, operations_may_make_complex_numbers) {
+  using C = kernels::complex<float>;
+  const ElementwiseKernel<std::complex<float>(std::complex<float>)> f(
+      "z", "z * complex<float>{0, 1}", "turned");
+  const Texts texts{{{0, &f.text()}}};
+  using E = call<text_function<C, 0>, in<C, 0>>;
+  compile_for_all(kernel_source(map<E, C, 1, C>(), Variant(flat).with(nullptr, &texts)));
+}
+
 /// One type of program, two texts: neither the sources nor the keys are the same.
 TEST_F(cuda_text_source, keys_have_the_text) {
   using E = call<text_function<float, 0>, in<float, 0>>;
