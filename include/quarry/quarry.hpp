@@ -6,7 +6,10 @@
 /// (ranked.hpp), copies of boxes of raw memory (memory/block_copy.hpp), CUDA arrays
 /// (memory/cuda_array.hpp), the memory of CUDA graphs (memory/graph_memory.hpp), the adaptors of
 /// resources (memory/statistics.hpp, limit.hpp, tracking.hpp, allocation_log.hpp, failing.hpp,
-/// red_zone.hpp, nvtx.hpp) and managers of other libraries (memory/external_manager.hpp).
+/// red_zone.hpp, nvtx.hpp), managers of other libraries (memory/external_manager.hpp), blocks of
+/// host memory and memory of other classes (memory/host_allocation.hpp, pointer_holder.hpp), what
+/// profilers show (runtime/annotation.hpp, profiler.hpp), occupancy (runtime/occupancy.hpp), kept
+/// results (runtime/memoize.hpp), and tests with GoogleTest (gtest.hpp).
 #include <quarry/array/creation.hpp>
 #include <quarry/array/ipc.hpp>
 #include <quarry/array/managed.hpp>

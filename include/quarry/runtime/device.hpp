@@ -48,7 +48,8 @@ class Device {
   bool can_access_peer(const Device& other) const;
   /// Waits for all work of the process on the device.
   void synchronize() const;
-  /// Waits, frees the library's caches, and destroys the process's context on a GPU, with the
+  /// Waits, frees the library's caches (also the results of context_dependent_memoize(), see
+  /// memoize.hpp, on this device), and destroys the process's context on a GPU, with the
   /// objects of other libraries in it. Throws LogicError while objects of this library are alive on
   /// the device (arrays, memory of every kind, CUDA arrays, streams, events), with a list of them.
   /// After a reset by other code every call on the device throws DeviceLost.
@@ -187,9 +188,9 @@ Context current_context();
 Context require_context();
 /// Waits for all work on the current device.
 void synchronize();
-/// Ends the thread's use of devices: waits for every device that it has used, returns cached memory
-/// to them, and makes the default device current again. Arrays stay valid. Throws the first error
-/// of a device, after all are closed.
+/// Ends the thread's use of devices: waits for every device that it has used, destroys the results
+/// of context_dependent_memoize() and returns cached memory to them, and makes the default device
+/// current again. Arrays stay valid. Throws the first error of a device, after all are closed.
 void close();
 
 namespace detail {
