@@ -8,9 +8,12 @@
 /// textures and surfaces (memory/texture.hpp, array/texture.hpp), constants for graphics
 /// (base/graphics.hpp), CUDA graphs (memory/graph.hpp, memory/graph_memory.hpp), the adaptors of
 /// resources (memory/statistics.hpp, limit.hpp, tracking.hpp, allocation_log.hpp, failing.hpp,
-/// red_zone.hpp, nvtx.hpp), managers of other libraries (memory/external_manager.hpp) and kernels
-/// from the texts of operations (ops/elementwise_kernel.hpp, reduction_kernel.hpp, scan_kernel.hpp,
-/// pointer_kernel.hpp).
+/// red_zone.hpp, nvtx.hpp), managers of other libraries (memory/external_manager.hpp), blocks of
+/// host memory and memory of other classes (memory/host_allocation.hpp, pointer_holder.hpp), what
+/// profilers show (runtime/annotation.hpp, profiler.hpp), linking (runtime/linker.hpp), occupancy
+/// (runtime/occupancy.hpp), kept results (runtime/memoize.hpp), tests with GoogleTest (gtest.hpp)
+/// and kernels from the texts of operations (ops/elementwise_kernel.hpp, reduction_kernel.hpp,
+/// scan_kernel.hpp, pointer_kernel.hpp).
 #include <quarry/array/creation.hpp>
 #include <quarry/array/ipc.hpp>
 #include <quarry/array/managed.hpp>

@@ -74,10 +74,12 @@ std::string_view result_type(std::string_view program) {
   return {};
 }
 
-/// add of add_op, sum of sum_of; nothing for other words.
+/// add of add_op, sum of sum_of, f of f_function (QUARRY_FUNCTION); nothing for other words.
 std::string_view operation_of(std::string_view word) {
-  const bool is_operation = word.ends_with("_op") || word.ends_with("_of");
-  return is_operation ? word.substr(0, word.size() - 3) : std::string_view();
+  for (const std::string_view ending : {"_op", "_of", "_function"}) {
+    if (word.ends_with(ending)) return word.substr(0, word.size() - ending.size());
+  }
+  return {};
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ TEST_F(Annotations, ShowWhatIsComputed) {
   EXPECT_TRUE(has(ranges_of([&] { nonzero(a > 0.f); }), "select greater"));
 }
 
+QUARRY_FUNCTION(blended, (auto x, auto y), (x + y) / 2);
+
+TEST_F(Annotations, ShowFunctionsOfTheProgram) {
+  const auto a = ones<double>({30}), b = ones<double>({30});
+  EXPECT_TRUE(
+      has(ranges_of([&] { a(all) = blended(a, sqrt(b)); }), "map blended sqrt float64 (30,) (30)"));
+}
+
 TEST_F(Annotations, ShowCopiesAndFills) {
   const auto a = zeros<int>({10, 20}), b = zeros<int>({10, 20});
   std::vector<int> host(200, 1);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <quarry/quarry.hpp>
+#include <quarry/runtime/annotation.hpp>
 
 #include "process/child.hpp"
 
@@ -35,6 +36,7 @@ int say_how_it_goes() {
     DeviceNDArray<float>(a + 1.f).copy_to_host(host);
     std::printf("outcome: %s on %s\n", host[7] == 2 ? "right" : "wrong", to_string(device).c_str());
     say_whence_kernels_came();
+    std::printf("annotations: %s\n", has_annotations() ? "on" : "off");
   } catch (const BackendUnavailable& e) {
     std::printf("outcome: unavailable, %s\n", e.what());
   } catch (const LogicError& e) {

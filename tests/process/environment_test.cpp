@@ -154,6 +154,16 @@ TEST(Environment, TheDefaultContextIsOfTheCpuOnlyIfThatIsNamed) {
   EXPECT_TRUE(busy.starts_with("unavailable, no GPU can be used: all are busy")) << busy;
 }
 
+TEST(Environment, OperationsAreShownIfAskedFor) {
+  if (!std::getenv("NVTX_INJECTION64_PATH")) GTEST_SKIP() << "ctest sets it: memory/ranges.hpp";
+  const auto says = [](const char* value, const char* text) {
+    return outcome_of({{"QUARRY_NVTX", value}}).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(says("1", "annotations: on"));
+  EXPECT_TRUE(says("0", "annotations: off"));
+  EXPECT_TRUE(says("", "annotations: off"));
+}
+
 TEST(Environment, ANegativeNumberIsNoGpu) {
   const std::string outcome = outcome_of({{"QUARRY_TEST_DEFAULT", ""}, {"CUDA_DEVICE", "-1"}});
   expect(is_available() ? Expected::refused : Expected::unavailable, outcome, "CUDA_DEVICE", "-1");

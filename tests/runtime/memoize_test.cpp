@@ -35,6 +35,22 @@ TEST(Memoize, CallsOnceForEachValueOfTheArguments) {
   EXPECT_EQ(calls, 4);
 }
 
+TEST(Memoize, ComparesTextsByTheirCharacters) {
+  int calls = 0;
+  const auto length = context_dependent_memoize([&](const std::string& text) {
+    ++calls;
+    return text.size();
+  });
+  char text[] = "abc";
+  EXPECT_EQ(length(text), 3u);
+  EXPECT_EQ(length("abc"), 3u);
+  EXPECT_EQ(length(std::string("abc")), 3u);
+  EXPECT_EQ(calls, 1);
+  text[1] = 0;
+  EXPECT_EQ(length(text), 1u);
+  EXPECT_EQ(calls, 2);
+}
+
 TEST(Memoize, KeepsResultsApartByDevice) {
   const auto where = context_dependent_memoize([] { return to_string(get_current_device()); });
   std::vector<Device> devices{Device::cpu()};

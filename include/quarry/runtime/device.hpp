@@ -84,7 +84,8 @@ class Device {
   Context retain_primary_context() const;
   /// Waits for all work of the process on the device.
   void synchronize() const;
-  /// Waits, frees the library's caches, and destroys the process's context on a GPU, with the
+  /// Waits, frees the library's caches (also the results of context_dependent_memoize(), see
+  /// memoize.hpp, on this device), and destroys the process's context on a GPU, with the
   /// objects of other libraries in it. Throws LogicError while objects of this library are alive on
   /// the device (arrays, memory of every kind, CUDA arrays, streams, events), with a list of them.
   /// After a reset by other code every call on the device throws DeviceLost.

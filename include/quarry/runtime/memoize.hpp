@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <typeindex>
@@ -38,6 +39,17 @@ class ContextCache {
 
 /// Has clear_context_caches() know it while it lives.
 void add_context_cache(std::weak_ptr<ContextCache> cache);
+/// An argument as it is kept: a text by its characters, not by its address.
+template <class A>
+auto kept_argument(const A& argument) {
+  using Kept = std::decay_t<const A&>;
+  if constexpr (std::is_same_v<Kept, const char*> || std::is_same_v<Kept, char*>) {
+    return std::string(argument);
+  } else {
+    return Kept(argument);
+  }
+}
+
 /// The calling thread's device, by which results are kept.
 const backend::Device* current_cache_key();
 
@@ -108,7 +120,7 @@ class Memoized {
   /// thrown, and the next call calls it again.
   template <class... A>
   auto operator()(const A&... arguments) const {
-    return results_->get(std::decay_t<const A&>(arguments)...);
+    return results_->get(detail::kept_argument(arguments)...);
   }
 
  private:
@@ -116,9 +128,9 @@ class Memoized {
 };
 
 /// `f`, called once for each device and each value of the arguments, which are copied and compared
-/// by `<` within their own types. Its results are kept until clear_context_caches(), close(), or
-/// the reset of the device. Any thread can call it: threads that ask for one result wait for it,
-/// and `f` may run in several at a time for different ones.
+/// by `<` within their own types (`const char*` becomes std::string). Its results are kept until
+/// clear_context_caches(), close(), or the reset of the device. Any thread can call it: threads
+/// that ask for one result wait for it, and `f` may run in several at a time for different ones.
 template <class F>
 auto context_dependent_memoize(F f) {
   return Memoized<F>(std::move(f));
