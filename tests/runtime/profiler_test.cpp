@@ -5,7 +5,6 @@
 
 #include <stdexcept>
 
-
 namespace quarry {
 namespace {
 
