@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cmath>
-#include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -13,9 +12,8 @@
 #include <quarry/base/captures.hpp>
 #include <quarry/memory/graph.hpp>
 
-#include "fake_driver/fake_driver.hpp"
-#include "fake_driver/test_device.hpp"
 #include "gate.hpp"
+#include "memory/captured_step.hpp"
 #include "message_of.hpp"
 #include "runtime/inventory.hpp"
 
@@ -23,93 +21,7 @@
 namespace quarry {
 namespace {
 
-using Values = std::vector<float>;
-
-constexpr std::int64_t rows = 30, columns = 40;
-
-Values drawn(float seed) {
-  Values all(static_cast<std::size_t>(rows * columns));
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i] = seed + static_cast<float>(i % 7) - 2 * static_cast<float>(i % 3);
-  }
-  return all;
-}
-DeviceNDArray<float> plate(float seed) { return to_device(drawn(seed)).reshape({rows, columns}); }
-Values host(const DeviceNDArray<float>& a) {
-  Values got(static_cast<std::size_t>(a.size()));
-  a.reshape({a.size()}).copy_to_host(got);
-  return got;
-}
-
-/// A temporary, a reduction with a workspace, a fill, a copy and a view that is written.
-void step(const DeviceNDArray<float>& u, const DeviceNDArray<float>& v, float factor) {
-  const DeviceNDArray<float> sums = sum(u, 1, {.keepdims = true});
-  const DeviceNDArray<float> scaled = u * factor, copy = scaled.copy();
-  v(all) = copy + sums * 0.01f;
-  v(0) = 1.f;
-  u(range(1, -1), all) = v(range(2, _), all) - v(range(_, -2), all);
-}
-void step_of(Values& u, Values& v, float factor) {
-  for (std::size_t i = 0; i < rows; ++i) {
-    double sum = 0;
-    for (std::size_t j = 0; j < columns; ++j) sum += double{u[i * columns + j]};
-    for (std::size_t j = 0; j < columns; ++j) {
-      v[i * columns + j] = static_cast<float>(double{u[i * columns + j] * factor} + sum * 0.01);
-    }
-  }
-  for (std::size_t j = 0; j < columns; ++j) v[j] = 1;
-  for (std::size_t i = 1; i + 1 < rows; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      u[i * columns + j] = v[(i + 1) * columns + j] - v[(i - 1) * columns + j];
-    }
-  }
-}
-void expect_near(const Values& got, const Values& want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], want[i], 1e-4f * (1 + std::abs(want[i]))) << i;
-  }
-}
-
-/// Takes as much free memory as a step uses and more, and writes it: the memory of a graph must not
-/// be among it, neither before its launches nor while they run.
-class Neighbours {
- public:
-  explicit Neighbours(const Stream& stream = default_stream()) {
-    for (int k = 0; k < 20; ++k) {
-      arrays_.push_back(full<float>({rows, columns}, value, {.stream = stream}));
-      arrays_.push_back(full<float>({rows, 1}, value, {.stream = stream}));
-    }
-  }
-  ~Neighbours() {
-    for (const auto& a : arrays_) {
-      EXPECT_EQ(host(a), Values(static_cast<std::size_t>(a.size()), value));
-    }
-  }
-  Neighbours(const Neighbours&) = delete;
-  Neighbours& operator=(const Neighbours&) = delete;
-
- private:
-  static constexpr float value = -1e9f;
-  std::vector<DeviceNDArray<float>> arrays_;
-};
-
-/// On the fake driver work runs as late as it may, in another order for each seed.
-template <class F>
-void in_any_order(const F& f) {
-  if (test::kind() != test::Kind::fake) return f();
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE(seed);
-    fake::set_behaviour({.seed = seed, .eagerness = 0, .polls_run_work = false});
-    f();
-    fake::set_behaviour({});
-  }
-}
-
-class CapturedGraph : public testing::Test {
- protected:
-  void SetUp() override { step(plate(0), plate(0), 1); }  // kernels are loaded
-};
+using namespace test;
 
 TEST_F(CapturedGraph, DoesNothingWhenCapturedAndTheWorkAtEveryLaunch) {
   const auto u = plate(1), v = plate(2);
@@ -241,103 +153,6 @@ TEST_F(CapturedGraph, ReadsTheValuesThatItsArraysHaveAtTheLaunch) {
     for (float& x : want) x *= value;
     EXPECT_EQ(host(out), want);
   }
-}
-
-TEST_F(CapturedGraph, UpdateTakesOtherArraysAndNumbers) {
-  DeviceNDArray<float> u = plate(1), v = plate(2);
-  float factor = 0.5f;
-  const Graph graph = capture([&] { step(u, v, factor); });
-  const auto old = u;
-  factor = 0.25f;
-  u = plate(4), v = plate(5);
-  graph();
-  Values hu = drawn(1), hv = drawn(2);
-  step_of(hu, hv, 0.5f);
-  expect_near(host(old), hu);
-  EXPECT_EQ(host(u), drawn(4)) << "before update() the graph has the arrays of its capture";
-  const std::size_t nodes = graph.size();
-  graph.update();
-  EXPECT_EQ(graph.size(), nodes);
-  hu = drawn(4), hv = drawn(5);
-  for (int k = 0; k < 2; ++k) {
-    const Neighbours others;
-    graph();
-    step_of(hu, hv, 0.25f);
-  }
-  expect_near(host(u), hu);
-  expect_near(host(v), hv);
-}
-
-TEST_F(CapturedGraph, UpdateMayChangeTheStructure) {
-  const auto u = plate(1);
-  int repetitions = 1;
-  const Graph graph = capture([&] {
-    for (int i = 0; i < repetitions; ++i) u += 1.f;
-  });
-  EXPECT_EQ(graph.size(), 1u);
-  for (const int count : {3, 2, 5}) {
-    repetitions = count;
-    graph.update();
-    EXPECT_EQ(graph.size(), static_cast<std::size_t>(count));
-    graph();
-  }
-  Values want = drawn(1);
-  for (float& x : want) x += 10;
-  EXPECT_EQ(host(u), want);
-}
-
-TEST_F(CapturedGraph, AnUpdateThatThrowsLeavesTheGraph) {
-  const auto u = plate(1);
-  bool fails = false;
-  const Graph graph = capture([&] {
-    u += 1.f;
-    if (fails) throw std::runtime_error("not now");
-  });
-  fails = true;
-  EXPECT_THROW(graph.update(), std::runtime_error);
-  EXPECT_FALSE(detail::is_capturing());
-  graph();
-  Values want = drawn(1);
-  for (float& x : want) x += 1;
-  EXPECT_EQ(host(u), want);
-}
-
-TEST_F(CapturedGraph, AnUpdateDoesNotTouchLaunchesThatAreQueued) {
-  const auto out = zeros<float>({rows, columns});
-  const Stream s = stream({.non_blocking = true});
-  float value = 0;
-  const Graph graph = capture([&] {
-    const DeviceNDArray<float> made = full<float>({rows, columns}, value);
-    out += made * 2.f;
-  });
-  Device().synchronize();
-  float total = 0;
-  for (int k = 1; k <= 20; ++k) {
-    value = static_cast<float>(k);
-    graph.update();
-    graph.launch(s);
-    total += 2 * value;
-  }
-  s.synchronize();
-  EXPECT_EQ(host(out), Values(rows * columns, total));
-}
-
-TEST_F(CapturedGraph, ACloneHasTemporariesOfItsOwn) {
-  const auto a = zeros<float>({rows, columns}), b = zeros<float>({rows, columns});
-  const DeviceNDArray<float>* to = &a;
-  const Graph graph = capture([&] {
-    const DeviceNDArray<float> made = *to + 1.f;
-    (*to)(all) = made;
-  });
-  to = &b;
-  std::optional<Graph> clone = graph.clone();
-  const Graph handle = graph;
-  (*clone)();
-  handle();
-  clone.reset();
-  graph();
-  EXPECT_EQ(host(a), Values(rows * columns, 2.f));
-  EXPECT_EQ(host(b), Values(rows * columns, 1.f));
 }
 
 TEST_F(CapturedGraph, AGraphMayBePartOfAnother) {
