@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails unless docs/coverage.md has a row for every name of coverage_names.txt, and unless what the
-rows name exists.
+"""Fails unless docs/coverage.md has a row for every name of coverage_names.txt, which says how many
+each document has, and unless what the rows name exists.
 
 Usage: coverage.py <project root>
 
 A row is | `name` | Quarry | `header` | `file: Suite.Name` |, under the heading of its document. The
 header is a file of include/quarry/, the test one of tests/. In the cell of Quarry every name in
 backticks has to be a word of the header or of one that it includes; what is in parentheses, angle
-brackets or quotes is not looked at, but for the members that are named there ({.stream = s}) and
-for device attributes ("WARP_SIZE"). A cell that begins with "gone:" may have neither header nor
-test, which is a dash.
+brackets or quotes is not looked at, but for the members that are named there ({.stream = s}). A
+cell that begins with "gone:" may have neither header nor test, which is a dash.
 """
 
 import re
@@ -20,6 +19,7 @@ from pathlib import Path
 NAMES = "tests/style/coverage_names.txt"
 TABLE = "docs/coverage.md"
 DASH = "\u2013"
+HEADING = re.compile(r"^# (.+) \((\d+) names\)$", re.MULTILINE)
 ROW = re.compile(r"^\| `(.+?)` \| (.*) \| (.*?) \| (.*?) \|$", re.MULTILINE)
 TEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
 INCLUDE = re.compile(r"^#include <quarry/([^>]+)>", re.MULTILINE)
@@ -28,11 +28,11 @@ BRACKETS = re.compile(r"\([^()]*\)|\[[^][]*\]|<[^<>]*>|\{[^{}]*\}")
 
 
 def listed_names(text):
-    """(document, name) of every line; a line that begins with '# ' names a document."""
+    """(document, name) of every line; '# DOCUMENT (N names)' is the heading of those behind it."""
     document = None
     for line in text.splitlines()[1:]:
-        if line.startswith("# "):
-            document = line[2:]
+        if heading := HEADING.match(line):
+            document = heading[1]
         elif line:
             yield document, line
 
@@ -48,8 +48,6 @@ def rows_of(text):
 class Project:
     def __init__(self, root):
         self.root = root
-        lists = (root / "src").rglob("attributes.def")
-        self.attributes = "\n".join(path.read_text(encoding="utf-8") for path in lists)
 
     def header(self, name):
         """The file of a header, or the one that CMake makes it from; None without either."""
@@ -82,9 +80,6 @@ class Project:
     def missing_words(self, quarry, header):
         """The names in backticks that the header does not have."""
         for quoted in re.findall(r"`([^`]+)`", quarry):
-            for attribute in QUOTED.findall(quoted) if "attribute(" in quoted else []:
-                if not re.search(rf"\b{re.escape(attribute)}\b", self.attributes):
-                    yield f'"{attribute}"'
             bare = QUOTED.sub("", quoted)
             wanted = re.findall(r"[{,] ?\.(\w+)", bare)
             while BRACKETS.search(bare):
@@ -117,10 +112,17 @@ def complaints_about(project, quarry, header, test):
 
 
 def main(root):
-    names = list(listed_names((root / NAMES).read_text(encoding="utf-8")))
+    listed = (root / NAMES).read_text(encoding="utf-8")
+    names = list(listed_names(listed))
     rows = list(rows_of((root / TABLE).read_text(encoding="utf-8")))
     have, project = [row[:2] for row in rows], Project(root)
-    complaints = [f"{d}: no row for {n}" for d, n in names if (d, n) not in have]
+    documents = [document for document, _ in names]
+    complaints = [
+        f"{d}: {documents.count(d)} names, not the {count} of {NAMES}"
+        for d, count in HEADING.findall(listed)
+        if documents.count(d) != int(count)
+    ]
+    complaints += [f"{d}: no row for {n}" for d, n in names if (d, n) not in have]
     complaints += [f"{d}: {NAMES} has no {n}" for d, n in have if (d, n) not in names]
     complaints += [f"{d}: two rows for {n}" for d, n in set(have) if have.count((d, n)) > 1]
     for document, name, *cells in rows:
