@@ -35,7 +35,7 @@ int main() {
   const auto turned = qy::zeros<float>({size, size});
   module.function("turn").launch({.block = {size, size}}, turned, texture, 0.785398f);
 
-  const auto shown = turned.copy_to_host<std::vector<float>>();
+  const auto shown = turned.reshape({size * size}).copy_to_host<std::vector<float>>();
   for (int y = 0; y < size; ++y) {
     for (int x = 0; x < size; ++x) {
       const float value = shown[static_cast<std::size_t>(y * size + x)];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <gtest/gtest.h>
+#include <quarry/memory/pool.hpp>
+#include <quarry/runtime/context.hpp>
 #include <quarry/runtime/memoize.hpp>
 #include <quarry/runtime/stream.hpp>
 
@@ -30,7 +32,8 @@ class CudaTest : public testing::Test {
   void TearDown() override {
     if (!before_) return;
     EXPECT_NO_THROW(synchronize());
-    EXPECT_NO_THROW(close());
+    clear_context_caches();
+    for (const Device& gpu : gpus) EXPECT_NO_THROW(trim_pool(gpu));
     set_current_device(*before_);
   }
 

@@ -34,11 +34,7 @@ class Textures {
   virtual std::uint64_t create_texture(const TextureMemory& memory,
                                        const TextureOptions& options) = 0;
   virtual void destroy_texture(std::uint64_t texture) noexcept = 0;
-  ///@{
-  /// As the driver knows the texture.
-  virtual TextureMemory memory_of(std::uint64_t texture) = 0;
-  virtual TextureOptions options_of(std::uint64_t texture) = 0;
-  ///@}
+  virtual TextureMemory memory_of(std::uint64_t texture) = 0;  ///< as the driver knows it
   virtual std::uint64_t create_surface(void* array) = 0;
   virtual void destroy_surface(std::uint64_t surface) noexcept = 0;
   /// The handle of its CUDA array.

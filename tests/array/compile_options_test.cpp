@@ -77,15 +77,5 @@ TEST_F(CompileOptionsTest, ForTheCurrentDeviceItsArchitectureIsTaken) {
   EXPECT_TRUE(has(compile_ptx_for_current_device(source, {.arch = "compute_50"}), name));
 }
 
-TEST(DefaultCompileOptions, AreTheWordsOfTheVariable) {
-  const char* const given = std::getenv("QUARRY_NVRTC_FLAGS");
-  const std::string before = given ? given : "";
-  ASSERT_EQ(setenv("QUARRY_NVRTC_FLAGS", "  -DA=1   --use_fast_math ", 1), 0);
-  EXPECT_EQ(default_compile_options(), (std::vector<std::string>{"-DA=1", "--use_fast_math"}));
-  EXPECT_EQ(CompileOptions{}.options, default_compile_options());
-  setenv("QUARRY_NVRTC_FLAGS", before.c_str(), 1);
-  if (!given) unsetenv("QUARRY_NVRTC_FLAGS");
-}
-
 }  // namespace
 }  // namespace quarry

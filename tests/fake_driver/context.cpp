@@ -140,6 +140,7 @@ CUresult set_current(CUcontext context) {
 CUresult push_current(CUcontext context) {
   if (const CUresult result = check_running()) return result;
   if (Scheduler::in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
+  if (!context) return CUDA_ERROR_INVALID_VALUE;
   const Guard lock(state().mutex);
   if (const CUresult result = check_current(context)) return result;
   return push(context);

@@ -37,6 +37,9 @@ int say_how_it_goes() {
     std::printf("outcome: %s on %s\n", host[7] == 2 ? "right" : "wrong", to_string(device).c_str());
     say_whence_kernels_came();
     std::printf("annotations: %s\n", has_annotations() ? "on" : "off");
+    for (const std::string& option : CompileOptions{}.options) {
+      std::printf("option: '%s'\n", option.c_str());
+    }
   } catch (const BackendUnavailable& e) {
     std::printf("outcome: unavailable, %s\n", e.what());
   } catch (const LogicError& e) {

@@ -154,6 +154,12 @@ TEST(Environment, TheDefaultContextIsOfTheCpuOnlyIfThatIsNamed) {
   EXPECT_TRUE(busy.starts_with("unavailable, no GPU can be used: all are busy")) << busy;
 }
 
+TEST(Environment, OptionsOfTheCompilerAreWords) {
+  const std::string text = outcome_of({{"QUARRY_NVRTC_FLAGS", "  -DA=1   --use_fast_math "}});
+  EXPECT_NE(text.find("option: '-DA=1'\noption: '--use_fast_math'\n"), text.npos) << text;
+  EXPECT_EQ(outcome_of({{"QUARRY_NVRTC_FLAGS", ""}}).find("option:"), std::string::npos);
+}
+
 TEST(Environment, OperationsAreShownIfAskedFor) {
   if (!std::getenv("NVTX_INJECTION64_PATH")) GTEST_SKIP() << "ctest sets it: memory/ranges.hpp";
   const auto says = [](const char* value, const char* text) {

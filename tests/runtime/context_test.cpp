@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <unordered_set>
 
+#include "fake_driver/test_device.hpp"
 #include "message_of.hpp"
 
 namespace quarry {
@@ -199,7 +200,10 @@ TEST(Context, LimitsAreThoseThatWereSet) {
   }
   EXPECT_THROW(context.get_limit(static_cast<ContextLimit>(99)), LogicError);
   EXPECT_THROW(context.set_limit(static_cast<ContextLimit>(99), 1), LogicError);
-  EXPECT_THROW(context.set_limit(ContextLimit::malloc_heap_size, std::size_t{1} << 50), Error);
+  if (test::kind() ==
+      test::Kind::fake) {  // a GPU takes the memory for it only when a kernel allocates
+    EXPECT_THROW(context.set_limit(ContextLimit::malloc_heap_size, std::size_t{1} << 50), Error);
+  }
   EXPECT_EQ(sum(ones<int>({10})).item(), 10);
 }
 

@@ -58,7 +58,7 @@ TEST_F(CudaContext, ThePushedOneIsTheDriversCurrentOne) {
 TEST_F(CudaContext, AContextThatOtherCodeHasMadeCurrentIsNotPopped) {
   const Context context(gpus[0]);
   context.push();
-  ASSERT_EQ(cu().CtxPushCurrent(nullptr), CUDA_ERROR_INVALID_CONTEXT);
+  ASSERT_EQ(cu().CtxPushCurrent(nullptr), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(cu().CtxSetCurrent(nullptr), CUDA_SUCCESS);
   const CUcontext below = current();
   const std::string why = message_of<LogicError>([&] { context.pop(); });

@@ -78,21 +78,6 @@ CUDA_TEXTURE_DESC native(const TextureOptions& o) {
   return d;
 }
 
-TextureOptions options_from(const CUDA_TEXTURE_DESC& d) {
-  TextureOptions o;
-  for (std::size_t axis = 0; axis < o.address_mode.size(); ++axis) {
-    o.address_mode[axis] = static_cast<AddressMode>(d.addressMode[axis]);
-  }
-  o.filter_mode = static_cast<FilterMode>(d.filterMode);
-  o.read_as_integer = (d.flags & CU_TRSF_READ_AS_INTEGER) != 0;
-  o.normalized_coordinates = (d.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
-  o.srgb = (d.flags & CU_TRSF_SRGB) != 0;
-  o.seamless_cubemap = (d.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
-  std::ranges::copy(d.borderColor, o.border_color.begin());
-  o.max_anisotropy = d.maxAnisotropy;
-  return o;
-}
-
 std::string describe(const TextureMemory& m) {
   switch (m.source) {
     case TextureSource::linear:
@@ -145,13 +130,6 @@ TextureMemory CudaTextures::memory_of(std::uint64_t texture) {
   CUDA_RESOURCE_DESC resource{};
   check(driver().TexObjectGetResourceDesc(&resource, texture));
   return memory_from(resource);
-}
-
-TextureOptions CudaTextures::options_of(std::uint64_t texture) {
-  const auto current = context_->bind();
-  CUDA_TEXTURE_DESC sampling{};
-  check(driver().TexObjectGetTextureDesc(&sampling, texture));
-  return options_from(sampling);
 }
 
 std::uint64_t CudaTextures::create_surface(void* array) {

@@ -18,7 +18,6 @@ class CudaTextures final : public Textures {
   std::uint64_t create_texture(const TextureMemory& memory, const TextureOptions& options) override;
   void destroy_texture(std::uint64_t texture) noexcept override;
   TextureMemory memory_of(std::uint64_t texture) override;
-  TextureOptions options_of(std::uint64_t texture) override;
   std::uint64_t create_surface(void* array) override;
   void destroy_surface(std::uint64_t surface) noexcept override;
   void* array_of(std::uint64_t surface) override;

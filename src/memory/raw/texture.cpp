@@ -14,16 +14,26 @@
 namespace quarry {
 namespace detail {
 
+/// Of a texture with so many axes. A GPU filters along the others, too, and would read its border
+/// there.
+TextureOptions along(int axes, TextureOptions options) {
+  for (auto axis = static_cast<std::size_t>(axes); axis < options.address_mode.size(); ++axis) {
+    options.address_mode[axis] = AddressMode::clamp;
+  }
+  return options;
+}
+
 /// A live texture object, and what it reads.
 struct TextureState {
   TextureState(const Device& on, std::shared_ptr<ArrayState> of_array,
                std::shared_ptr<Buffer> of_memory, std::size_t before,
-               const backend::TextureMemory& from, const TextureOptions& options)
+               const backend::TextureMemory& from, int axes, const TextureOptions& how)
       : device(on),
         array(std::move(of_array)),
         memory(std::move(of_memory)),
         offset(before),
-        object(on.backend().textures().create_texture(from, options)) {}
+        options(how),
+        object(on.backend().textures().create_texture(from, along(axes, how))) {}
   ~TextureState() {
     if (!is_forked()) device.backend().textures().destroy_texture(object);
   }
@@ -34,6 +44,7 @@ struct TextureState {
   std::shared_ptr<ArrayState> array;
   std::shared_ptr<Buffer> memory;
   std::size_t offset;  ///< bytes from the object's first element to that of the caller
+  TextureOptions options;
   std::uint64_t object;
 };
 
@@ -83,13 +94,19 @@ TextureOptions for_array(const ArrayDescriptor& array, TextureOptions options) {
   return for_type(array.dtype, options);
 }
 
+/// Of coordinates: layers are none.
+int axes_of(const ArrayDescriptor& array) {
+  if (array.cubemap || (array.depth > 0 && !array.layered)) return 3;
+  return array.height > 0 ? 2 : 1;
+}
+
 std::unique_ptr<TextureState> of_array(const std::shared_ptr<ArrayState>& array,
                                        const TextureOptions& options) {
   const Device device = array->buffer.device();
   device.backend().textures();  // the CPU device has none, whatever the options
   memory::require_texture(array->descriptor, options);
   const TextureMemory from{TextureSource::array, array->buffer.data()};
-  return std::make_unique<TextureState>(device, array, nullptr, 0, from,
+  return std::make_unique<TextureState>(device, array, nullptr, 0, from, axes_of(array->descriptor),
                                         for_array(array->descriptor, options));
 }
 
@@ -99,7 +116,8 @@ std::unique_ptr<TextureState> of_memory(const TextureMemory& from, const DeviceP
   const auto limits = device.backend().textures().limits();
   memory::require_texture(from, given, options, limits, device);
   const std::size_t offset = given.address() - DevicePtr(from.memory).address();
-  return std::make_unique<TextureState>(device, nullptr, given.buffer(), offset, from,
+  const int axes = from.source == TextureSource::pitched ? 2 : 1;
+  return std::make_unique<TextureState>(device, nullptr, given.buffer(), offset, from, axes,
                                         for_type(from.format.dtype, options));
 }
 
@@ -179,9 +197,7 @@ const SurfaceState& Surface::state() const {
 std::uint64_t Texture::handle() const { return state().object; }
 Device Texture::device() const { return state().device; }
 std::size_t Texture::offset() const { return state().offset; }
-TextureOptions Texture::options() const {
-  return state().device.backend().textures().options_of(state().object);
-}
+TextureOptions Texture::options() const { return state().options; }
 
 CudaArray Texture::get_array() const {
   require<LogicError>(state().array != nullptr,

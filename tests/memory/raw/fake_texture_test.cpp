@@ -57,6 +57,25 @@ TEST_F(FakeTextures, AreDestroyedBeforeTheirMemory) {
   EXPECT_EQ(fake::take_faults(), std::vector<std::string>());
 }
 
+/// A GPU blends along them in a linear filter.
+TEST_F(FakeTextures, StayInsideAlongTheAxesThatTheyDoNotHave) {
+  constexpr auto border = AddressMode::border;
+  const auto told = [&](const ArrayDescriptor& descriptor) {
+    const Texture texture(CudaArray(descriptor), {.address_mode = {border, border, border}});
+    EXPECT_EQ(texture.options().address_mode[2], border) << "as it was asked for";
+    CUDA_TEXTURE_DESC found{};
+    EXPECT_EQ(backend::cuda::driver().TexObjectGetTextureDesc(&found, texture.handle()),
+              CUDA_SUCCESS);
+    return std::vector<int>(found.addressMode, found.addressMode + 3);
+  };
+  constexpr int b = CU_TR_ADDRESS_MODE_BORDER, c = CU_TR_ADDRESS_MODE_CLAMP;
+  EXPECT_EQ(told({.width = 8}), (std::vector{b, c, c}));
+  EXPECT_EQ(told({.width = 8, .depth = 4, .layered = true}), (std::vector{b, c, c}));
+  EXPECT_EQ(told({.width = 8, .height = 4}), (std::vector{b, b, c}));
+  EXPECT_EQ(told({.width = 8, .height = 4, .depth = 2, .layered = true}), (std::vector{b, b, c}));
+  EXPECT_EQ(told({.width = 8, .height = 4, .depth = 2}), (std::vector{b, b, b}));
+}
+
 TEST_F(FakeTextures, ThatTheDriverRefusesLeaveNothing) {
   const CudaArray array({.width = 8, .surface_load_store = true});
   shim::inject({.code = CUDA_ERROR_INVALID_VALUE, .function = DriverFunction::TexObjectCreate});

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include <quarry/base/error.hpp>
 
 #include "backend/cuda/jit/nvrtc.hpp"
@@ -40,12 +42,25 @@ NvrtcProgram::NvrtcProgram(const std::string& text, const char* file,
 
 NvrtcProgram::~NvrtcProgram() { nvrtc().DestroyProgram(&program_); }
 
+namespace {
+
+/// NVRTC has a cache of its own from CUDA 12.9 on, for which it initialises the driver: a process
+/// that only compiles could not be forked any more, and the library caches what is compiled itself.
+const char* without_cache() {
+  int major = 0, minor = 0;
+  nvrtc().Version(&major, &minor);
+  return std::pair(major, minor) >= std::pair(12, 9) ? "--no-cache" : nullptr;
+}
+
+}  // namespace
+
 nvrtcResult NvrtcProgram::compile(const std::vector<std::string>& names,
                                   const std::vector<std::string>& options) {
   for (const std::string& name : names) require(nvrtc().AddNameExpression(program_, name.c_str()));
   std::vector<const char*> pointers;
-  pointers.reserve(options.size());
+  pointers.reserve(options.size() + 1);
   for (const std::string& option : options) pointers.push_back(option.c_str());
+  if (const char* const option = without_cache()) pointers.push_back(option);
   return nvrtc().CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
 }
 
