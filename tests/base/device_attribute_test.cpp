@@ -54,11 +54,22 @@ TEST(DeviceAttribute, OtherTextIsNoName) {
 }
 
 TEST(GraphicsConstants, HaveTheNumbersOfTheDriver) {
-  EXPECT_EQ(static_cast<int>(ArrayCubemapFace::negative_z), 5);
-  EXPECT_EQ(static_cast<int>(ArrayCubemapFace::positive_y), 2);
-  EXPECT_EQ(static_cast<unsigned>(GraphicsRegisterFlags::write_discard |
-                                  GraphicsRegisterFlags::texture_gather),
-            10U);
+  using Face = ArrayCubemapFace;
+  int face = 0;
+  for (const Face named : {Face::positive_x, Face::negative_x, Face::positive_y, Face::negative_y,
+                           Face::positive_z, Face::negative_z}) {
+    EXPECT_EQ(static_cast<int>(named), face++);
+  }
+  using Flags = GraphicsRegisterFlags;
+  EXPECT_EQ(static_cast<unsigned>(Flags::none), 0U);
+  EXPECT_EQ(static_cast<unsigned>(Flags::read_only | Flags::surface_ldst), 5U);
+  EXPECT_EQ(static_cast<unsigned>(Flags::write_discard | Flags::texture_gather), 10U);
+}
+
+TEST(ComputeModes, HaveTheNumbersOfTheDriver) {
+  EXPECT_EQ(static_cast<int>(ComputeMode::default_), 0);
+  EXPECT_EQ(static_cast<int>(ComputeMode::prohibited), 2);
+  EXPECT_EQ(static_cast<int>(ComputeMode::exclusive_process), 3);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/memory/allocation.hpp>
+#include <quarry/memory/host_allocation.hpp>
 #include <quarry/memory/memcpy.hpp>
 #include <quarry/pooled.hpp>
 #include <quarry/quarry.hpp>
@@ -19,6 +20,9 @@ TEST(Pooled, ArraysAreBlocksOfThePool) {
     EXPECT_EQ(a.dimension(), 2u);
     EXPECT_EQ(a.shape(0), 3u);
     EXPECT_EQ(a.size(), 12u);
+    const HostPointer base = base_of(a);
+    EXPECT_EQ(base.data(), reinterpret_cast<std::byte*>(a.data()));
+    EXPECT_EQ(base.size(), 48u);
     const auto block = pool.allocate(48);
     EXPECT_NE(reinterpret_cast<std::byte*>(a.data()), block.data());
   }

@@ -248,6 +248,7 @@ TEST(Device, ContextIsTheDevices) {
 TEST(Device, ResetIsRefusedWhileArraysAreAlive) {
   const auto a = zeros<float>({100});
   EXPECT_THROW(a.device().reset(), LogicError);
+  EXPECT_THROW(current_context().reset(), LogicError);
   EXPECT_EQ(sum(a).item(), 0.f);
 }
 

@@ -52,11 +52,18 @@ TEST(KernelEnumerations, OptionsOfModulesHaveTheDriversNumbers) {
   using J = JitOption;
   expect_equal<J, CUjit_option>({{J::max_registers, CU_JIT_MAX_REGISTERS},
                                  {J::threads_per_block, CU_JIT_THREADS_PER_BLOCK},
+                                 {J::wall_time, CU_JIT_WALL_TIME},
                                  {J::optimization_level, CU_JIT_OPTIMIZATION_LEVEL},
+                                 {J::target_from_cucontext, CU_JIT_TARGET_FROM_CUCONTEXT},
+                                 {J::target, CU_JIT_TARGET},
+                                 {J::fallback_strategy, CU_JIT_FALLBACK_STRATEGY},
                                  {J::generate_debug_info, CU_JIT_GENERATE_DEBUG_INFO},
                                  {J::log_verbose, CU_JIT_LOG_VERBOSE},
                                  {J::generate_line_info, CU_JIT_GENERATE_LINE_INFO},
                                  {J::cache_mode, CU_JIT_CACHE_MODE}});
+  using F = JitFallback;
+  expect_equal<F, CUjit_fallback>(
+      {{F::prefer_ptx, CU_PREFER_PTX}, {F::prefer_binary, CU_PREFER_BINARY}});
 }
 
 }  // namespace
