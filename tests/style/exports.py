@@ -84,6 +84,8 @@ def is_declared(symbol, classes, names):
     if VECTOR_FUNCTION.fullmatch(symbol) or REPLACEABLE.match(symbol):
         return True
     name = entity(symbol)
+    if name.startswith("std::"):  # what the headers announce of it is the C++ runtime's
+        return False
     return name in names or name.rpartition("::")[0] in classes
 
 

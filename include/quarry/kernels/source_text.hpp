@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/standard.hpp>
+
 #include <atomic>
 #include <string>
 #include <string_view>

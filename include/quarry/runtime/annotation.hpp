@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/standard.hpp>
 
 /// The library's operations as ranges in profilers (NVTX, in the domain "Quarry"): "map add
 /// multiply float32 (4096, 4096)", "reduce sum float32 (4096, 4096)", "kernel scale (4, 1, 1) x

@@ -29,7 +29,7 @@ TEST_F(FakeDriver, ContextsAreAStackOfEachThread) {
   EXPECT_EQ(cu().CtxPushCurrent(other), CUDA_SUCCESS);
   EXPECT_EQ(cu().CtxSetCurrent(nullptr), CUDA_SUCCESS);  // removes the top
   EXPECT_EQ(current(), context_);
-  EXPECT_EQ(cu().CtxPushCurrent(nullptr), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(cu().CtxPushCurrent(nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cu().CtxPushCurrent(reinterpret_cast<CUcontext>(this)), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(cu().DevicePrimaryCtxRelease(0), CUDA_SUCCESS);
 }
