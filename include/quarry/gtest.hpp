@@ -23,6 +23,8 @@ namespace quarry {
 /// cached memory is given back, and the device that was current before is so again.
 class CudaTest : public testing::Test {
  protected:
+  ///@{
+  /// Before and after each test.
   void SetUp() override {
     if (const std::string why = why_unavailable(); !why.empty()) GTEST_SKIP() << why;
     before_ = get_current_device();
@@ -36,6 +38,7 @@ class CudaTest : public testing::Test {
     for (const Device& gpu : gpus) EXPECT_NO_THROW(trim_pool(gpu));
     set_current_device(*before_);
   }
+  ///@}
 
  private:
   std::optional<Device> before_;

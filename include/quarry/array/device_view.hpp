@@ -33,7 +33,7 @@ struct ViewArgument {
   DeviceView<T, rank> view;  ///< what the kernel gets
 };
 /// f.launch(config, view_of<2>(a)), where the kernel's parameter is a quarry::DeviceView<float, 2>
-/// from #include <quarry/device_view.cuh>, or a DeviceView<const float, 2> if `a` is read-only.
+/// from the header quarry/device_view.cuh, or a DeviceView<const float, 2> if `a` is read-only.
 /// Throws what device_view() throws.
 template <std::size_t rank, class T>
 ViewArgument<T, rank> view_of(const DeviceNDArray<T>& array) {

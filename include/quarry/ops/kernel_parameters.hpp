@@ -14,8 +14,11 @@ namespace quarry {
 /// One of them.
 struct KernelParameter {
   std::string type;  ///< without `raw`, `const` and `*`
-  std::string name;
+  std::string name;  ///< in the operation
+  ///@{
+  /// What stands beside the type.
   bool is_raw = false, is_pointer = false, is_const = false;
+  ///@}
 
   /// Whether the type is one of the caller's choice: a letter, as T in CuPy.
   bool is_generic() const;

@@ -15,7 +15,10 @@ namespace quarry {
 
 /// The values of `i` in a PointerKernel: start, start + step, ... before stop.
 struct IndexRange {
+  ///@{
+  /// As Python's slice has them; `step` is not 0.
   std::int64_t start = 0, stop = 0, step = 1;
+  ///@}
 };
 
 /// What a PointerKernel may have besides its operation, as CUDA C++.

@@ -21,8 +21,8 @@ struct ReductionText {
 
 /// Which axes a reduction is over, and whether they stay, with extent 1.
 struct ReductionAxes {
-  ReduceAxes axes = {};  ///< all of them
-  bool keepdims = false;
+  ReduceAxes axes = {};   ///< all of them
+  bool keepdims = false;  ///< reduced axes stay
 };
 
 namespace expr {
@@ -60,7 +60,7 @@ class ReductionKernel;
 template <Number R, Number... P, class Accumulator>
 class ReductionKernel<R(P...), Accumulator> {
  public:
-  using Total = std::conditional_t<std::is_void_v<Accumulator>, R, Accumulator>;
+  using Total = std::conditional_t<std::is_void_v<Accumulator>, R, Accumulator>;  ///< in kernels
 
   /// Compiles nothing. Throws LogicError for another number of parameters than the type has, and
   /// for names that are no identifiers.

@@ -13,8 +13,8 @@ namespace quarry {
 /// An array of which an operation may read any element: the argument of a `raw` parameter.
 template <class T>
 struct Raw {
-  using K = kernel_type_t<std::remove_const_t<T>>;
-  DeviceNDArray<T> array;
+  using K = kernel_type_t<std::remove_const_t<T>>;  ///< of the elements, in kernels
+  DeviceNDArray<T> array;                           ///< a handle
   /// Launches nothing.
   explicit Raw(const DeviceNDArray<T>& of) : array(of) {}
 };
@@ -147,12 +147,15 @@ class ElementwiseKernel<void> {
  private:
   std::shared_ptr<const expr::ElementwiseText> text_;
 };
+///@{
+/// Without a type in brackets the kernel is of parameters that are texts.
 ElementwiseKernel(std::string_view, std::string_view, std::string_view)->ElementwiseKernel<void>;
 ElementwiseKernel(std::string_view, std::string_view, std::string_view, std::string_view)
     ->ElementwiseKernel<void>;
 ElementwiseKernel(std::string_view, std::string_view, std::string_view, std::string_view,
                   const ElementwiseOptions&)
     ->ElementwiseKernel<void>;
+///@}
 
 /// A call of an ElementwiseKernel<>, of trees A.
 template <class... A>
