@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <quarry/base/kernel_function.hpp>
+#include <quarry/kernels/user_function.hpp>
 
 /// Kernels that a program brings as source or as machine code: compiling, loading, launching.
 namespace quarry::backend {
@@ -48,6 +49,14 @@ void forget_source(const SourceText& source, const SourceCache& cache);
 
 /// Whether the text includes nothing but headers that are in the library, or nothing.
 bool includes_only_embedded(const std::string& text);
+
+/// A function of expressions as source.
+struct DeviceFunction {
+  std::string source;  ///< that defines it, with what it includes and calls
+  std::string name;    ///< of a class with an operator()
+};
+/// Throws BackendUnavailable in builds without CUDA.
+DeviceFunction device_function(const kernels::user_function& function);
 
 /// "sm_90", or "compute_90" for a GPU that is newer than NVRTC. Throws BackendUnavailable.
 std::string architecture_of(std::pair<int, int> compute_capability);

@@ -35,6 +35,10 @@ CompiledCode compile_source(const SourceText&, const SourceCache&) {
   throw BackendUnavailable(cuda_status().nvrtc_why);
 }
 
+DeviceFunction device_function(const kernels::user_function&) {
+  throw BackendUnavailable(cuda_status().nvrtc_why);
+}
+
 void forget_source(const SourceText&, const SourceCache&) {}
 
 bool includes_only_embedded(const std::string&) { return false; }

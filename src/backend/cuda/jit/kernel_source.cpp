@@ -11,6 +11,7 @@
 #include "backend/cuda/jit/digest.hpp"
 #include "backend/cuda/jit/sharing.hpp"
 #include "backend/cuda/jit/texts.hpp"
+#include "backend/source_kernel.hpp"
 #include "kernels/user_function.hpp"
 
 namespace quarry::backend::cuda {
@@ -41,6 +42,9 @@ std::string instantiation(std::string_view program, const Variant& variant) {
     text += fmt::format(", {}", variant.argument(k));
   return text + '>';
 }
+
+/// g++ omits the namespace where it spells a type of quarry::kernels.
+constexpr const char* short_names = "using namespace quarry::kernels;\n";
 
 /// User functions and those that they call, each once, the called ones first.
 class Definitions {
@@ -73,6 +77,13 @@ class Definitions {
     return fmt::format("{}::{}", space, text.name);
   }
   const std::string& text() const { return text_; }
+  /// With what the definitions use.
+  std::string in_namespace() const {
+    return fmt::format(
+        "#include \"quarry/kernels/function.hpp\"\n"
+        "namespace quarry::kernels {{\n{}}}\n",
+        text_);
+  }
 
  private:
   std::set<std::string> defined_;
@@ -183,18 +194,21 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   if (!result.has_user_functions && name.find("complex<") == name.npos) {
     result.text = "#define QUARRY_REAL_NUMBERS_ONLY\n";
   }
-  // g++ omits the namespace where it spells a type of quarry::kernels
-  result.text += fmt::format("#include \"{}\"\nusing namespace quarry::kernels;\n",
-                             header_of(program.kind, variant));
+  result.text += fmt::format("#include \"{}\"\n{}", header_of(program.kind, variant), short_names);
   result.operations =
       result.has_user_functions ? all_operations() : operations_for(result.instantiation);
-  if (result.has_user_functions) {
-    result.text += fmt::format(
-        "#include \"quarry/kernels/function.hpp\"\n"
-        "namespace quarry::kernels {{\n{}}}\n",
-        definitions.text());
-  }
+  if (result.has_user_functions) result.text += definitions.in_namespace();
   return result;
 }
 
 }  // namespace quarry::backend::cuda
+
+namespace quarry::backend {
+
+DeviceFunction device_function(const kernels::user_function& function) {
+  cuda::Definitions definitions;
+  const std::string identifier = definitions.define(function);
+  return {definitions.in_namespace() + cuda::short_names, "quarry::kernels::" + identifier};
+}
+
+}  // namespace quarry::backend
