@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/base/error.hpp>
 #include <quarry/memory/graph.hpp>
+#include <quarry/runtime/event.hpp>
 
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "backend/graphs.hpp"
+#include "base/forked.hpp"
 #include "memory/graph_memory.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/stream_lifetime.hpp"
@@ -61,12 +66,13 @@ class Capture {
 
 /// An instantiated graph; destroyed with its last launch that is queued.
 struct Executable {
-  backend::Graphs* graphs;
-  backend::GraphExec native;
-  Executable(backend::Graphs& of, backend::GraphExec exec) : graphs(&of), native(exec) {}
+  explicit Executable(backend::Graphs& of) : graphs(&of) {}
   ~Executable() { graphs->destroy_exec(native); }
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
+
+  backend::Graphs* graphs;
+  backend::GraphExec native = nullptr;
 };
 
 /// What a queued launch needs.
@@ -76,21 +82,56 @@ struct Launched {
 };
 
 std::shared_ptr<Executable> instantiated(backend::Graphs& graphs, const CapturedWork& work) {
-  const backend::GraphExec native = graphs.instantiate(work.native());
-  try {
-    return {new Executable(graphs, native), detail::DeleteOutsideCallbacks()};
-  } catch (const std::bad_alloc&) {
-    graphs.destroy_exec(native);
-    throw;
+  std::shared_ptr<Executable> made(new Executable(graphs), detail::DeleteOutsideCallbacks());
+  made->native = graphs.instantiate(work.native());
+  return made;
+}
+
+/// Work in `later` from now on comes after the present work of `first`, and has its errors.
+void order(const Stream& first, const Stream& later) {
+  Event({.timing = false, .device = first.device()}).record(first).wait(later);
+}
+
+/// The same of streams that may be those of other threads.
+void order_all(const std::vector<Stream>& first, const Stream& later) {
+  backend::Device& device = *later.state().device;
+  for (const Stream& stream : first) {
+    const detail::ScopedEvent end(device);
+    end.record(stream.state().native_for_marks());
+    device.wait(later.state().native, end.native());
   }
 }
 
-/// Work in `later` from now on comes after the present work of `first`.
-void order(const Stream& first, const Stream& later) {
-  backend::Device& device = *first.state().device;
-  const detail::ScopedEvent end(device);
-  end.record(first.state().native);
-  device.wait(later.state().native, end.native());
+/// In a callback, and in a process that was forked, nothing is launched and nothing is locked.
+void require_usable() {
+  require_not_forked();
+  require<LogicError>(!detail::is_in_callback(),
+                      "a graph cannot be used in a function that a stream calls on the host");
+}
+
+/// What is captured in one go.
+struct NewCapture {
+  std::unique_ptr<CapturedWork> work;
+  std::shared_ptr<detail::GraphMemoryState> memory;
+  Stream stream;
+};
+
+NewCapture captured(backend::Device& device, const std::function<void()>& work) {
+  const Stream stream = detail::created_stream(device, backend::StreamOrder::behind_events);
+  stream.state().is_of_capture = true;
+  const auto memory = std::make_shared<detail::GraphMemoryState>(stream);
+  Capture capture(device.graphs(), stream.state().native);
+  {
+    const DeviceGuard on{Device(device)};
+    const StreamGuard in(stream);
+    work();
+  }
+  auto made = std::make_unique<CapturedWork>(device.graphs(), capture.end());
+  memory->end();
+  require<LogicError>(made->native() != nullptr,
+                      "capture: a call that cannot be captured into a graph has ended the capture, "
+                      "and its error was caught");
+  return {std::move(made), memory, stream};
 }
 
 }  // namespace
@@ -100,53 +141,60 @@ struct Graph::State {
       : device(&on.backend()), work(std::move(function)) {}
 
   void capture_again();
+  void replace(const NewCapture& made);
   void launch(const Stream& in);
 
   backend::Device* device;
-  std::function<void()> work;
-  std::mutex mutex;  ///< of what follows
-  std::size_t size = 0;
-  std::optional<Stream> home;  ///< of arrays that the work has made
-  bool has_arrays = false;     ///< whether there are any outside
+  const std::function<void()> work;
+  std::atomic<std::size_t> size = 0;
+  std::mutex mutex;              ///< of what follows
+  std::optional<Stream> stream;  ///< of the latest capture
+  bool is_first = true;          ///< no launch since then
+  std::vector<Stream> homes;     ///< streams of captures in which arrays outside were made
   std::shared_ptr<Executable> executable;
   /// Stands for the graph: what the streams that launch it are for memory, they are for the graph.
   std::shared_ptr<Buffer> launched;
 };
 
+/// The function runs without the lock: it may use the graph.
 void Graph::State::capture_again() {
+  require_usable();
+  const NewCapture made = captured(*device, work);
+  const std::lock_guard lock(mutex);
+  replace(made);
+}
+
+void Graph::State::replace(const NewCapture& made) {
   backend::Graphs& graphs = device->graphs();
-  const Stream captured = detail::created_stream(*device, backend::StreamOrder::behind_events);
-  const auto memory = std::make_shared<detail::GraphMemoryState>(captured);
-  Capture capture(graphs, captured.state().native);
-  {
-    const DeviceGuard on{Device(*device)};
-    const StreamGuard in(captured);
-    work();
-  }
-  const CapturedWork made(graphs, capture.end());
-  memory->end();
-  require<LogicError>(made.native() != nullptr,
-                      "capture: a call that cannot be captured into a graph has ended the capture, "
-                      "and its error was caught");
-  const auto next = std::make_shared<Launched>(executable, memory);
+  const auto next = std::make_shared<Launched>(executable, made.memory);
   auto stands_for = std::make_shared<Buffer>(nullptr, 1, default_stream(Device(*device)), next,
                                              MemorySpace::host);
-  const std::size_t nodes = graphs.size(made.native());
-  const bool is_same = executable && graphs.update(executable->native, made.native());
-  if (!is_same) next->executable = instantiated(graphs, made);
+  std::vector<Stream> ordered = made.memory->homes_of_captures();
+  const std::size_t nodes = graphs.size(made.work->native());
+  const bool is_same = executable && graphs.update(executable->native, made.work->native());
+  if (!is_same) {
+    next->executable = instantiated(graphs, *made.work);
+    if (launched) {  // the driver does not know that both are one graph
+      std::vector<Stream> before = launched->other_streams();
+      before.push_back(launched->stream());
+      order_all(before, made.stream);
+    }
+  }
   executable = next->executable;
   launched = std::move(stands_for);
   size = nodes;
-  home = captured;
-  has_arrays = memory->has_arrays_of(captured);
-  if (has_arrays) device->note_unordered_stream();  // the program may use it
+  stream = made.stream;
+  is_first = true;
+  homes.swap(ordered);
+  if (!homes.empty()) device->note_unordered_stream();  // the program may use them
 }
 
 void Graph::State::launch(const Stream& in) {
-  if (has_arrays) order(*home, in);
+  if (std::exchange(is_first, false)) order_all({*stream}, in);
+  for (const Stream& home : homes) order(home, in);
   launched->used_on(in);
   device->graphs().launch(executable->native, in.state().native);
-  if (has_arrays) order(in, *home);
+  for (const Stream& home : homes) order(in, home);
 }
 
 Graph::State& Graph::state() const {
@@ -160,6 +208,7 @@ void Graph::launch(const Stream& stream) const {
     return "a graph of " + to_string(device()) + " is launched in a stream of " +
            to_string(stream.device());
   });
+  require_usable();
   if (stream.state().is_captured()) {  // the driver launches no graph there
     const StreamGuard in(stream);
     return graph.work();
@@ -173,11 +222,7 @@ void Graph::launch() const {
   launch(guarded ? *guarded : default_stream(device()));
 }
 
-void Graph::update() const {
-  State& graph = state();
-  const std::lock_guard lock(graph.mutex);
-  graph.capture_again();
-}
+void Graph::update() const { state().capture_again(); }
 
 Graph Graph::clone() const {
   const DeviceGuard on(device());
@@ -186,11 +231,7 @@ Graph Graph::clone() const {
 
 Device Graph::device() const { return Device(*state().device); }
 
-std::size_t Graph::size() const {
-  State& graph = state();
-  const std::lock_guard lock(graph.mutex);
-  return graph.size;
-}
+std::size_t Graph::size() const { return state().size; }
 
 Graph capture(std::function<void()> work) {
   require<LogicError>(static_cast<bool>(work), "capture: an empty function");

@@ -43,10 +43,15 @@ void GraphMemoryState::end() noexcept {
   captured_streams.fetch_sub(1);
 }
 
-bool GraphMemoryState::has_arrays_of(const Stream& home) const {
-  return std::any_of(kept.begin(), kept.end(), [&](const auto& buffer) {
-    return buffer->bytes() == 0 && buffer->stream() == home;  // nothing was handed over to it
-  });
+std::vector<Stream> GraphMemoryState::homes_of_captures() const {
+  std::vector<Stream> homes;
+  for (const std::shared_ptr<Buffer>& buffer : kept) {
+    const Stream& home = buffer->stream();
+    const bool is_alive = buffer->bytes() == 0;  // nothing was handed over to it
+    if (!is_alive || !home.state().is_of_capture) continue;
+    if (std::ranges::find(homes, home) == homes.end()) homes.push_back(home);
+  }
+  return homes;
 }
 
 void keep_for_graph(const StreamState& stream, const std::shared_ptr<Buffer>& kept) {

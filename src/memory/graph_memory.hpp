@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 namespace quarry::detail {
 
@@ -17,8 +18,9 @@ struct GraphMemoryState {
   GraphMemoryState& operator=(const GraphMemoryState&) = delete;
 
   void end() noexcept;
-  /// Whether an array that was made in `home` is still there.
-  bool has_arrays_of(const Stream& home) const;
+  /// The streams of captures in which arrays were made that are still there: nobody but the library
+  /// can name them. After end().
+  std::vector<Stream> homes_of_captures() const;
 
   std::optional<Stream> stream;            ///< until the end
   std::set<std::shared_ptr<Buffer>> kept;  ///< destroyed without the lock

@@ -47,7 +47,7 @@ void Context::require_attached() const {
 
 void Context::push() const {
   require_attached();
-  runtime::push_context(device_.backend(), share_.get());
+  runtime::push_context(device_.backend(), share_);
 }
 void Context::pop() const { runtime::pop_context(&device_.backend()); }
 Context Context::pop_current() { return Context(Device(runtime::pop_context(nullptr))); }

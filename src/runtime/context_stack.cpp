@@ -16,7 +16,7 @@ namespace {
 
 struct Pushed {
   backend::Device* device;
-  const void* handle;
+  std::shared_ptr<const void> handle;
   CurrentDevice* current = nullptr;
   void* context = nullptr;  ///< of the driver; nullptr of the CPU device
   Pushed* below = nullptr;
@@ -72,9 +72,9 @@ void require_on_top(backend::Device* device) {
 
 }  // namespace
 
-void push_context(backend::Device& device, const void* handle) {
+void push_context(backend::Device& device, std::shared_ptr<const void> handle) {
   thread_local const AtThreadEnd cleanup;
-  auto pushed = std::make_unique<Pushed>(Pushed{&device, handle});
+  auto pushed = std::make_unique<Pushed>(Pushed{&device, std::move(handle)});
   pushed->current = push_current_device(device);
   try {
     if (!device.info().is_cpu) pushed->context = device.contexts().push();
@@ -96,7 +96,7 @@ backend::Device& pop_context(backend::Device* device) {
   return popped;
 }
 
-const void* pushed_handle() { return top ? top->handle : nullptr; }
+const void* pushed_handle() { return top ? top->handle.get() : nullptr; }
 std::size_t pushed_contexts() { return depth; }
 
 void drop_contexts(std::size_t kept) noexcept {

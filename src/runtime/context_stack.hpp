@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstddef>
+#include <memory>
 
 #include "backend/backend.hpp"
 
@@ -8,8 +9,9 @@
 /// a context on the thread's stack in the driver. A thread may end with contexts on its stack.
 namespace quarry::runtime {
 
-/// `handle` tells entries of one device apart.
-void push_context(backend::Device& device, const void* handle);
+/// `handle` tells entries of one device apart; the entry keeps it, so that its address stays its
+/// own.
+void push_context(backend::Device& device, std::shared_ptr<const void> handle);
 /// Throws LogicError unless the latest entry is of `device`, or of any if that is nullptr, and is
 /// innermost. Returns the entry's device. Nothing in destructors that run after those of the
 /// thread, whose stack is empty then.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/runtime/event.hpp>
 
+#include "base/forked.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -15,7 +16,7 @@ struct Event::State {
   State(backend::Device& on, backend::Event handle, std::function<void()> end)
       : device(&on), native(handle), is_external(true), finalizer(std::move(end)) {}
   ~State() {
-    if (!native || (is_external && !finalizer)) return;
+    if (!native || is_forked() || (is_external && !finalizer)) return;
     if (detail::is_in_callback()) {
       detail::call_later([this] {
         return [on = device, event = native, end = finalizer] { destroy(*on, event, end); };

@@ -6,6 +6,7 @@
 #include <exception>
 #include <unordered_map>
 
+#include "base/ending.hpp"
 #include "base/forked.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/failed_callbacks.hpp"
@@ -158,12 +159,13 @@ void run_callback(void* state) {
 void fail_callback(void* state, const std::exception_ptr& error) {
   std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
   callback->error = error;
-  if (callback->with_status && !callback->stream.device().is_cpu()) {
+  const bool is_called = callback->with_status && !process_is_ending;
+  if (is_called && !callback->stream.device().is_cpu()) {
     return call_on_own_thread(std::move(callback));
   }
-  if (callback->with_status)
+  if (is_called)
     callback->call();
-  else if (!callback->f)
+  else if (!callback->f && !callback->with_status)
     callback->done.set_exception(error);
   Finished::instance().add(std::move(callback));
 }

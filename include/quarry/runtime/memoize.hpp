@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <typeindex>
@@ -42,11 +43,10 @@ void add_context_cache(std::weak_ptr<ContextCache> cache);
 /// An argument as it is kept: a text by its characters, not by its address.
 template <class A>
 auto kept_argument(const A& argument) {
-  using Kept = std::decay_t<const A&>;
-  if constexpr (std::is_same_v<Kept, const char*> || std::is_same_v<Kept, char*>) {
-    return std::string(argument);
+  if constexpr (std::is_convertible_v<const A&, std::string_view>) {
+    return std::string(std::string_view(argument));
   } else {
-    return Kept(argument);
+    return std::decay_t<const A&>(argument);
   }
 }
 

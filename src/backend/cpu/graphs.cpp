@@ -64,6 +64,7 @@ bool CpuGraphs::update(GraphExec exec, Graph graph) {
 }
 
 void CpuGraphs::launch(GraphExec exec, Stream stream) {
+  require_usable();
   Work& work = work_of(exec);
   const Launch launch{work.tasks, work.last, std::make_shared<Mark>()};
   if (Streams::queue(stream)) {

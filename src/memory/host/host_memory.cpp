@@ -72,20 +72,15 @@ void release_pinned(void* memory) noexcept {
 
 namespace {
 
-/// The same memory at the address for kernels, if that differs. The block also records the streams
-/// that use it by that address.
+/// The same memory at the address for kernels, if that differs. It keeps the block until all that
+/// use it by that address are done.
 std::shared_ptr<Buffer> seen_by_kernels(std::shared_ptr<Buffer> block) {
   void* const seen = block->device().backend().device_pointer(block->data());
   if (seen == block->data()) return block;
-  const auto tell = [block](Buffer* alias) noexcept {
-    try {
-      for (const Stream& stream : alias->last_streams()) block->used_on(stream);
-    } catch (const std::bad_alloc&) {  // no memory to remember them
-      memory::wait_quietly(alias->stream(), alias->last_streams());
-    }
-    delete alias;
-  };
-  return {new Buffer(seen, block->bytes(), block->stream(), nullptr, block->space()), tell};
+  const std::size_t bytes = block->bytes();
+  const Stream home = block->stream();
+  const MemorySpace space = block->space();
+  return std::make_shared<Buffer>(seen, bytes, home, std::move(block), space);
 }
 
 HostVisibleMemory mapped_block(std::size_t bytes, const Stream& home,

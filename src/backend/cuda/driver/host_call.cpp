@@ -14,6 +14,7 @@
 
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/context.hpp"
+#include "base/ending.hpp"
 #include "base/forked.hpp"
 
 namespace quarry::backend::cuda {
@@ -94,6 +95,7 @@ void Watcher::wake() noexcept {
 
 void Watcher::stop() noexcept {
   if (is_forked()) return;
+  process_is_ending = true;
   lose_all_devices();
   std::unique_lock lock(Calls::instance().mutex);
   looked_.wait_for(lock, milliseconds(200), [this] { return !is_looking_; });
