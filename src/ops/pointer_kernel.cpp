@@ -9,6 +9,8 @@
 
 #include <quarry/kernels/source_text.hpp>
 
+#include "expr/kernel_inputs.hpp"
+
 namespace quarry {
 namespace detail {
 
@@ -98,6 +100,10 @@ class PointerKernelState {
         return fmt::format("the kernel {}: arrays of {} and {} elements", name_, first.size(),
                            argument.array->size());
       });
+      require<LogicError>(expr::is_aligned(*argument.array), [&] {
+        return fmt::format("the kernel {}: the elements of an array of {} are not aligned: copy()",
+                           name_, argument.type.name());
+      });
       all_c = all_c && argument.array->is_c_contiguous();
       all_f = all_f && argument.array->is_f_contiguous();
     }
@@ -110,13 +116,18 @@ class PointerKernelState {
   }
 
   std::string source_for(std::span<const PointerArgument> arguments) const {
-    std::string declared, converted;
+    std::string declared, converted, checked;
     for (std::size_t k = 0; k < arguments.size(); ++k) {
       const KernelParameter& p = parameters_[k];
       const auto named = dtype_named(p.type);
       const std::string type(named ? c_type_name(*named) : std::string_view(p.type));
       if (p.is_pointer) {
         declared += fmt::format("{}{}* {}, ", p.is_const ? "const " : "", type, p.name);
+        if (!named) {
+          checked += fmt::format(
+              "static_assert(sizeof({}) == {}, \"the elements of {} have {} bytes\");\n", type,
+              arguments[k].type.itemsize(), p.name, arguments[k].type.itemsize());
+        }
       } else {
         declared += fmt::format("{} quarry_{}, ", c_type_name(arguments[k].type), k);
         converted +=
@@ -125,7 +136,7 @@ class PointerKernelState {
     }
     return fmt::format(
         R"({}
-extern "C" __global__ void {}({}long long quarry_start, long long quarry_step,
+{}extern "C" __global__ void {}({}long long quarry_start, long long quarry_step,
                               long long quarry_count, long long n) {{
 {}{}
   const long long quarry_threads = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -138,7 +149,8 @@ extern "C" __global__ void {}({}long long quarry_start, long long quarry_step,
 {}
 }}
 )",
-        kernels::with_lines("the preamble of ", name_, preamble_), name_, declared, converted,
+        kernels::with_lines("the preamble of ", name_, preamble_), checked, name_, declared,
+        converted,
         kernels::with_lines("loop_prep of ", name_, loop_prep_),
         kernels::with_lines("", name_, operation_),
         kernels::with_lines("after_loop of ", name_, after_loop_));
@@ -155,18 +167,20 @@ namespace {
 
 std::int64_t count_of(const IndexRange& range, std::int64_t n) {
   require<IndexError>(range.step != 0, "a range of indices with the step 0");
-  const std::int64_t apart = range.step > 0 ? range.stop - range.start : range.start - range.stop;
-  const std::int64_t step = range.step > 0 ? range.step : -range.step;
-  const std::int64_t count = apart > 0 ? (apart - 1) / step + 1 : 0;
-  const std::int64_t last = range.start + (count - 1) * range.step;
+  if (range.step > 0 ? range.stop <= range.start : range.stop >= range.start) return 0;
+  using Unsigned = std::uint64_t;  // the distance may be more than the highest int64
+  const auto start = static_cast<Unsigned>(range.start), stop = static_cast<Unsigned>(range.stop),
+             by = static_cast<Unsigned>(range.step);
+  const Unsigned before_last = range.step > 0 ? (stop - start - 1) / by : (start - stop - 1) / -by;
+  const auto last = static_cast<std::int64_t>(start + before_last * by);
   require<IndexError>(
-      count == 0 || (std::min(range.start, last) >= 0 && std::max(range.start, last) < n), [&] {
+      std::min(range.start, last) >= 0 && std::max(range.start, last) < n, [&] {
         return fmt::format(
             "the range of indices from {} to {} in steps of {} is not within {} "
             "elements",
             range.start, range.stop, range.step, n);
       });
-  return count;
+  return static_cast<std::int64_t>(before_last) + 1;
 }
 
 }  // namespace

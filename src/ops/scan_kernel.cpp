@@ -10,6 +10,8 @@
 #include <quarry/kernels/source_text.hpp>
 #include <quarry/ops/kernel_parameters.hpp>
 
+#include "expr/kernel_inputs.hpp"
+
 namespace quarry::expr {
 namespace {
 
@@ -123,6 +125,10 @@ void require_scan(const DeviceNDArrayBase& array, const Shape& shape) {
   require<LogicError>(!array.device().is_cpu(),
                       "a scan kernel is source for GPUs, and its argument is on the CPU device");
   require<ShapeError>(!shape.empty(), "a scan is along the last axis, and a 0-d array has none");
+}
+
+bool can_scan(const DeviceNDArrayBase& array) {
+  return array.is_c_contiguous() && is_aligned(array);
 }
 
 void require_scan_output(const Shape& in, const DeviceNDArrayBase& out) {

@@ -51,6 +51,28 @@ DType type_of_number(DType type) {
   }
 }
 
+bool is_integer(DType type) {
+  return type.kind() == Kind::signed_integer || type.kind() == Kind::unsigned_integer;
+}
+
+/// Of integers.
+bool holds(DType type, const TextArgument& number) {
+  const bool is_signed = type.kind() == Kind::signed_integer;
+  const auto bits = 8 * static_cast<int>(type.itemsize());
+  const std::uint64_t highest = ~std::uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0));
+  // the bits of -1 - x are those of x, inverted
+  return number.is_negative ? is_signed && ~number.bits <= highest : number.bits <= highest;
+}
+
+void require_held(DType type, const TextArgument& argument) {
+  if (argument.form != Form::number || !is_integer(argument.type) || !is_integer(type)) return;
+  if (holds(type, argument)) return;
+  quarry::detail::throw_out_of_range(
+      argument.is_negative ? std::to_string(static_cast<std::int64_t>(argument.bits))
+                           : std::to_string(argument.bits),
+      type);
+}
+
 void require_form(const std::string& kernel, const KernelParameter& parameter,
                   const TextArgument& argument) {
   require<LogicError>(parameter.is_raw == (argument.form == Form::raw), [&] {
@@ -96,6 +118,7 @@ struct ElementwiseText::Types {
         return fmt::format("the kernel {}: {} does not convert to the {} of {}", kernel,
                            arguments[k].type.name(), type.name(), in[k].name);
       });
+      require_held(type, arguments[k]);
     }
   }
 };
@@ -188,6 +211,20 @@ void require_raw(const DeviceNDArrayBase& array) {
     return fmt::format("an array of shape {} with gaps or another order is no raw argument: copy()",
                        to_string(array.shape()));
   });
+  require<LogicError>(is_aligned(array), [&] {
+    return fmt::format(
+        "an array of {} whose elements are not aligned is no raw argument: copy()",
+        array.dtype().name());
+  });
+}
+
+void require_raw_on(std::span<const TextArgument> in, const DeviceNDArrayBase& out) {
+  for (const TextArgument& argument : in) {
+    require<LogicError>(!argument.memory || argument.memory->device() == out.device(), [&] {
+      return fmt::format("a raw argument lies on {}, the output on {}",
+                         to_string(argument.memory->device()), to_string(out.device()));
+    });
+  }
 }
 
 void require_outputs(const Shape& in, std::span<const Shape> out) {
@@ -201,9 +238,17 @@ void require_outputs(const Shape& in, std::span<const Shape> out) {
 
 bool can_write_together(const DeviceNDArrayBase* const* outs, std::size_t out_count,
                         const DeviceNDArrayBase* const* arrays, std::size_t count) {
+  for (std::size_t k = 1; k < out_count; ++k) {
+    require<LogicError>(outs[k]->device() == outs[0]->device(), [&] {
+      return fmt::format("outputs on {} and on {}: one kernel writes to one device",
+                         to_string(outs[0]->device()), to_string(outs[k]->device()));
+    });
+  }
   for (std::size_t k = 0; k < out_count; ++k) {
     const DeviceNDArrayBase& out = *outs[k];
-    const auto is_apart = [&](const auto* other) { return other->buffer() != out.buffer(); };
+    const auto is_apart = [&](const auto* other) {
+      return !other->buffer()->shares_memory(*out.buffer());
+    };
     if (!out.is_c_contiguous() || !is_aligned(out) || !std::all_of(outs, outs + k, is_apart) ||
         !std::all_of(arrays, arrays + count, is_apart)) {
       return false;

@@ -159,5 +159,28 @@ TEST_F(TextureKernels, ReadRowsInMemory) {
   }
 }
 
+/// Each plane is turned around its middle, one element of each row left out: see `turn`.
+TEST_F(TextureKernels, WriteIntegersThroughSurfaces) {
+  for (const bool is_layered : {false, true}) {
+    const ArrayDescriptor d{.width = 4,
+                            .height = 3,
+                            .depth = 2,
+                            .dtype = TypeId::int16,
+                            .layered = is_layered,
+                            .surface_load_store = true};
+    std::vector<std::int16_t> list(24), want(24);
+    for (std::size_t i = 0; i < 24; ++i) {
+      list[i] = static_cast<std::int16_t>(i % 2 ? -3000 * int(i) : 1300 * int(i));
+    }
+    for (std::size_t i = 0; i < 24; ++i) {
+      const std::size_t x = i % 4, y = i / 4 % 3, plane = i / 12 * 12;
+      want[plane + (2 - y) * 4 + 3 - x] = list[plane + y * 4 + std::min<std::size_t>(x + 1, 3)];
+    }
+    const CudaArray from = filled(d, list), to(d);
+    turn("short", is_layered ? Shaped::planes : Shaped::box, to, from);
+    EXPECT_EQ(elements<std::int16_t>(to), want) << is_layered;
+  }
+}
+
 }  // namespace
 }  // namespace quarry

@@ -48,6 +48,14 @@ extern "C" __global__ void plane(float* out, cudaTextureObject_t texture, int wi
     for (int x = 0; x < width; ++x) out[y * width + x] = tex2D<float>(texture, x + 0.5f, y + 0.5f);
   }
 }
+extern "C" __global__ void sum_of_planes(float* out, cudaTextureObject_t a, cudaTextureObject_t b,
+                                         int width, int height) {
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      out[y * width + x] = tex2D<float>(a, x + 0.5f, y + 0.5f) + tex2D<float>(b, x + 0.5f, y + 0.5f);
+    }
+  }
+}
 extern "C" __global__ void add(cudaSurfaceObject_t surface, float value, int n) {
   for (int i = 0; i < n; ++i) fp_surf1Dwrite(fp_surf1Dread<float>(surface, i) + value, surface, i);
 }
@@ -75,6 +83,14 @@ void add_on_host(const HostLaunch& launch) {
     launch.texel<float>(0, i) += launch.value<float>(1);
   }
 }
+void sum_of_planes_on_host(const HostLaunch& launch) {
+  const auto width = std::size_t(count(launch, 3)), height = std::size_t(count(launch, 4));
+  const auto out = launch.memory<float>(0, width * height);
+  for (std::size_t i = 0; i < width * height; ++i) {
+    out[i] =
+        launch.texel<float>(1, i % width, i / width) + launch.texel<float>(2, i % width, i / width);
+  }
+}
 using Colour = std::array<float, 4>;
 
 class TextureArguments : public testing::Test {
@@ -95,6 +111,7 @@ class TextureArguments : public testing::Test {
                                                                     std::size_t(count(launch, 2)));
                                             }});
     fake::set_host_kernel("plane", {{8, 8, 4, 4}, plane_on_host});
+    fake::set_host_kernel("sum_of_planes", {{8, 8, 8, 4, 4}, sum_of_planes_on_host});
     fake::set_host_kernel("add", {{8, 4, 4}, add_on_host});
   }
 
@@ -167,6 +184,15 @@ TEST_F(TextureArguments, HaveRows) {
   EXPECT_THROW(pitched_texture(a(range(_), range(0, 8, 2))), LogicError);
   EXPECT_THROW(pitched_texture(a(range(_), range(0, 6)), {}, 4), LogicError);
   EXPECT_THROW(pitched_texture(a(range(3, _, -1))), LogicError);
+}
+
+TEST_F(TextureArguments, OfOneKernelMayBeSeveral) {
+  const auto a = to_device(counted(12)).reshape({3, 4}), b = to_device(counted(12)) * 100.f;
+  const Texture first(gpuarray_to_array(a, Order::c)),
+      second(gpuarray_to_array(DeviceNDArray<float>(b).reshape({3, 4}), Order::c));
+  const auto out = zeros<float>({12});
+  kernel("sum_of_planes").launch({.block = 1}, out, first, second, 4, 3);
+  EXPECT_EQ(values(out), values(eval(101.f * to_device(counted(12)))));
 }
 
 TEST_F(TextureArguments, OfArraysMayBeDroppedWhileTheKernelIsQueued) {

@@ -151,6 +151,27 @@ TEST_F(TextureKernels, ReadLayers) {
   });
 }
 
+TEST_F(TextureKernels, ReadTheNearestLayerForOneThatIsNot) {
+  const std::vector<float> elements = drawn(8 * 4 * 2, 11);
+  const CudaArray two = filled({.width = 8, .height = 4, .depth = 2, .layered = true}, elements);
+  const CudaArray one = filled({.width = 8, .height = 4, .depth = 1, .layered = true},
+                               std::vector<float>(elements.begin(), elements.begin() + 32));
+  for (const int layer : {-1, 0, 1, 2, 7}) {
+    std::vector<float> at;
+    for (int i = 0; i < 32; ++i) {
+      for (const int part : {i % 8, i / 8}) at.push_back(static_cast<float>(part) + 0.5f);
+      at.push_back(static_cast<float>(layer));
+    }
+    const auto first = elements.begin() + (layer > 0 ? 32 : 0);
+    EXPECT_EQ(read<float>("float", Shaped::planes, Texture(two), at),
+              std::vector<float>(first, first + 32))
+        << layer;
+    EXPECT_EQ(read<float>("float", Shaped::planes, Texture(one), at),
+              std::vector<float>(elements.begin(), elements.begin() + 32))
+        << layer;
+  }
+}
+
 /// The direction in which a cube's face (+x, -x, +y, ...) has the element at (s, t) in [-1, 1].
 std::array<float, 3> direction(int face, float s, float t) {
   switch (face) {

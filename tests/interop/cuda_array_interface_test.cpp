@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/array/cuda_array_interface.hpp>
+#include <quarry/memory/memset.hpp>
 #include <quarry/quarry.hpp>
 
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
 
 #include "array/model.hpp"
 #include "fake_driver/test_device.hpp"
+#include "gate.hpp"
 
 namespace quarry {
 namespace {
@@ -57,6 +60,37 @@ TEST_F(CudaArrayInterfaceTest, IsTheSameMemoryAgain) {
   EXPECT_EQ(values(again), values(part));
   again += 1.f;
   EXPECT_EQ(values(array)[1], 2);
+}
+
+TEST_F(CudaArrayInterfaceTest, WithoutStridesIsInCOrder) {
+  const auto array = arange<float>(24).reshape({2, 3, 4});
+  CudaArrayInterface described = cuda_array_interface(array);
+  EXPECT_FALSE(described.strides);
+  const DeviceNDArray<float> without = from_cuda_array_interface(described, array.buffer());
+  described.strides = Strides{48, 16, 4};
+  const DeviceNDArray<float> with = from_cuda_array_interface(described, array.buffer());
+  EXPECT_EQ(without.strides(), with.strides());
+  EXPECT_EQ(values(without), values(with));
+  const CudaArrayInterface part = cuda_array_interface(array(range(_), 1));
+  EXPECT_EQ(part.strides, (Strides{48, 4}));
+}
+
+TEST_F(CudaArrayInterfaceTest, IsReadBehindTheWorkOfItsStream) {
+  const Stream theirs = stream({.non_blocking = true}), ours = stream({.non_blocking = true});
+  const auto array = zeros<float>({1000});
+  synchronize();
+  CudaArrayInterface described = cuda_array_interface(array);
+  described.stream = theirs.handle();
+  std::optional<DeviceNDArray<float>> again;
+  {
+    test::Gate gate(theirs);
+    memset_d32_async(array, 0x3f800000, 1000, theirs);  // ones
+    again.emplace(from_cuda_array_interface(described, array.buffer(), ours));
+    EXPECT_EQ(again->stream(), ours);
+    EXPECT_FALSE(ours.is_done());
+  }
+  EXPECT_EQ(sum(*again).item(), 1000);
+  theirs.synchronize();
 }
 
 TEST_F(CudaArrayInterfaceTest, TheOwnerIsReleasedWhenNoArrayUsesTheMemory) {

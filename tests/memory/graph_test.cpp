@@ -124,6 +124,57 @@ TEST_F(CapturedGraph, ArraysMadeInItAreReadBehindTheLaunchAndWrittenBeforeTheNex
   });
 }
 
+TEST_F(CapturedGraph, ArraysOfOneCaptureAreReadAndWrittenInAnother) {
+  in_any_order([&] {
+    std::optional<DeviceNDArray<float>> x;
+    const Graph begin = capture([&] { x = full<float>({rows, columns}, 5.f); });
+    const Graph step = capture([&] { *x += 1.f; });
+    const Stream s = stream({.non_blocking = true}), t = stream({.non_blocking = true});
+    begin.launch(s);
+    *x *= 2.f;  // in the stream of the array
+    step.launch(t);
+    EXPECT_EQ(host(*x), Values(rows * columns, 11.f));
+  });
+}
+
+TEST_F(CapturedGraph, KeepsWriteCombinedMemoryByTheAddressOfItsKernels) {
+  const auto out = zeros<float>({100});
+  in_any_order([&] {
+    std::optional<MappedNDArray<float>> in = mapped_array<float>({100}, {.wc = true});
+    in->fill(3.f);
+    Device().synchronize();
+    const Graph graph = capture([&] { out(all) = *in * 2.f; });
+    in.reset();
+    const auto other = mapped_array<float>({100}, {.wc = true});
+    other.fill(-1e9f);
+    Device().synchronize();
+    graph();
+    EXPECT_EQ(host(out), Values(100, 6.f));
+  });
+}
+
+TEST_F(CapturedGraph, IsRefusedInACallbackWithoutWaitingForAnything) {
+  const auto u = plate(1);
+  const Graph graph = capture([&] { u += 1.f; });
+  const Stream s = stream(), t = stream();
+  int refused = 0;
+  const auto refuses = [&](const auto& f) {
+    try {
+      f();
+    } catch (const LogicError&) {
+      ++refused;
+    }
+  };
+  s.add_callback([&](const Stream&) {
+    refuses([&] { graph.launch(t); });
+    refuses([&] { graph.update(); });
+    EXPECT_EQ(graph.size(), 1u);
+  });
+  s.synchronize();
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(host(u), drawn(1));
+}
+
 TEST_F(CapturedGraph, LaunchesInOtherStreamsComeBehindEarlierOnes) {
   const auto u = plate(1);
   const Graph graph = capture([&] { u += 1.f; });

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include <quarry/base/captures.hpp>
 #include <quarry/memory/graph.hpp>
 
+#include "gate.hpp"
 #include "memory/captured_step.hpp"
 
 /// Graphs whose function is captured anew.
@@ -56,6 +59,48 @@ TEST_F(CapturedGraph, UpdateMayChangeTheStructure) {
   Values want = drawn(1);
   for (float& x : want) x += 10;
   EXPECT_EQ(host(u), want);
+}
+
+TEST_F(CapturedGraph, AGraphThatIsBuiltAnewComesBehindWhatItWas) {
+  const auto u = plate(1);
+  int repetitions = 1;
+  const Graph graph = capture([&] {
+    for (int i = 0; i < repetitions; ++i) u += 1.f;
+  });
+  const Stream s = stream({.non_blocking = true}), t = stream({.non_blocking = true});
+  graph.launch(t);  // what the first launch loads is there
+  Device().synchronize();
+  test::Gate gate(s);
+  graph.launch(s);
+  repetitions = 2;
+  graph.update();
+  graph.launch(t);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(t.is_done());
+  gate.open();
+  t.synchronize();
+  Values want = drawn(1);
+  for (float& x : want) x += 4;
+  EXPECT_EQ(host(u), want);
+}
+
+TEST_F(CapturedGraph, AnArrayThatAnEarlierCaptureMadeIsWrittenAfterAnUpdate) {
+  in_any_order([&] {
+    const auto in = plate(1);
+    std::optional<DeviceNDArray<float>> made;
+    const Graph graph = capture([&] {
+      if (!made) made = zeros<float>({rows, columns});
+      (*made)(all) = in * 2.f;
+    });
+    const Stream s = stream({.non_blocking = true});
+    for (const float value : {1.f, 2.f, 3.f}) {
+      in.fill(value);
+      Device().synchronize();
+      graph.launch(s);
+      EXPECT_EQ(host(*made), Values(rows * columns, 2 * value));
+      graph.update();
+    }
+  });
 }
 
 TEST_F(CapturedGraph, AnUpdateThatThrowsLeavesTheGraph) {

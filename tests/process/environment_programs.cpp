@@ -6,10 +6,14 @@
 #include <quarry/quarry.hpp>
 #include <quarry/runtime/annotation.hpp>
 
+#include "fake_driver/shim.hpp"
+#include "fake_driver/test_device.hpp"
 #include "process/child.hpp"
 
 namespace quarry::test {
 namespace {
+
+constexpr int wrong_values = 3, driver_was_called = 4;
 
 /// The test device and its kernel cache are set before main, so a test names its own in other
 /// variables.
@@ -65,10 +69,27 @@ int say_which_context_is_default() {
   return 0;
 }
 
+/// What is in the environment when a program first uses the library counts, not what was there when
+/// it was loaded.
+int first_use_finds_the_driver() {
+  switch (kind()) {
+    case Kind::cpu:
+      return 0;
+    case Kind::fake:
+      if (backend::cuda::shim::calls() != 0) return driver_was_called;
+      break;
+    case Kind::cuda:
+      setenv("CUDA_VISIBLE_DEVICES", "", 1);
+      return gpus.empty() ? 0 : driver_was_called;
+  }
+  return gpus.size() > 0 && backend::cuda::shim::calls() > 0 ? 0 : wrong_values;
+}
+
 }  // namespace
 
 std::vector<Program> environment_programs() {
-  return {{"SaysHowItGoes", say_how_it_goes},
+  return {{"FirstUseFindsTheDriver", first_use_finds_the_driver},
+          {"SaysHowItGoes", say_how_it_goes},
           {"SaysWhichContextIsDefault", say_which_context_is_default}};
 }
 

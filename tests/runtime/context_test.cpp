@@ -180,6 +180,13 @@ TEST(Context, CanBeOfAGpuByItsNumber) {
   EXPECT_EQ(get_current_device(), before);
 }
 
+TEST(Context, DetachPopsNoPushOfAHandleThatIsGone) {
+  { const Context dropped = Device().make_context(); }
+  Context other = Device().retain_primary_context();  // perhaps where the other was
+  other.detach();
+  EXPECT_EQ(Context::pop_current().device(), Device());
+}
+
 TEST(Context, LimitsAreThoseThatWereSet) {
   const Context context = current_context();
   if (context.device().is_cpu()) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <vector>
 
 #include "backend/cuda/driver/driver.hpp"
 #include "fake_driver/test_device.hpp"
@@ -104,6 +105,27 @@ TEST_F(External, StreamsHaveOneFinalizer) {
   EXPECT_THROW(external_stream(2, [&] { ++ends; }), LogicError);
   EXPECT_THROW(external_stream(mine.handle(), nullptr), LogicError);
   EXPECT_EQ(ends, 0);
+}
+
+TEST_F(External, StreamsTakeCopiesWhoseTimeEventsTell) {
+  const CUstream made = make_stream();
+  {
+    const Stream s = external_stream(number(made));
+    const std::vector<double> host(32, 1.5);
+    const Event begin, end;
+    begin.record(s);
+    const auto a = to_device(host, s);
+    end.record(s);
+    end.wait(s);
+    end.synchronize();
+    EXPECT_GE(event_elapsed_time(begin, end), 0.f);
+    std::vector<double> back(32);
+    a.copy_to_host(back, s);
+    s.synchronize();
+    EXPECT_EQ(back, host);
+  }
+  synchronize();
+  EXPECT_EQ(driver().StreamDestroy(made), CUDA_SUCCESS);
 }
 
 TEST_F(External, EventsAreUsedAndNotDestroyed) {

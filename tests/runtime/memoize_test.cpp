@@ -51,6 +51,14 @@ TEST(Memoize, ComparesTextsByTheirCharacters) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(Memoize, KeepsTheCharactersOfViewsOfTexts) {
+  const auto first = context_dependent_memoize([](std::string_view text) { return text[0]; });
+  std::string name = "abc";
+  EXPECT_EQ(first(std::string_view(name)), 'a');
+  name = "xyz";
+  EXPECT_EQ(first(std::string_view(name)), 'x');
+}
+
 TEST(Memoize, KeepsResultsApartByDevice) {
   const auto where = context_dependent_memoize([] { return to_string(get_current_device()); });
   std::vector<Device> devices{Device::cpu()};

@@ -82,7 +82,8 @@ class PointerKernel {
   ///@{
   /// Queues the loop, over all positions or those of a range, in the current stream or that of the
   /// first array; does not wait. Compiles at the first call with arguments of such types. Throws
-  /// LogicError for another number of arguments, arrays of other layouts, and on the CPU device;
+  /// LogicError for another number of arguments, arrays of other layouts or that are not aligned,
+  /// and on the CPU device;
   /// ShapeError for arrays of several sizes; DTypeError for elements of another type; IndexError
   /// for a range that is not within the elements; CompileError with the compiler's log, which names
   /// lines of the operation by the kernel's name.

@@ -27,7 +27,7 @@ class ScanText {
   ScanText(DType type, std::string_view scan_expr, const std::string_view* neutral,
            const ScanOptions& options);
 
-  /// Scans along the last axis. Both are C-contiguous and of the type and one shape; `out` may be
+  /// Scans along the last axis. Both are such as can_scan() takes, of the type and of one shape; `out` may be
   /// `in`. Throws ShapeError for 0-d arrays, LogicError on the CPU device, CompileError.
   void run(const DeviceNDArrayBase& in, const DeviceNDArrayBase& out) const;
   /// The source for NVRTC.
@@ -40,6 +40,8 @@ class ScanText {
 
 /// Throws LogicError on the CPU device, ShapeError for 0-d arrays.
 void require_scan(const DeviceNDArrayBase& array, const Shape& shape);
+/// Whether the kernels take the array where it is: it is C-contiguous and aligned.
+bool can_scan(const DeviceNDArrayBase& array);
 /// Throws ShapeError unless the result fits.
 void require_scan_output(const Shape& in, const DeviceNDArrayBase& out);
 
@@ -59,7 +61,7 @@ class ScanKernel {
     const auto tree = tree_of<T>(x);
     require_scan(*Arguments(tree).array[0], tree.shape());
     if constexpr (is_plain<X>) {
-      if (x.is_c_contiguous()) {
+      if (can_scan(x)) {
         const DeviceNDArray<T> out(x.shape(), quarry::detail::stream_for(x));
         text_.run(x, out);
         return out;
@@ -76,8 +78,9 @@ class ScanKernel {
     require_scan_output(x.shape(), out);
     const StreamGuard guard(quarry::detail::stream_for(out));
     if constexpr (is_plain<X>) {
-      if (x.is_c_contiguous() && out.is_c_contiguous() &&
-          (x.device_pointer() == out.device_pointer() || x.buffer() != out.buffer())) {
+      if (can_scan(x) && can_scan(out) &&
+          (x.device_pointer() == out.device_pointer() ||
+           !x.buffer()->shares_memory(*out.buffer()))) {
         require_scan(x, x.shape());
         return text_.run(x, out);
       }

@@ -35,6 +35,11 @@ struct TextArgument {
   DType type;
   Form form = Form::array;
   std::shared_ptr<Buffer> memory = nullptr;  ///< of a raw array
+  ///@{
+  /// The value of a number that is an integer, modulo 2^64, and whether it is below 0.
+  std::uint64_t bits = 0;
+  bool is_negative = false;
+  ///@}
 };
 
 /// The parts of an ElementwiseKernel<>.
@@ -48,7 +53,7 @@ class ElementwiseText {
   /// Whether the operation mentions `i`, the position of the element.
   bool uses_position() const { return uses_position_; }
   /// Throws LogicError for another number of arguments or a form that the parameter has not,
-  /// DTypeError for a type that it does not take.
+  /// DTypeError for a type that it does not take and for an integer that its type does not hold.
   void check(std::span<const TextArgument> in) const;
   /// The function that computes output `k` of type `out[k]`. Throws the same of the outputs.
   const source_text& function(std::size_t k, std::span<const TextArgument> in,
@@ -64,13 +69,16 @@ class ElementwiseText {
   bool uses_position_, has_i_, has_n_;
 };
 
-/// Throws LogicError for a raw array that is not C-contiguous.
+/// Throws LogicError for a raw array that is not C-contiguous, or not aligned.
 void require_raw(const DeviceNDArrayBase& array);
+/// Throws LogicError for a raw array on another device than the output `out`.
+void require_raw_on(std::span<const TextArgument> in, const DeviceNDArrayBase& out);
 /// Throws ShapeError unless arguments of shape `in` broadcast to outputs of shape `out`.
 void require_outputs(const Shape& in, std::span<const Shape> out);
 
 /// Whether one kernel may write all outputs where they are: they are dense, and neither one
-/// another's memory nor that of the arrays that it reads. If so the writes are noted.
+/// another's memory nor that of the arrays that it reads. If so the writes are noted. Throws
+/// LogicError for outputs on several devices.
 bool can_write_together(const DeviceNDArrayBase* const* outs, std::size_t out_count,
                         const DeviceNDArrayBase* const* arrays, std::size_t count);
 
@@ -84,9 +92,12 @@ struct UntypedArgument {
 };
 template <Scalar X>
 struct UntypedArgument<X> {
-  static TextArgument describe(const X&) {
-    const auto form = WeakScalar<X> ? TextArgument::Form::number : TextArgument::Form::array;
-    return {dtype_of<X>, form};
+  static TextArgument describe(const X& x) {
+    TextArgument argument{dtype_of<X>};
+    if constexpr (WeakScalar<X>) argument.form = TextArgument::Form::number;
+    if constexpr (std::is_integral_v<X>) argument.bits = static_cast<std::uint64_t>(x);
+    if constexpr (std::is_integral_v<X> && std::is_signed_v<X>) argument.is_negative = x < 0;
+    return argument;
   }
   static auto tree(const X& x) {
     return Constant<kernel_type_t<X>>{quarry::detail::scalar_as<kernel_type_t<X>>(x)};
@@ -132,7 +143,8 @@ class ElementwiseKernel<void> {
                                                             options)) {}
 
   /// The call, which runs when it gets its outputs. Throws LogicError for another number of
-  /// arguments, DTypeError for types that the parameters do not take (as in an assignment).
+  /// arguments, DTypeError for types that the parameters do not take (as in an assignment) and for
+  /// integers that a parameter's type does not hold.
   template <class... X>
   auto operator()(const X&... x) const {
     std::vector<expr::TextArgument> arguments{expr::UntypedArgument<X>::describe(x)...};
@@ -169,8 +181,8 @@ class ElementwiseCall {
   /// Runs one kernel that writes the outputs, arrays of one shape to which the arguments broadcast.
   /// Queued in the stream of the first output. Where an output overlaps an argument the result is
   /// as with a temporary, except for raw ones. Throws ShapeError, DTypeError for types that the
-  /// outputs' do not convert to, LogicError for another number of outputs and on the CPU device,
-  /// CompileError with the compiler's log.
+  /// outputs' do not convert to, LogicError for another number of outputs, for memory on several
+  /// devices and on the CPU device, CompileError with the compiler's log.
   template <class... T>
   void into(const DeviceNDArray<T>&... out) const {
     static_assert(sizeof...(T) > 0, "a kernel has outputs");
@@ -183,7 +195,9 @@ class ElementwiseCall {
                                                       expr::Arguments<Whole>::arrays)) {
       run(out...);
     } else {
-      const std::tuple made(DeviceNDArray<T>(out.shape(), detail::stream_for(out))...);
+      const Stream stream = detail::stream_for(*outs[0]);
+      const StreamGuard guard(stream);  // the outputs may have streams that nothing orders
+      const std::tuple made(DeviceNDArray<T>(out.shape(), stream)...);
       std::apply([&](const auto&... made_one) { run(made_one...); }, made);
       std::apply([&](const auto&... made_one) { (out.assign(made_one), ...); }, made);
     }
@@ -230,6 +244,7 @@ class ElementwiseCall {
     }
     const DeviceNDArrayBase* const outs[] = {&out...};
     expr::require_gpu(*functions[0], *outs[0]);
+    expr::require_raw_on(arguments_, *outs[0]);
     for (const expr::TextArgument& argument : arguments_) {
       if (argument.memory) argument.memory->used_on(detail::stream_for(*outs[0]));
     }

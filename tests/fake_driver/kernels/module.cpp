@@ -159,7 +159,11 @@ CUresult set_function_attribute(CUfunction handle, CUfunction_attribute attribut
   Function* const function = find_function(handle);
   if (!function) return CUDA_ERROR_INVALID_HANDLE;
   const bool is_shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-  if (value < 0 || (is_shared && value > int{most_shared})) return CUDA_ERROR_INVALID_VALUE;
+  const bool is_carveout = attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+  const int least = is_carveout ? -1 : 0, most = is_shared ? int{most_shared} : 100;
+  if (value < least || ((is_shared || is_carveout) && value > most)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   function->attributes[attribute] = value;
   return CUDA_SUCCESS;
 }
