@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "array/module_state.hpp"
@@ -80,15 +81,20 @@ void raise(backend::Device& device, backend::Function function, FunctionAttribut
 
 std::int64_t count_of(const Dim3& extents) { return extents.x * extents.y * extents.z; }
 
-/// More than 48 KiB of dynamic shared memory, and clusters of more than 8 blocks, which not all
-/// GPUs with clusters have, have to be asked for.
+/// More than 48 KiB of dynamic shared memory have to be asked for.
+void allow_shared(FunctionState& function, backend::Device& device, std::size_t shared) {
+  if (shared <= function.allowed_shared.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(function.asking);
+  if (shared <= function.allowed_shared.load(std::memory_order_relaxed)) return;
+  raise(device, function.native, FunctionAttribute::max_dynamic_shared_size_bytes,
+        static_cast<std::int64_t>(std::min<std::size_t>(shared, 0x7fffffff)));
+  function.allowed_shared.store(shared, std::memory_order_relaxed);
+}
+
+/// So have clusters of more than 8 blocks, which not all GPUs with clusters have.
 void allow(FunctionState& function, backend::Device& device, const backend::LaunchShape& shape) {
   constexpr std::int64_t everywhere = 8;
-  if (shape.shared > function.allowed_shared.load(std::memory_order_relaxed)) {
-    raise(device, function.native, FunctionAttribute::max_dynamic_shared_size_bytes,
-          static_cast<std::int64_t>(std::min<std::size_t>(shape.shared, 0x7fffffff)));
-    function.allowed_shared.store(shape.shared, std::memory_order_relaxed);
-  }
+  allow_shared(function, device, shape.shared);
   if (count_of(shape.cluster) > everywhere) {
     raise(device, function.native, FunctionAttribute::non_portable_cluster_size_allowed, 1);
   }
@@ -129,11 +135,12 @@ std::string described(const backend::LaunchShape& shape) {
 }
 
 /// What the configuration asks for, with a block that is chosen where it says so.
-backend::LaunchShape shape_of(const FunctionState& function, backend::Device& device,
+backend::LaunchShape shape_of(FunctionState& function, backend::Device& device,
                               const LaunchConfig& config) {
   backend::LaunchShape shape{config.grid, config.block, config.shared, config.cooperative,
                              config.cluster};
   if (shape.block == best_block) {
+    allow_shared(function, device, config.shared);
     shape.block = device.best_block_size(function.native, config.shared);
   }
   require_extents(function, "grid", shape.grid, largest_grid);
@@ -163,7 +170,7 @@ const Stream& Function::stream_for(const LaunchConfig& config, const Stream* of_
 
 void Function::queue(const LaunchConfig& config, const Stream& stream,
                      std::span<const KernelArgument> arguments) const {
-  const FunctionState& function = *function_;
+  FunctionState& function = *function_;
   backend::Device& device = module_->device();
   const backend::LaunchShape shape = shape_of(function, device, config);
   require_cluster(function, device, shape);
@@ -178,7 +185,7 @@ void Function::queue(const LaunchConfig& config, const Stream& stream,
     return fmt::format("kernel {} {} x {}", function.name, to_string(shape.grid),
                        to_string(shape.block));
   });
-  allow(*function_, device, shape);
+  allow(function, device, shape);
   for (const KernelArgument& argument : arguments) {
     if (argument.memory) const_cast<Buffer*>(argument.memory)->used_on(stream);
     if (argument.memory && argument.is_written) note_write(argument);
@@ -189,6 +196,13 @@ void Function::queue(const LaunchConfig& config, const Stream& stream,
   } catch (const LaunchError& e) {
     throw LaunchError(
         fmt::format("the kernel {} with {}: {}", function.name, described(shape), e.what()));
+  }
+}
+
+void Function::finish_despite_errors(const Stream& stream) noexcept {
+  try {
+    stream.synchronize();
+  } catch (...) {  // the caller is told of another one
   }
 }
 
@@ -210,6 +224,7 @@ int Function::attribute(FunctionAttribute attribute) const {
   return module_->device().attribute(function_->native, attribute);
 }
 void Function::set_attribute(FunctionAttribute attribute, int value) const {
+  const std::lock_guard lock(function_->asking);
   function_->allowed_shared.store(FunctionState::always_allowed, std::memory_order_relaxed);
   module_->device().set_attribute(function_->native, attribute, value);
 }
@@ -217,13 +232,16 @@ void Function::set_cache_config(CacheConfig config) const {
   module_->device().set_cache_config(function_->native, config);
 }
 int Function::best_block_size(std::size_t shared) const {
+  allow_shared(*function_, module_->device(), shared);
   return module_->device().best_block_size(function_->native, shared);
 }
 int Function::max_cluster_size(const LaunchConfig& config) const {
   backend::Device& on = module_->device();
   require_clusters(*function_, on);
   raise(on, function_->native, FunctionAttribute::non_portable_cluster_size_allowed, 1);
-  return on.most_in_cluster(function_->native, shape_of(*function_, on, config));
+  const backend::LaunchShape shape = shape_of(*function_, on, config);
+  allow_shared(*function_, on, shape.shared);
+  return on.most_in_cluster(function_->native, shape);
 }
 int Function::max_active_clusters(const LaunchConfig& config) const {
   backend::Device& on = module_->device();
@@ -238,6 +256,7 @@ int Function::max_cooperative_grid_blocks(int threads, std::size_t shared) const
   return blocks * static_cast<int>(module_->device().attributes().at("MULTIPROCESSOR_COUNT"));
 }
 int Function::blocks_per_multiprocessor(int threads, std::size_t shared) const {
+  allow_shared(*function_, module_->device(), shared);
   return module_->device().blocks_at_once(function_->native, threads, shared);
 }
 

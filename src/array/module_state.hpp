@@ -28,6 +28,7 @@ struct FunctionState {
   backend::Function native;
   std::optional<std::vector<std::size_t>> parameters;        ///< sizes, where the driver tells
   std::atomic<std::size_t> allowed_shared = always_allowed;  ///< bytes that were asked for
+  std::mutex asking;  ///< held while the driver is asked for more, and told the program's wish
 };
 
 struct ModuleState {

@@ -108,6 +108,26 @@ TEST_F(SourceKernels, are_not_launched_when_a_handler_throws) {
   EXPECT_EQ(values(a), times(counted(16), 2));
 }
 
+TEST_F(SourceKernels, are_done_when_what_follows_them_throws) {
+  struct Failing : ArgumentHandler {
+    int get_device_alloc() const { return 8; }
+    void post_call(const Stream&) const { throw LogicError("not today"); }
+  };
+  const Function lines = module().function("lines");
+  const std::vector<float> x = counted(8);
+  std::vector<double> out(8);
+  const Stream in = stream({.non_blocking = true});
+  lines.launch({.block = 8, .stream = in}, Out(out), In(x), test::Line{1, 0, 1}, 8, false);
+  std::ranges::fill(out, 0);
+  EXPECT_EQ(message_of<LogicError>([&] {
+              lines.launch({.block = 8, .stream = in}, Out(out), In(x), test::Line{2, 0, 1},
+                           Failing(), false);
+            }),
+            "not today");
+  EXPECT_TRUE(in.is_done());
+  EXPECT_EQ(out, (std::vector<double>{2, 4, 6, 8, 10, 12, 14, 16}));
+}
+
 constexpr const char* viewer = R"(
 #include <quarry/device_view.cuh>
 extern "C" __global__ void add_views(quarry::DeviceView<float, 2> a,

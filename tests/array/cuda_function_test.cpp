@@ -2,6 +2,9 @@
 #include <quarry/memory/allocation.hpp>
 #include <quarry/quarry.hpp>
 
+#include <atomic>
+#include <thread>
+
 #include "array/model.hpp"
 #include "array/source_kernels.hpp"
 #include "fake_driver/shim.hpp"
@@ -206,6 +209,45 @@ TEST_F(SourceKernels, have_the_shared_memory_that_they_ask_for) {
   reversed.set_attribute(FunctionAttribute::max_dynamic_shared_size_bytes, 4096);
   reversed.launch({.block = 1024, .shared = n * sizeof(int)}, a, n);
   EXPECT_EQ(values(a), values(arange<int>(n)));
+}
+
+TEST_F(SourceKernels, have_the_shared_memory_that_several_threads_ask_for) {
+  const std::size_t most = 100000;
+  for (int round = 0; round < 200; ++round) {
+    const Function reversed = module().function("reversed");
+    std::atomic<int> ready = 0;
+    const auto ask = [&](std::size_t first) {
+      const auto a = arange<int>(8);
+      ++ready;
+      while (ready < 2) std::this_thread::yield();
+      for (std::size_t shared = first; shared <= most; shared += 2000) {
+        reversed.launch({.block = 32, .shared = shared}, a, 8);
+      }
+      synchronize();
+    };
+    std::thread other(ask, 50000);
+    ask(51000);
+    other.join();
+    ASSERT_GE(reversed.attribute(FunctionAttribute::max_dynamic_shared_size_bytes), int{most});
+  }
+}
+
+TEST_F(SourceKernels, choose_their_blocks_with_the_shared_memory_that_they_ask_for) {
+  const Module mod = module();
+  const auto allowed = [](const Function& f) {
+    return f.attribute(FunctionAttribute::max_dynamic_shared_size_bytes);
+  };
+  const Function twice = mod.function("twice"), lines = mod.function("lines"),
+                 reversed = mod.function("reversed"), idle = mod.function("idle");
+  EXPECT_GE(twice.best_block_size(60000), 32);
+  EXPECT_GE(allowed(twice), 60000);
+  EXPECT_GE(lines.blocks_per_multiprocessor(32, 60000), 1);
+  EXPECT_GE(allowed(lines), 60000);
+  idle.launch({.shared = 60000});
+  EXPECT_GE(allowed(idle), 60000);
+  if (Device().compute_capability().first < 9) return;
+  EXPECT_GE(reversed.max_cluster_size({.block = 32, .shared = 60000}), 1);
+  EXPECT_GE(allowed(reversed), 60000);
 }
 
 TEST_F(SourceKernels, are_prepared_for_their_types) {

@@ -187,12 +187,11 @@ TEST_F(TextureArguments, HaveRows) {
 }
 
 TEST_F(TextureArguments, OfOneKernelMayBeSeveral) {
-  const auto a = to_device(counted(12)).reshape({3, 4}), b = to_device(counted(12)) * 100.f;
-  const Texture first(gpuarray_to_array(a, Order::c)),
-      second(gpuarray_to_array(DeviceNDArray<float>(b).reshape({3, 4}), Order::c));
+  const auto a = to_device(counted(12)).reshape({3, 4}), b = eval(100.f * a);
+  const Texture first(gpuarray_to_array(a, Order::c)), second(gpuarray_to_array(b, Order::c));
   const auto out = zeros<float>({12});
   kernel("sum_of_planes").launch({.block = 1}, out, first, second, 4, 3);
-  EXPECT_EQ(values(out), values(eval(101.f * to_device(counted(12)))));
+  EXPECT_EQ(values(out), values(eval(101.f * a)));
 }
 
 TEST_F(TextureArguments, OfArraysMayBeDroppedWhileTheKernelIsQueued) {

@@ -5,6 +5,21 @@
 #include "fake_driver/kernels/host_kernel.hpp"
 #include "ops/text_kernels.hpp"
 
+namespace user {
+
+struct Pair {
+  int a;
+  float b;
+};
+QUARRY_RECORD(Pair, a, b);
+struct Wide {
+  std::int64_t a;
+  double b;
+};
+QUARRY_RECORD(Wide, a, b);
+
+}  // namespace user
+
 namespace quarry {
 namespace {
 
@@ -65,6 +80,15 @@ TEST_F(TextKernels, PointerOnesLoopOverRanges) {
             }),
             "the range of indices from 0 to 50001 in steps of 1 is not within 50000 elements");
   EXPECT_THROW(scale({0, 1, 0}, x, x, 2), IndexError);
+  constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max(), lowest = -highest - 1;
+  EXPECT_THROW(scale({-5, highest, 1}, x, x, 2), IndexError);
+  EXPECT_THROW(scale({lowest, highest, 1}, x, x, 2), IndexError);
+  EXPECT_THROW(scale({highest, -5, -1}, x, x, 2), IndexError);
+  EXPECT_THROW(scale({highest, lowest, lowest}, x, x, 2), IndexError);
+  const auto z = zeros<float>({50000});
+  scale({1, highest, highest}, z, x, 2);
+  scale({2, lowest + 2, lowest}, z, x, 2);
+  EXPECT_EQ(values(z(range(0, 4))), (std::vector<float>{0, 2, 4, 0}));
 }
 
 TEST_F(TextKernels, PointerOnesKeepTheirArrays) {
@@ -93,6 +117,33 @@ TEST_F(TextKernels, PointerOnesHaveStatementsRoundTheLoop) {
   EXPECT_EQ(sum_of(0).item(), 999000u);
 }
 
+/// What the compiler is given for the pair in an array of Pair, or of Wide.
+template <class Record>
+std::string compiled_for() {
+  const PointerKernel swapped("Pair *p", "p[i].a = p[i].b", "swapped",
+                              {.preamble = "struct Pair { int a; float b; };"});
+  const auto records = zeros<Record>({4});
+  if (test::kind() == test::Kind::fake) {
+    fake::set_compiler({.fails = true, .log = "error: static assertion failed"});
+  }
+  try {
+    swapped(records);
+  } catch (const CompileError& e) {
+    fake::set_compiler({});
+    return e.log().find("static assertion failed") != std::string::npos ? e.source() : e.log();
+  }
+  return {};
+}
+
+TEST_F(TextKernels, PointerOnesCheckTheSizeOfRecords) {
+  EXPECT_NE(compiled_for<user::Wide>().find(
+                "static_assert(sizeof(Pair) == 16, \"the elements of p have 16 bytes\")"),
+            std::string::npos);
+  if (test::kind() == test::Kind::cuda) {
+    EXPECT_EQ(compiled_for<user::Pair>(), "");
+  }
+}
+
 TEST_F(TextKernels, PointerOnesRefuseOtherArguments) {
   const PointerKernel scale(arguments, "z[i] = a * x[i]", "scale_checked");
   const auto x = ones<float>({4, 6});
@@ -110,6 +161,8 @@ TEST_F(TextKernels, PointerOnesRefuseOtherArguments) {
   EXPECT_EQ(refused(x, x.transpose().copy().transpose(), 1),
             "the kernel scale_checked: the arrays are not all C-contiguous, nor all F-contiguous: "
             "copy() makes them so");
+  EXPECT_EQ(refused(x, test::misaligned<float>(24), 1),
+            "the kernel scale_checked: the elements of an array of float32 are not aligned: copy()");
   EXPECT_EQ(refused(readable, x, 1),
             "the kernel scale_checked: z may be written, and its array is read-only");
 }

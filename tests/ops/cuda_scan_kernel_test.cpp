@@ -64,6 +64,9 @@ void set_scan_on_host(const std::string& name, const F& combine, bool exclusive,
          const auto n = size(launch.value<std::int64_t>(3)),
                     rows = size(launch.value<std::int64_t>(4)),
                     tiles = size(launch.value<std::int64_t>(5));
+         for (const std::size_t k : {std::size_t{0}, std::size_t{2}}) {
+           EXPECT_EQ(launch.value<CUdeviceptr>(k) % alignof(T), 0u) << k;
+         }
          const auto in = launch.memory<T>(0, n * rows), out = launch.memory<T>(2, n * rows);
          const auto totals = launch.memory<T>(1, tiles > 1 ? rows * tiles : 0);
          for (std::size_t i = 0; i < n * rows; ++i) {
@@ -147,6 +150,29 @@ TEST_F(TextKernels, ScansWriteInPlaceAndIntoAnyOutput) {
   EXPECT_EQ(message_of<ShapeError>([&] { products(x, out); }),
             "a scan of shape (4,) has no output of shape (4, 2)");
   EXPECT_THROW(products(x(0)), ShapeError);
+}
+
+TEST_F(TextKernels, ScansTakeArraysThatAreNotAligned) {
+  const InclusiveScanKernel<double> sums("a + b", {.name = "sums_anywhere"});
+  set_scan_on_host<double>("sums_anywhere", std::plus<double>(), false, 0);
+  const auto x = test::misaligned<double>(3), out = test::misaligned<double>(3);
+  x.assign(to_device(std::vector<double>{2, 3, 4}));
+  EXPECT_EQ(values(sums(x)), (std::vector<double>{2, 5, 9}));
+  sums(x, out);
+  EXPECT_EQ(values(out), (std::vector<double>{2, 5, 9}));
+  sums(x.copy(), x);
+  EXPECT_EQ(values(x), (std::vector<double>{2, 5, 9}));
+}
+
+TEST_F(TextKernels, ScansOverlapTheirOutputsInAnyBuffer) {
+  const InclusiveScanKernel<int> sums("a + b", {.name = "sums_over"});
+  set_scan_on_host<int>("sums_over", std::plus<int>(), false, 0);
+  const auto x = to_device(std::vector<int>{1, 2, 3, 4});
+  sums(x(range(0, 3)), test::adopted(x)(range(1, 4)));
+  EXPECT_EQ(values(x), (std::vector<int>{1, 1, 3, 6}));
+  const auto y = to_device(std::vector<int>{1, 2, 3, 4});
+  sums(y, test::adopted(y));
+  EXPECT_EQ(values(y), (std::vector<int>{1, 3, 6, 10}));
 }
 
 TEST_F(TextKernels, ScansOfArraysThatAreDroppedFinish) {

@@ -3,6 +3,7 @@
 #include <quarry/quarry.hpp>
 
 #include "fake_driver/kernels/host_kernel.hpp"
+#include "gate.hpp"
 #include "ops/text_kernels.hpp"
 
 namespace quarry {
@@ -44,7 +45,8 @@ TEST_F(TextKernels, UntypedOnesHaveTheTypesOfTheirArguments) {
             "the kernel squared_diff: T is float32 and, in y, int32");
 }
 
-TEST_F(TextKernels, UntypedOnesHaveSeveralOutputs) {
+/// Of an int and a double as outputs.
+ElementwiseKernel<> divided() {
   const ElementwiseKernel f("float32 x, int32 by", "int32 whole, float32 rest",
                             "whole = (int)x / by; rest = x - whole * by", "divided");
   const std::initializer_list<DType> types{dtype_of<int>, dtype_of<double>};
@@ -55,6 +57,11 @@ TEST_F(TextKernels, UntypedOnesHaveSeveralOutputs) {
       function_of<float, int>(f, 1, types), +[](float x, int by, Size) {
         return double{x - static_cast<float>(static_cast<int>(x) / by * by)};
       });
+  return f;
+}
+
+TEST_F(TextKernels, UntypedOnesHaveSeveralOutputs) {
+  const ElementwiseKernel f = divided();
   Random random(3);
   for (int round = 0; round < 20; ++round) {
     const auto x = test::drawn<float>(random, std::size_t(random.between(1, 3)), 12,
@@ -86,6 +93,34 @@ TEST_F(TextKernels, UntypedOnesHaveSeveralOutputs) {
   EXPECT_EQ(message_of<LogicError>([&] { f(x, 4).into(whole); }),
             "the kernel divided has 2 outputs, not 1");
   EXPECT_THROW(f(x, 4).into(whole, zeros<double>({10})), ShapeError);
+}
+
+TEST_F(TextKernels, OutputsOfSeveralStreamsAreWrittenInThatOfTheFirst) {
+  const ElementwiseKernel f = divided();
+  const Stream first = stream({.non_blocking = true}), second = stream({.non_blocking = true});
+  const auto x = arange<float>(4);
+  const auto whole = zeros<int>({4}, {.stream = first});
+  const auto rest = zeros<double>({4, 2}, {.stream = second});
+  f(x, 2).into(whole, rest(all, 1));  // the driver loads kernels at their first launch
+  synchronize();
+  {
+    test::Gate gate(first);
+    f(x, 3).into(whole, rest(all, 1));
+    second.synchronize();
+  }
+  synchronize();
+  EXPECT_EQ(values(whole), (std::vector<int>{0, 0, 0, 1}));
+  EXPECT_EQ(values(rest(all, 1)), (std::vector<double>{0, 1, 2, 0}));
+}
+
+TEST_F(TextKernels, UntypedOnesAreOfOneDevice) {
+  const ElementwiseKernel f = divided(), first("raw T x", "T z", "z = x[0]", "first_of");
+  const auto x = arange<float>(4);
+  const auto on_cpu = full<double>({4}, 1, {.device = Device::cpu()});
+  EXPECT_EQ(message_of<LogicError>([&] { f(x, 3).into(zeros<int>({4}), on_cpu); }),
+            "outputs on cuda:0 and on cpu: one kernel writes to one device");
+  EXPECT_EQ(message_of<LogicError>([&] { first(Raw(on_cpu)).into(zeros<double>({4})); }),
+            "a raw argument lies on cpu, the output on cuda:0");
 }
 
 TEST_F(TextKernels, UntypedOnesReadRawArraysAnywhere) {
@@ -167,6 +202,41 @@ TEST(UntypedElementwise, RefusesArgumentsThatTheParametersDoNotTake) {
             "the kernel f has 2 inputs, not 1; its outputs are those of into()");
   EXPECT_EQ(message_of<DTypeError>([&] { f(a, a); }),
             "the kernel f: float32 does not convert to the int32 of x");
+}
+
+TEST(UntypedElementwise, RefusesIntegersThatTheTypeDoesNotHold) {
+  const ElementwiseKernel f("T x, uint8 by, int64 from", "T z", "z = x", "f");
+  const auto a = ones<float>({2});
+  const auto refused = [](const auto& call) { return message_of<DTypeError>(call); };
+  f(a, 255, std::int64_t{-1} << 63), f(a, 0, 0);
+  EXPECT_NE(refused([&] { f(a, 300, 0); }).find("300"), std::string::npos);
+  EXPECT_NE(refused([&] { f(a, -1, 0); }).find("-1"), std::string::npos);
+  EXPECT_THROW(f(a, 0, ~std::uint64_t{0}), DTypeError);
+  const ElementwiseKernel of_bytes("T x, T y", "T z", "z = x + y", "of_bytes");
+  const auto bytes = ones<std::int8_t>({2});
+  of_bytes(bytes, -128), of_bytes(bytes, 127);
+  EXPECT_THROW(of_bytes(bytes, 128), DTypeError);
+  EXPECT_THROW(of_bytes(bytes, -129), DTypeError);
+  EXPECT_THROW(of_bytes(bytes, -257), DTypeError);
+}
+
+TEST(UntypedElementwise, RefusesRawArraysThatAreNotAligned) {
+  const ElementwiseKernel f("raw T x", "T z", "z = x[0]", "f");
+  EXPECT_EQ(message_of<LogicError>([&] { f(Raw(test::misaligned<float>(4))); }),
+            "an array of float32 whose elements are not aligned is no raw argument: copy()");
+}
+
+TEST(UntypedElementwise, SeesMemoryThatSeveralBuffersHave) {
+  const auto a = ones<float>({6}), b = ones<float>({5}), apart = ones<float>({5});
+  const DeviceNDArrayBase& again = test::adopted(a)(range(1, 6));
+  const DeviceNDArrayBase& in = a(range(0, 5));
+  const auto can = [](std::array<const DeviceNDArrayBase*, 2> outs, const DeviceNDArrayBase& of) {
+    const DeviceNDArrayBase* const arrays[] = {&of};
+    return expr::can_write_together(outs.data(), 2, arrays, 1);
+  };
+  EXPECT_TRUE(can({&b, &apart}, in));
+  EXPECT_FALSE(can({&b, &again}, in));
+  EXPECT_FALSE(can({&again, &in}, apart));
 }
 
 TEST(UntypedElementwise, IsForGpus) {

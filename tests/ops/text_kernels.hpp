@@ -22,6 +22,22 @@ class TextKernels : public testing::Test {
 /// How many launches the fake driver has seen; 0 on a real one.
 inline std::int64_t launches() { return kind() == Kind::fake ? fake::statistics().launches : 0; }
 
+/// The same memory as that of another buffer.
+template <class T>
+DeviceNDArray<T> adopted(const DeviceNDArray<T>& array) {
+  return {array.layout(), array.device_pointer(),
+          Buffer::adopt(array.device_pointer(), array.nbytes(), array.stream(),
+                        std::make_shared<DeviceNDArray<T>>(array))};
+}
+
+/// `count` elements that lie one byte behind aligned ones.
+template <class T>
+DeviceNDArray<T> misaligned(std::int64_t count) {
+  const auto bytes = static_cast<std::int64_t>(sizeof(T)) * count;
+  const auto all_bytes = zeros<std::uint8_t>({bytes + 1});
+  return all_bytes(range(1, bytes + 1)).template view<T>();
+}
+
 /// What the fake driver calls for the text: a function of its arguments.
 template <class R, class... A>
 void set_on_host(const kernels::source_text& text, R (*function)(A...)) {

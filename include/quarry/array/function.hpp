@@ -109,7 +109,8 @@ class Function {
   int shared_size_bytes() const { return attribute(FunctionAttribute::shared_size_bytes); }
   int local_size_bytes() const { return attribute(FunctionAttribute::local_size_bytes); }
   ///@}
-  /// Threads of a block with which most of them run at once.
+  /// Threads of a block with which most of them run at once. This and what follows throw what the
+  /// driver reports for more dynamic shared memory (bytes) than the GPU has.
   int best_block_size(std::size_t shared = 0) const;
   ///@{
   /// How many blocks a cluster can have at most in a launch with this configuration, and how many
@@ -139,12 +140,26 @@ class Function {
   }
   template <class... V>
   void launch_values(const LaunchConfig& config, const Stream& stream, const V&... values) const {
+    if constexpr ((V::waits || ...)) {
+      try {
+        queue_values(config, stream, values...);
+      } catch (...) {  // a copy that is queued may refer to what the exception destroys
+        finish_despite_errors(stream);
+        throw;
+      }
+      stream.synchronize();
+    } else {
+      queue_values(config, stream, values...);
+    }
+  }
+  template <class... V>
+  void queue_values(const LaunchConfig& config, const Stream& stream, const V&... values) const {
     (detail::prepare_value(values, stream), ...);
     const std::array<detail::KernelArgument, sizeof...(V)> list{values.argument()...};
     queue(config, stream, list);
     (values.finish(stream), ...);
-    if constexpr ((V::waits || ...)) stream.synchronize();
   }
+  static void finish_despite_errors(const Stream& stream) noexcept;
   void queue(const LaunchConfig& config, const Stream& stream,
              std::span<const detail::KernelArgument> arguments) const;
   void require_parameters(std::span<const std::size_t> sizes) const;

@@ -83,10 +83,10 @@ class PointerKernel {
   /// Queues the loop, over all positions or those of a range, in the current stream or that of the
   /// first array; does not wait. Compiles at the first call with arguments of such types. Throws
   /// LogicError for another number of arguments, arrays of other layouts or that are not aligned,
-  /// and on the CPU device;
-  /// ShapeError for arrays of several sizes; DTypeError for elements of another type; IndexError
-  /// for a range that is not within the elements; CompileError with the compiler's log, which names
-  /// lines of the operation by the kernel's name.
+  /// and on the CPU device; ShapeError for arrays of several sizes; DTypeError for elements of
+  /// another type; IndexError for a range that is not within the elements; CompileError with the
+  /// compiler's log, which names lines of the operation by the kernel's name, and for a type of the
+  /// preamble that has another size than the records.
   template <class... X>
   void operator()(const X&... x) const {
     launch(nullptr, x...);
