@@ -150,8 +150,7 @@ class PointerKernelState {
 }}
 )",
         kernels::with_lines("the preamble of ", name_, preamble_), checked, name_, declared,
-        converted,
-        kernels::with_lines("loop_prep of ", name_, loop_prep_),
+        converted, kernels::with_lines("loop_prep of ", name_, loop_prep_),
         kernels::with_lines("", name_, operation_),
         kernels::with_lines("after_loop of ", name_, after_loop_));
   }
@@ -173,13 +172,12 @@ std::int64_t count_of(const IndexRange& range, std::int64_t n) {
              by = static_cast<Unsigned>(range.step);
   const Unsigned before_last = range.step > 0 ? (stop - start - 1) / by : (start - stop - 1) / -by;
   const auto last = static_cast<std::int64_t>(start + before_last * by);
-  require<IndexError>(
-      std::min(range.start, last) >= 0 && std::max(range.start, last) < n, [&] {
-        return fmt::format(
-            "the range of indices from {} to {} in steps of {} is not within {} "
-            "elements",
-            range.start, range.stop, range.step, n);
-      });
+  require<IndexError>(std::min(range.start, last) >= 0 && std::max(range.start, last) < n, [&] {
+    return fmt::format(
+        "the range of indices from {} to {} in steps of {} is not within {} "
+        "elements",
+        range.start, range.stop, range.step, n);
+  });
   return static_cast<std::int64_t>(before_last) + 1;
 }
 

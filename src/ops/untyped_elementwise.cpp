@@ -67,10 +67,10 @@ bool holds(DType type, const TextArgument& number) {
 void require_held(DType type, const TextArgument& argument) {
   if (argument.form != Form::number || !is_integer(argument.type) || !is_integer(type)) return;
   if (holds(type, argument)) return;
-  quarry::detail::throw_out_of_range(
-      argument.is_negative ? std::to_string(static_cast<std::int64_t>(argument.bits))
-                           : std::to_string(argument.bits),
-      type);
+  quarry::detail::throw_out_of_range(argument.is_negative
+                                         ? std::to_string(static_cast<std::int64_t>(argument.bits))
+                                         : std::to_string(argument.bits),
+                                     type);
 }
 
 void require_form(const std::string& kernel, const KernelParameter& parameter,
@@ -212,9 +212,8 @@ void require_raw(const DeviceNDArrayBase& array) {
                        to_string(array.shape()));
   });
   require<LogicError>(is_aligned(array), [&] {
-    return fmt::format(
-        "an array of {} whose elements are not aligned is no raw argument: copy()",
-        array.dtype().name());
+    return fmt::format("an array of {} whose elements are not aligned is no raw argument: copy()",
+                       array.dtype().name());
   });
 }
 

@@ -161,8 +161,9 @@ TEST_F(TextKernels, PointerOnesRefuseOtherArguments) {
   EXPECT_EQ(refused(x, x.transpose().copy().transpose(), 1),
             "the kernel scale_checked: the arrays are not all C-contiguous, nor all F-contiguous: "
             "copy() makes them so");
-  EXPECT_EQ(refused(x, test::misaligned<float>(24), 1),
-            "the kernel scale_checked: the elements of an array of float32 are not aligned: copy()");
+  EXPECT_EQ(
+      refused(x, test::misaligned<float>(24), 1),
+      "the kernel scale_checked: the elements of an array of float32 are not aligned: copy()");
   EXPECT_EQ(refused(readable, x, 1),
             "the kernel scale_checked: z may be written, and its array is read-only");
 }

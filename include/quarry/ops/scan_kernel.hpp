@@ -27,8 +27,9 @@ class ScanText {
   ScanText(DType type, std::string_view scan_expr, const std::string_view* neutral,
            const ScanOptions& options);
 
-  /// Scans along the last axis. Both are such as can_scan() takes, of the type and of one shape; `out` may be
-  /// `in`. Throws ShapeError for 0-d arrays, LogicError on the CPU device, CompileError.
+  /// Scans along the last axis. Both are such as can_scan() takes, of the type and of one shape;
+  /// `out` may be `in`. Throws ShapeError for 0-d arrays, LogicError on the CPU device,
+  /// CompileError.
   void run(const DeviceNDArrayBase& in, const DeviceNDArrayBase& out) const;
   /// The source for NVRTC.
   const std::string& source() const;
