@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace quarry::expr {
 namespace {
 
@@ -33,6 +36,12 @@ const source_text& map_text(DType accumulator, std::span<const DType> types,
 }
 
 const source_text& reducer_text(DType accumulator, const ReductionText& text) {
+  // a class of such a name has no member of it
+  static constexpr std::string_view members_of_reducers[] = {"takes_batches", "identity", "combine",
+                                                             "take", "finish"};
+  require<LogicError>(
+      std::ranges::find(members_of_reducers, text.name) == std::end(members_of_reducers),
+      [&] { return fmt::format("no reduction can have the name {}", text.name); });
   const std::string_view type = kernel_type_name(accumulator);
   const std::string members = fmt::format(
       R"(static constexpr bool takes_batches = false;

@@ -50,6 +50,16 @@ TEST(CompilePtx, needs_no_gpu_with_an_architecture) {
   EXPECT_THROW(compile_cubin(twice, {.arch = "compute_90"}), LogicError);
 }
 
+TEST(CompilePtx, takes_views_in_source_that_is_in_extern_c) {
+  if (test::kind() == test::Kind::fake || !has_nvrtc()) GTEST_SKIP() << "wants the real NVRTC";
+  const std::string source = R"(extern "C" {
+#include <quarry/device_view.cuh>
+__global__ void fill(quarry::DeviceView<float, 1> a) { a(threadIdx.x) = 1; }
+})";
+  EXPECT_NE(compile_ptx(source, {.arch = "compute_90", .cache = false}).find(".entry fill("),
+            std::string::npos);
+}
+
 TEST(CompilePtx, passes_options) {
   if (test::kind() == test::Kind::fake || !has_nvrtc()) GTEST_SKIP() << "wants the real NVRTC";
   const std::string source =

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
 #include <quarry/ops/elementwise_kernel.hpp>
 #include <quarry/quarry.hpp>
 
@@ -117,6 +118,21 @@ TEST_F(TextKernels, OtherTextsAreOtherKernels) {
     EXPECT_EQ(values(minus(a, 1)), (std::vector<float>{-1, 0, 1, 2, 3, 4}));
   }
   EXPECT_EQ(values(plus(minus(a, 1), minus(a, 2))), (std::vector<float>{-3, -1, 1, 3, 5, 7}));
+}
+
+TEST_F(TextKernels, WhatMayIncludeFilesIsNotKeptOnDisk) {
+  if (kernel_cache_info().path.empty()) GTEST_SKIP() << "the disk cache is disabled";
+  const auto kept = [](const std::string& word) {
+    const Squares f("x, y", "x + y", "f", "// " + word + std::to_string(::getpid()) + "\n");
+    set_on_host(
+        f.text(), +[](float x, float y) { return x + y; });
+    const auto a = arange<float>(3);
+    const auto before = kernel_cache_info().entries;
+    EXPECT_EQ(values(f(a, 1)), (std::vector<float>{1, 2, 3}));
+    return kernel_cache_info().entries - before;
+  };
+  EXPECT_EQ(kept("a word "), 1);
+  EXPECT_EQ(kept("#include "), 0);
 }
 
 TEST_F(TextKernels, EqualTextsAreCompiledOnce) {

@@ -148,6 +148,16 @@ TEST(ReductionKernel, NeedsItsExpressions) {
               Sum({.parameters = "", .map_expr = "x", .reduce_expr = "a + b", .identity = "0"});
             }),
             "the parameters \"\" are 0, and the kernel's type has 1");
+  for (const std::string_view name : {"identity", "combine", "take", "takes_batches", "finish"}) {
+    EXPECT_EQ(message_of<LogicError>([&] {
+                Sum({.parameters = "x",
+                     .map_expr = "x",
+                     .reduce_expr = "a + b",
+                     .identity = "0",
+                     .name = name});
+              }),
+              "no reduction can have the name " + std::string(name));
+  }
 }
 
 TEST(ReductionKernel, IsForGpus) {

@@ -24,6 +24,8 @@
 #endif
 
 /// Shape and strides of an array by value, for kernels of any compiler.
+extern "C++" {  // the source of a SourceModule is in extern "C"
+
 namespace quarry::kernels {
 using index_type = long;               ///< std::int64_t
 using size_type = decltype(sizeof 0);  ///< std::size_t
@@ -235,5 +237,7 @@ class DeviceView {
 };
 
 }  // namespace quarry
+
+}  // extern "C++"
 
 #undef QUARRY_VIEW_ASSERT

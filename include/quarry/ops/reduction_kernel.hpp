@@ -63,7 +63,8 @@ class ReductionKernel<R(P...), Accumulator> {
   using Total = std::conditional_t<std::is_void_v<Accumulator>, R, Accumulator>;  ///< in kernels
 
   /// Compiles nothing. Throws LogicError for another number of parameters than the type has, and
-  /// for names that are no identifiers.
+  /// for names that are no identifiers, and "identity", "combine", "take", "takes_batches" and
+  /// "finish" as the kernel's.
   explicit ReductionKernel(const ReductionText& text)
       : map_(&make_map(text)),
         reducer_(&expr::reducer_text(dtype_of<Total>, text)),

@@ -82,6 +82,7 @@ CUfunction from_compiler(const KernelSource& source, const Architecture& archite
   const Binary binary = compile_kernel(source, architecture);
   const CUfunction function = loaded(binary, source);
   compiled.fetch_add(1, std::memory_order_relaxed);
+  if (source.may_read_files) return function;
   try {
     kernel_cache().store(key, binary);
   } catch (const std::bad_alloc&) {  // the kernel is loaded, and works without a file
@@ -141,7 +142,7 @@ CUfunction load_kernel(const KernelSource& source, const Architecture& architect
                        const std::string& key, const KernelTarget& target) {
   // The entry is made first, since that may throw: a loaded kernel must not be lost.
   CUfunction& place = place_of(target, key);
-  CUfunction function = from_disk(key);
+  CUfunction function = source.may_read_files ? nullptr : from_disk(key);
   if (!function) function = from_compiler(source, architecture, key);
   const std::lock_guard lock(known().mutex);
   return place = function;

@@ -10,6 +10,7 @@
 
 #include "backend/cuda/jit/digest.hpp"
 #include "backend/cuda/jit/sharing.hpp"
+#include "backend/cuda/jit/source_headers.hpp"
 #include "backend/cuda/jit/texts.hpp"
 #include "backend/source_kernel.hpp"
 #include "kernels/user_function.hpp"
@@ -68,13 +69,13 @@ class Definitions {
   std::string define(const kernels::source_text& text) {
     const std::string space = text_identifier(text);
     if (defined_.insert(space).second) {
-      // the members find no struct of the name, which may be that of a function that they call
+      // the name may be that of a function of the preamble, or of one that the members call
       text_ += fmt::format(
           "namespace {} {{\n{}\nstruct quarry_text : functions {{\n{}\n}};\n"
-          "struct {} : quarry_text {{}};\n}}\n",
-          space, text.preamble, text.members, text.name);
+          "namespace quarry_name {{ struct {} : {}::quarry_text {{}}; }}\n}}\n",
+          space, text.preamble, text.members, text.name, space);
     }
-    return fmt::format("{}::{}", space, text.name);
+    return fmt::format("{}::quarry_name::{}", space, text.name);
   }
   const std::string& text() const { return text_; }
   /// With what the definitions use.
@@ -198,6 +199,7 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   result.operations =
       result.has_user_functions ? all_operations() : operations_for(result.instantiation);
   if (result.has_user_functions) result.text += definitions.in_namespace();
+  result.may_read_files = may_read_files(definitions.text());
   return result;
 }
 

@@ -29,6 +29,7 @@ struct KernelSource {
   std::string instantiation;
   std::string operations = {};  ///< the text of quarry/kernels/ops.def
   bool has_user_functions = false;
+  bool may_read_files = false;  ///< that the text does not tell: it is no key on disk
 };
 KernelSource kernel_source(const kernels::program& program, const Variant& variant);
 

@@ -36,9 +36,10 @@ class Variant {
   }
   std::size_t hash() const {
     std::size_t hash = kernel_.size();
-    for (const int argument : arguments_) {
-      hash = (hash ^ static_cast<std::size_t>(argument)) * 0x9e3779b97f4a7c15u;
-    }
+    const auto add = [&](std::size_t more) { hash = (hash ^ more) * 0x9e3779b97f4a7c15u; };
+    for (const int argument : arguments_) add(static_cast<std::size_t>(argument));
+    add(reinterpret_cast<std::size_t>(sharing_));
+    add(reinterpret_cast<std::size_t>(texts_));
     return hash;
   }
   friend bool operator==(const Variant& a, const Variant& b) {

@@ -87,6 +87,36 @@ TEST_F(cuda_text_source, keys_have_the_text) {
   EXPECT_NE(of, key(Kernel("x", "x + 1", "f", "int unused;")));
 }
 
+/// Files may change without the text: what includes some is not kept on disk.
+TEST_F(cuda_text_source, knows_whether_files_are_read) {
+  using E = call<text_function<float, 0>, in<float, 0>>;
+  const auto reads = [](const char* preamble) {
+    const ElementwiseKernel<float(float)> f("x", "x + 1", "f", preamble);
+    const Texts texts{{{0, &f.text()}}};
+    return kernel_source(map<E, float, 1, float>(), Variant(flat).with(nullptr, &texts))
+        .may_read_files;
+  };
+  EXPECT_FALSE(reads(""));
+  EXPECT_FALSE(reads("__device__ float one() { return 1; }"));
+  EXPECT_TRUE(reads("#include \"/tmp/mine.cuh\"\n"));
+}
+
+TEST_F(cuda_text_source, names_are_those_of_anything) {
+  using E = call<text_function<float, 0>, in<float, 0>>;
+  for (const char* const name : {"twice", "quarry_text", "functions", "sqrt", "convert"}) {
+    const ElementwiseKernel<float(float)> f("x", "twice(x) + sqrt(x)", name,
+                                            "__device__ float twice(float x) { return 2 * x; }");
+    const Texts texts{{{0, &f.text()}}};
+    compile_for_all(kernel_source(map<E, float, 1, float>(), Variant(flat).with(nullptr, &texts)));
+  }
+}
+
+TEST(cuda_text_variant, hash_has_the_texts) {
+  const Texts one{}, two{};
+  EXPECT_NE(Variant(flat).with(nullptr, &one).hash(), Variant(flat).with(nullptr, &two).hash());
+  EXPECT_EQ(Variant(flat).with(nullptr, &one).hash(), Variant(flat).with(nullptr, &one).hash());
+}
+
 TEST_F(cuda_text_source, functions_have_every_type) {
   const auto compiled = []<class T>(std::type_identity<T>) {
     using K = kernel_type_t<T>;
