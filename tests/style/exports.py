@@ -25,7 +25,8 @@ PREFIX = re.compile(r"(?:guard variable|(?:non-)?virtual thunk|TLS \w+ function)
 VECTOR_FUNCTION = re.compile(r"(?:_ZGV[b-e]N\d+v_)?quarry_[a-z]+")
 # In the library where the C++ runtime is linked into it.
 REPLACEABLE = re.compile(r"operator (?:new|delete)(?:\[\])?\(")
-OPERATOR = re.compile(r"\boperator(?:\(\)|[^\w\s(]+)")
+# In `operator+<char>` the bracket begins the arguments of the template.
+OPERATOR = re.compile(r"\boperator(?:\(\)|<=>|<<=?|>>=?|->\*?|[<>]=?|[^\w\s(<>]+)")
 
 # Of each kind one that has to be there or must not, so that nothing passes by being empty.
 EXPORTED = {
@@ -84,8 +85,6 @@ def is_declared(symbol, classes, names):
     if VECTOR_FUNCTION.fullmatch(symbol) or REPLACEABLE.match(symbol):
         return True
     name = entity(symbol)
-    if name.startswith("std::"):  # what the headers announce of it is the C++ runtime's
-        return False
     return name in names or name.rpartition("::")[0] in classes
 
 
