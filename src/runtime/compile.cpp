@@ -94,7 +94,8 @@ bool may_include(const backend::SourceText& source, const CompileOptions& option
 }
 
 backend::SourceCache cache_for(const backend::SourceText& source, const CompileOptions& options) {
-  return {options.cache && !may_include(source, options), options.cache_dir};
+  const bool is_kept = options.keep || !options.keep_dir.empty();  // with what the compiler says
+  return {options.cache && !is_kept && !may_include(source, options), options.cache_dir};
 }
 
 backend::CompiledCode compiled(const backend::SourceText& source, const CompileOptions& options,

@@ -47,7 +47,7 @@ struct CompileOptions {
   std::optional<bool> opt = std::nullopt;
   bool relocatable = false;  ///< calls functions of other code: to be linked (linker.hpp)
   /// Leaves the source, the code and what the compiler said in a new folder, also if it does not
-  /// compile. A line on stderr names the folder, and so does Module::kept().
+  /// compile; compiles in any case. A line on stderr names the folder, and so does Module::kept().
   bool keep = false;
   std::string keep_dir = {};       ///< that folder, made if it is not there; then no line
   std::string name = "source.cu";  ///< of the source in messages and in that folder
