@@ -52,7 +52,8 @@ extern "C" __global__ void sum_of_planes(float* out, cudaTextureObject_t a, cuda
                                          int width, int height) {
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      out[y * width + x] = tex2D<float>(a, x + 0.5f, y + 0.5f) + tex2D<float>(b, x + 0.5f, y + 0.5f);
+      const float u = x + 0.5f, v = y + 0.5f;
+      out[y * width + x] = tex2D<float>(a, u, v) + tex2D<float>(b, u, v);
     }
   }
 }
