@@ -29,7 +29,6 @@ const std::string& ModuleState::name_of(const std::string& name) const {
 
 namespace {
 
-using detail::FunctionState;
 using detail::ModuleState;
 
 std::shared_ptr<ModuleState> loaded(const Device& device, const backend::ModuleImage& image,

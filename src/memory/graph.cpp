@@ -166,7 +166,7 @@ void Graph::State::capture_again() {
 
 void Graph::State::replace(const NewCapture& made) {
   backend::Graphs& graphs = device->graphs();
-  const auto next = std::make_shared<Launched>(executable, made.memory);
+  const auto next = std::make_shared<Launched>(Launched{executable, made.memory});
   auto stands_for = std::make_shared<Buffer>(nullptr, 1, default_stream(Device(*device)), next,
                                              MemorySpace::host);
   std::vector<Stream> ordered = made.memory->homes_of_captures();

@@ -75,7 +75,9 @@ void Mark::wait() const noexcept {
 
 bool is_idle(const detail::StreamState& stream) noexcept {
   try {
-    return stream.is_of_this_thread() && stream.device->is_done(stream.native);
+    // A query of a stream that is captured would invalidate the capture.
+    return stream.is_of_this_thread() && !stream.is_captured() &&
+           stream.device->is_done(stream.native);
   } catch (const std::exception&) {
     return false;
   }
