@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/array/cuda_array.hpp>
 #include <quarry/base/texture_options.hpp>
-#include <quarry/memory/block_copy.hpp>
 #include <quarry/quarry.hpp>
 #include <quarry/xtensor.hpp>
 
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "array/cuda_array_elements.hpp"
 #include "gate.hpp"
 #include "message_of.hpp"
 
@@ -24,20 +24,8 @@
 namespace quarry {
 namespace {
 
+using test::elements;
 using test::message_of;
-
-/// The elements at (x, y, z), x fastest.
-template <class T>
-std::vector<T> elements(const CudaArray& array) {
-  const ArrayDescriptor& d = array.descriptor();
-  std::vector<T> list(d.bytes() / sizeof(T));
-  Memcpy3D copy;
-  copy.set_src_array(array);
-  copy.set_dst_host(list);
-  copy.width_in_bytes = d.row_bytes(), copy.height = d.rows(), copy.depth = d.planes();
-  copy();
-  return list;
-}
 
 template <class T>
 T number(std::size_t i, std::size_t j, std::size_t k) {

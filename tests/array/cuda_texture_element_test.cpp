@@ -20,6 +20,7 @@
 namespace quarry {
 namespace {
 
+using test::filled;
 using test::Shaped;
 using test::TextureKernels;
 using test::TextureModel;
@@ -178,7 +179,7 @@ TEST_F(TextureKernels, WriteIntegersThroughSurfaces) {
     }
     const CudaArray from = filled(d, list), to(d);
     turn("short", is_layered ? Shaped::planes : Shaped::box, to, from);
-    EXPECT_EQ(elements<std::int16_t>(to), want) << is_layered;
+    EXPECT_EQ(test::elements<std::int16_t>(to), want) << is_layered;
   }
 }
 

@@ -19,6 +19,7 @@
 namespace quarry {
 namespace {
 
+using test::filled;
 using test::Shaped;
 using test::TextureKernels;
 using test::TextureModel;
@@ -322,15 +323,15 @@ TYPED_TEST(WideElements, AreWrittenThroughSurfaces) {
                             .cubemap = c.cubemap,
                             .surface_load_store = true};
     const std::vector<T> list = delicate<T>(d.width * d.rows() * d.planes());
-    const CudaArray from = this->filled(d, list), to(d);
+    const CudaArray from = filled(d, list), to(d);
     this->turn(this->type(), c.shaped, to, from);
-    expect_same_bits(this->template elements<T>(to), turned(list, d));
+    expect_same_bits(test::elements<T>(to), turned(list, d));
   }
   const std::vector<T> list = delicate<T>(12);
   const CudaArray layer = gpuarray_to_array(to_device(list).reshape({3, 4}), Order::c, true),
                   other(layer.descriptor());
   this->turn(this->type(), Shaped::planes, other, layer);
-  expect_same_bits(this->template elements<T>(other), turned(list, layer.descriptor()));
+  expect_same_bits(test::elements<T>(other), turned(list, layer.descriptor()));
 }
 
 }  // namespace

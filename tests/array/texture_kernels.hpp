@@ -2,7 +2,6 @@
 #pragma once
 #include <quarry/array/module.hpp>
 #include <quarry/memory/allocation.hpp>
-#include <quarry/memory/block_copy.hpp>
 #include <quarry/memory/memcpy.hpp>
 #include <quarry/memory/texture.hpp>
 
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "array/cuda_array_elements.hpp"
 #include "fake_driver/test_device.hpp"
 
 /// Kernels that read textures, and read and write surfaces. Only a GPU runs them: elsewhere they
@@ -111,30 +111,6 @@ class TextureKernels : public testing::Test {
     module_->function(instance("turn", type, shaped))
         .launch({.grid = 1, .block = {width, height, static_cast<int>(d.planes())}}, Surface(to),
                 Surface(from), width, height);
-  }
-
-  /// A CUDA array with these elements, x fastest.
-  template <class T>
-  static CudaArray filled(const ArrayDescriptor& d, const std::vector<T>& elements) {
-    EXPECT_EQ(d.bytes(), elements.size() * sizeof(T));
-    CudaArray array(d);
-    Memcpy3D copy;
-    copy.set_src_host(elements);
-    copy.set_dst_array(array);
-    copy.width_in_bytes = d.row_bytes(), copy.height = d.rows(), copy.depth = d.planes();
-    copy();
-    return array;
-  }
-  template <class T>
-  static std::vector<T> elements(const CudaArray& array) {
-    const ArrayDescriptor& d = array.descriptor();
-    std::vector<T> list(d.bytes() / sizeof(T));
-    Memcpy3D copy;
-    copy.set_src_array(array);
-    copy.set_dst_host(list);
-    copy.width_in_bytes = d.row_bytes(), copy.height = d.rows(), copy.depth = d.planes();
-    copy();
-    return list;
   }
 
  private:

@@ -2,26 +2,18 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <utility>
+
+#include "temporary_folder.hpp"
 
 namespace quarry::test {
 
 /// Tests of files: each has a new folder, which is removed with all that is in it.
 class InFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "quarry_io_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   std::size_t file_count() const {
     using Iterator = std::filesystem::directory_iterator;
@@ -35,24 +27,18 @@ class InFolder : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path& folder_ = temporary_.path();
 };
 
 /// The same, for tests of one file: its name is the argument.
 class WithFile : public InFolder {
  protected:
-  explicit WithFile(std::string name) : name_(std::move(name)) {}
-  void SetUp() override {
-    InFolder::SetUp();
-    path_ = path(name_);
-  }
+  explicit WithFile(const std::string& name) : path_(path(name)) {}
   using InFolder::contents;
   std::string contents() const { return contents(path_); }
 
-  std::string path_;
-
- private:
-  std::string name_;
+  const std::string path_;
 };
 
 }  // namespace quarry::test

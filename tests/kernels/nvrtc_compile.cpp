@@ -5,6 +5,7 @@
 //     nvrtc_compile <include directory> sm_80 sm_90 ...
 #include <nvrtc.h>
 #include <quarry/expr/domain.hpp>
+#include <quarry/expr/text_node.hpp>
 #include <quarry/kernels/functor.hpp>
 
 #include <chrono>
@@ -27,23 +28,6 @@ const char* const header_names[] = {
     "kernels/gpu_functions.hpp", "kernels/math.hpp",  "kernels/complex.hpp",
     "kernels/complex_wide.hpp",  "kernels/ops.def",   "kernels/functor.hpp",
     "kernels/device_view.hpp",   "textures.cuh"};
-
-const char* const kernel_names[] = {"bool",
-                                    "i8",
-                                    "i16",
-                                    "i32",
-                                    "i64",
-                                    "u8",
-                                    "u16",
-                                    "u32",
-                                    "u64",
-                                    "float16",
-                                    "bfloat16",
-                                    "float",
-                                    "double",
-                                    "complex<float>",
-                                    "complex<double>"};
-static_assert(std::size(kernel_names) == quarry::type_count);
 
 struct Headers {
   std::vector<std::string> names, texts;
@@ -111,7 +95,7 @@ const char* const prologue =
     "#include <quarry/kernels/functor.hpp>\n"
     "using namespace quarry::kernels;\n";
 
-std::string kernel_name(TypeId id) { return kernel_names[std::size_t(id)]; }
+std::string kernel_name(TypeId id) { return std::string(quarry::expr::kernel_type_name(id)); }
 
 /// A kernel that applies an operation to operands of one type; empty where the operation has no
 /// loop.
@@ -152,10 +136,12 @@ std::vector<std::string> all_operations() {
 /// Every pair of types through the conversions, once.
 std::string all_conversions() {
   std::string source = prologue;
-  for (const std::string from : kernel_names) {
+  for (std::size_t i = 0; i < quarry::type_count; ++i) {
+    const std::string from = kernel_name(TypeId(i));
     source += "__global__ void k" + std::to_string(source.size()) + "(const " + from +
               "* p, char* out) {\n";
-    for (const std::string to : kernel_names) {
+    for (std::size_t j = 0; j < quarry::type_count; ++j) {
+      const std::string to = kernel_name(TypeId(j));
       source += "  *(" + to + "*)(out += 16) = convert<" + to + ">(*p);\n";
     }
     source += "}\n";

@@ -2,14 +2,18 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
+#include <quarry/memory/graph.hpp>
 #include <quarry/quarry.hpp>
 
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/test_device.hpp"
+#include "gate.hpp"
 
 /// A step of a program, on the library and on the host, for tests that capture it.
 namespace quarry::test {
@@ -32,6 +36,23 @@ inline Values host(const DeviceNDArray<float>& a) {
   Values got(static_cast<std::size_t>(a.size()));
   a.reshape({a.size()}).copy_to_host(got);
   return got;
+}
+
+/// Launches the graph in a stream that is held and then, after `between`, in another stream, where
+/// it has to wait for the first launch.
+template <class F>
+void launch_behind_a_held_launch(const Graph& graph, const F& between) {
+  const Stream s = stream({.non_blocking = true}), t = stream({.non_blocking = true});
+  graph.launch(t);  // what the first launch loads is there
+  Device().synchronize();
+  Gate gate(s);
+  graph.launch(s);
+  between();
+  graph.launch(t);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(t.is_done());
+  gate.open();
+  t.synchronize();
 }
 
 /// A temporary, a reduction with a workspace, a fill, a copy and a view that is written.

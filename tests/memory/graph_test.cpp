@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -12,7 +11,6 @@
 #include <quarry/base/captures.hpp>
 #include <quarry/memory/graph.hpp>
 
-#include "gate.hpp"
 #include "memory/captured_step.hpp"
 #include "message_of.hpp"
 #include "runtime/inventory.hpp"
@@ -178,16 +176,7 @@ TEST_F(CapturedGraph, IsRefusedInACallbackWithoutWaitingForAnything) {
 TEST_F(CapturedGraph, LaunchesInOtherStreamsComeBehindEarlierOnes) {
   const auto u = plate(1);
   const Graph graph = capture([&] { u += 1.f; });
-  const Stream s = stream({.non_blocking = true}), t = stream({.non_blocking = true});
-  graph.launch(t);  // what the first launch loads is there
-  Device().synchronize();
-  test::Gate gate(s);
-  graph.launch(s);
-  graph.launch(t);
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_FALSE(t.is_done());
-  gate.open();
-  t.synchronize();
+  launch_behind_a_held_launch(graph, [] {});
   Values want = drawn(1);
   for (float& x : want) x += 3;
   EXPECT_EQ(host(u), want);

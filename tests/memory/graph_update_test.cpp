@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
 #include <quarry/base/captures.hpp>
 #include <quarry/memory/graph.hpp>
 
-#include "gate.hpp"
 #include "memory/captured_step.hpp"
 
 /// Graphs whose function is captured anew.
@@ -67,18 +64,10 @@ TEST_F(CapturedGraph, AGraphThatIsBuiltAnewComesBehindWhatItWas) {
   const Graph graph = capture([&] {
     for (int i = 0; i < repetitions; ++i) u += 1.f;
   });
-  const Stream s = stream({.non_blocking = true}), t = stream({.non_blocking = true});
-  graph.launch(t);  // what the first launch loads is there
-  Device().synchronize();
-  test::Gate gate(s);
-  graph.launch(s);
-  repetitions = 2;
-  graph.update();
-  graph.launch(t);
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_FALSE(t.is_done());
-  gate.open();
-  t.synchronize();
+  launch_behind_a_held_launch(graph, [&] {
+    repetitions = 2;
+    graph.update();
+  });
   Values want = drawn(1);
   for (float& x : want) x += 4;
   EXPECT_EQ(host(u), want);

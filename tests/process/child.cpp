@@ -17,6 +17,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "temporary_folder.hpp"
+
 namespace quarry::test {
 namespace {
 
@@ -104,24 +106,6 @@ class Child {
   int output_ = -1;
 };
 
-/// For the files of a child that may not live to remove them.
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "quarry-child-XXXXXX") {
-    if (!mkdtemp(path_.data())) throw std::runtime_error("no folder");
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// The stack of the thread that has run from the beginning.
 void report_and_exit(int) {
   if (gettid() != getpid()) {
@@ -174,7 +158,7 @@ std::vector<std::string> command_of(const char* name) {
 }
 
 Outcome run_child(const Program& program) {
-  const Folder folder;
+  const TemporaryFolder folder;  // the child may not live to remove its files
   return run_command(
       command_of(program.name),
       {{"TMPDIR", folder.path()}, {"QUARRY_FAKE_BACKGROUND", program.in_background ? "1" : "0"}});

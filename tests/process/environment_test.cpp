@@ -12,6 +12,7 @@
 
 #include "backend/chosen_device.hpp"
 #include "process/child.hpp"
+#include "temporary_folder.hpp"
 
 /// Every environment variable with every kind of value: what cannot be understood is refused by
 /// name and value at the first use, whatever the program uses first.
@@ -112,8 +113,8 @@ TEST(Environment, NumbersOfGpusComeFromAVariable) {
 }
 
 TEST(Environment, NumbersOfGpusComeFromAFile) {
-  std::string home = (std::filesystem::temp_directory_path() / "quarry-home-XXXXXX").string();
-  ASSERT_NE(mkdtemp(home.data()), nullptr);
+  const test::TemporaryFolder folder;
+  const std::string home = folder.path();
   for (const auto& [value, expected] : numbers) {
     std::ofstream(home + "/.cuda-device") << value;
     expect(expected, outcome_of({{"QUARRY_TEST_DEFAULT", ""}, {"HOME", home}}), ".cuda-device",
@@ -121,7 +122,6 @@ TEST(Environment, NumbersOfGpusComeFromAFile) {
   }
   std::ofstream(home + "/.cuda-device") << "";
   EXPECT_TRUE(outcome_of({{"QUARRY_TEST_DEFAULT", ""}, {"HOME", home}}).starts_with("right"));
-  std::filesystem::remove_all(home);
 }
 
 TEST(Environment, ADeviceThatIsNamedAndBusyIsAnErrorAndOneThatIsNotNamedIsNotChosen) {

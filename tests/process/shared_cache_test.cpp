@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +11,7 @@
 
 #include "backend/chosen_device.hpp"
 #include "process/child.hpp"
+#include "temporary_folder.hpp"
 
 /// The kernel cache on disk as processes share it.
 namespace quarry::test {
@@ -24,12 +23,6 @@ class SharedCache : public testing::Test {
  protected:
   void SetUp() override {
     if (backend::test::is_on_cpu()) GTEST_SKIP() << "the CPU device compiles nothing";
-    std::string name = (fs::temp_directory_path() / "quarry_shared_cache_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
-  void TearDown() override {
-    if (!root_.empty()) fs::remove_all(root_);
   }
   std::string path() const { return (root_ / "cache").string(); }
 
@@ -37,7 +30,8 @@ class SharedCache : public testing::Test {
     return run_command(command_of("SaysHowItGoes"), {{"QUARRY_TEST_CACHE", directory}});
   }
 
-  fs::path root_;
+  const test::TemporaryFolder temporary_;
+  const fs::path& root_ = temporary_.path();
 };
 
 TEST_F(SharedCache, ASecondProcessCompilesNothing) {
@@ -80,11 +74,7 @@ TEST_F(SharedCache, PlacesThatCannotBeUsedCostAWarningAndNoResult) {
 /// Of compiled sources: NVRTC is needed, a GPU is not.
 class SharedSources : public SharedCache {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "quarry_shared_cache_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
+  void SetUp() override {}
   /// Killed after so many milliseconds, if any.
   Outcome compile_many(int milliseconds = 0) const {
     std::vector<std::string> command = command_of("CompilesMany");

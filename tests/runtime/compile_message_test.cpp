@@ -3,7 +3,6 @@
 #include <quarry/runtime/linker.hpp>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "fake_driver/test_device.hpp"
+#include "temporary_folder.hpp"
 
 /// What NVRTC and nvJitLink themselves say, and what they make of files beside a program.
 namespace quarry {
@@ -25,14 +25,9 @@ class CompilerMessages : public testing::Test {
   void SetUp() override {
     if (test::kind() == test::Kind::fake) GTEST_SKIP() << "wants the real NVRTC";
     if (nvrtc_version().first == 0) GTEST_SKIP() << "there is no NVRTC";
-    std::string name = (fs::temp_directory_path() / "quarry_messages_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
   }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-  fs::path folder_;
+  const test::TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 TEST_F(CompilerMessages, OfErrorsNameTheFileTheLineAndTheWord) {

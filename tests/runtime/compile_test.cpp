@@ -2,7 +2,6 @@
 #include <quarry/runtime/compile.hpp>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "environment_setting.hpp"
 #include "fake_driver/test_device.hpp"
 #include "message_of.hpp"
+#include "temporary_folder.hpp"
 
 /// Compiling without a GPU: with the machine's NVRTC where the device is the CPU, with the fake one
 /// on the fake driver.
@@ -39,14 +39,9 @@ class Compile : public testing::Test {
  protected:
   void SetUp() override {
     if (nvrtc_version().first == 0) GTEST_SKIP() << "there is no NVRTC";
-    std::string name = (fs::temp_directory_path() / "quarry_compile_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
   }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-  fs::path folder_;
+  const test::TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 /// With the machine's NVRTC.

@@ -15,6 +15,8 @@
 #include <thread>
 #include <unordered_set>
 
+#include "temporary_folder.hpp"
+
 namespace quarry {
 namespace {
 
@@ -323,13 +325,12 @@ TEST(DefaultDevice, GarbageInTheVariablesIsRefusedByName) {
 }
 
 TEST(DefaultDevice, IsWhatTheFileInTheHomeDirectoryNames) {
-  std::string home = (std::filesystem::temp_directory_path() / "quarry-home-XXXXXX").string();
-  ASSERT_NE(mkdtemp(home.data()), nullptr);
+  const test::TemporaryFolder folder;
+  const std::string home = folder.path();
   std::ofstream(home + "/.cuda-device") << "0\n";
   EXPECT_EQ(default_device_with("HOME=" + home), is_available() ? "cuda:0" : "unavailable");
   std::ofstream(home + "/.cuda-device") << "nonsense";
   EXPECT_NE(default_device_with("HOME=" + home).find(".cuda-device"), std::string::npos);
-  std::filesystem::remove_all(home);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <quarry/runtime/linker.hpp>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "fake_driver/test_device.hpp"
 #include "message_of.hpp"
+#include "temporary_folder.hpp"
 
 /// Linking without a GPU, with the machine's nvJitLink where the device is the CPU.
 namespace quarry {
@@ -51,12 +51,6 @@ class LinkerTest : public testing::Test {
   void SetUp() override {
     if (test::kind() == test::Kind::fake) GTEST_SKIP() << "wants the real nvJitLink";
     if (!has_tools()) GTEST_SKIP() << "there is no NVRTC or no nvJitLink";
-    std::string name = (fs::temp_directory_path() / "quarry_linker_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
   }
   std::string file(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
@@ -71,7 +65,8 @@ class LinkerTest : public testing::Test {
                                 " >/dev/null 2>&1";
     return std::system(command.c_str()) == 0 ? (folder_ / name).string() : std::string();
   }
-  fs::path folder_;
+  const test::TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 Linker linker() { return Linker({.arch = "sm_90"}); }

@@ -98,7 +98,7 @@ TEST_F(cuda_text_source, knows_whether_files_are_read) {
   };
   EXPECT_FALSE(reads(""));
   EXPECT_FALSE(reads("__device__ float one() { return 1; }"));
-  EXPECT_TRUE(reads("#include \"/tmp/mine.cuh\"\n"));
+  EXPECT_TRUE(reads("#include \"/data/mine.cuh\"\n"));
 }
 
 TEST_F(cuda_text_source, names_are_those_of_anything) {
