@@ -253,7 +253,7 @@ int Function::max_active_clusters(const LaunchConfig& config) const {
 }
 int Function::max_cooperative_grid_blocks(int threads, std::size_t shared) const {
   const auto blocks = blocks_per_multiprocessor(threads, shared);
-  return blocks * static_cast<int>(module_->device().attributes().at("MULTIPROCESSOR_COUNT"));
+  return blocks * static_cast<int>(device().attribute(DeviceAttribute::multiprocessor_count));
 }
 int Function::blocks_per_multiprocessor(int threads, std::size_t shared) const {
   allow_shared(*function_, module_->device(), shared);

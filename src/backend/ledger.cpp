@@ -21,8 +21,7 @@ constexpr std::array<Noun, owned_kinds> nouns{
      {"event", "events"},
      {"module", "modules"},
      {"graph", "graphs"},
-     {"texture or surface", "textures and surfaces"},
-     {"context", "contexts"}}};
+     {"texture or surface", "textures and surfaces"}}};
 
 }  // namespace
 

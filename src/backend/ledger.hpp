@@ -21,12 +21,11 @@ enum class Owned : std::uint8_t {
   array,              ///< CUDA arrays
   stream,
   event,
-  module,   ///< kernels of the program
-  graph,    ///< instantiated ones
-  texture,  ///< texture objects and surface objects
-  context   ///< other than the primary one
+  module,  ///< kernels of the program
+  graph,   ///< instantiated ones
+  texture  ///< texture objects and surface objects
 };
-inline constexpr std::size_t owned_kinds = 13;
+inline constexpr std::size_t owned_kinds = 12;
 
 struct OwnedCount {
   std::size_t count = 0, bytes = 0;  ///< no bytes of streams and those below

@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,7 +31,7 @@ struct SourceCache {
   std::string directory = {};  ///< absolute; that of the process if empty
 };
 
-/// What NVRTC makes of it: machine code, or PTX for an architecture "compute_...".
+/// What NVRTC makes of it: machine code, PTX for an architecture "compute_...", LTO-IR with -dlto.
 struct CompiledCode {
   std::string code;
   std::string log;                             ///< warnings

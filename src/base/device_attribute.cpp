@@ -15,14 +15,17 @@ struct Row {
 constexpr Row rows[] = {
 #define QUARRY_ATTRIBUTE(name, enumerator) {#name, #enumerator, DeviceAttribute::enumerator},
 #include "base/device_attribute.def"
-    QUARRY_ATTRIBUTE(GPU_OVERLAP, gpu_overlap)
-        QUARRY_ATTRIBUTE(SHARED_MEMORY_PER_BLOCK, shared_memory_per_block)
-            QUARRY_ATTRIBUTE(REGISTERS_PER_BLOCK, registers_per_block)
-                QUARRY_ATTRIBUTE(MAXIMUM_TEXTURE2D_ARRAY_WIDTH, maximum_texture2d_array_width)
-                    QUARRY_ATTRIBUTE(MAXIMUM_TEXTURE2D_ARRAY_HEIGHT, maximum_texture2d_array_height)
-                        QUARRY_ATTRIBUTE(MAXIMUM_TEXTURE2D_ARRAY_NUMSLICES,
-                                         maximum_texture2d_array_numslices)
 #undef QUARRY_ATTRIBUTE
+    {"GPU_OVERLAP", "gpu_overlap", DeviceAttribute::gpu_overlap},
+    {"SHARED_MEMORY_PER_BLOCK", "shared_memory_per_block",
+     DeviceAttribute::shared_memory_per_block},
+    {"REGISTERS_PER_BLOCK", "registers_per_block", DeviceAttribute::registers_per_block},
+    {"MAXIMUM_TEXTURE2D_ARRAY_WIDTH", "maximum_texture2d_array_width",
+     DeviceAttribute::maximum_texture2d_array_width},
+    {"MAXIMUM_TEXTURE2D_ARRAY_HEIGHT", "maximum_texture2d_array_height",
+     DeviceAttribute::maximum_texture2d_array_height},
+    {"MAXIMUM_TEXTURE2D_ARRAY_NUMSLICES", "maximum_texture2d_array_numslices",
+     DeviceAttribute::maximum_texture2d_array_numslices},
 };
 
 }  // namespace

@@ -19,6 +19,12 @@ bool is_identifier(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return text::is_name_character(c); });
 }
 
+void require_kernel_name(std::string_view name) {
+  require<LogicError>(is_identifier(name), [&] {
+    return fmt::format("the name of a kernel is a C++ identifier, not \"{}\"", name);
+  });
+}
+
 const void* source_text::on_host() const {
   const void* const found = host.load();
   require<LogicError>(found != nullptr,
@@ -28,9 +34,7 @@ const void* source_text::on_host() const {
 
 const source_text& text_of(std::string_view name, std::string_view preamble,
                            std::string_view members) {
-  require<LogicError>(is_identifier(name), [&] {
-    return fmt::format("the name of a kernel is a C++ identifier, not \"{}\"", name);
-  });
+  require_kernel_name(name);
   using Key = std::tuple<std::string, std::string, std::string>;
   static auto& mutex = *new std::mutex;
   static auto& all = *new std::map<Key, source_text>;  // outlives every kernel

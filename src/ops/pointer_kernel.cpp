@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include <quarry/kernels/source_text.hpp>
 
@@ -28,9 +30,7 @@ class PointerKernelState {
         after_loop_(options.after_loop),
         options_(options.compile) {
     const auto is_pointer = [](const KernelParameter& p) { return p.is_pointer; };
-    require<LogicError>(kernels::is_identifier(name), [&] {
-      return fmt::format("the name of a kernel is a C++ identifier, not \"{}\"", name);
-    });
+    kernels::require_kernel_name(name);
     require<LogicError>(std::ranges::any_of(parameters_, is_pointer), [&] {
       return fmt::format("the kernel {} has no pointer among its arguments, \"{}\"", name,
                          arguments);
@@ -59,14 +59,17 @@ class PointerKernelState {
   }
 
   Function function(const Device& device, std::span<const PointerArgument> arguments) {
-    const std::string source = source_for(arguments);
+    Key key{device.id(), {}};
+    for (const PointerArgument& a : arguments) {
+      key.second.emplace_back(a.type.id(), a.type.itemsize());
+    }
     const std::lock_guard lock(mutex_);
-    const auto known = functions_.find({device.id(), source});
+    const auto known = functions_.find(key);
     if (known != functions_.end()) return known->second;
     CompileOptions own = options_;
     own.device = device;
-    const Function made = compile(source, own).function(name_);
-    return functions_.emplace(std::pair(device.id(), source), made).first->second;
+    const Function made = compile(source_for(arguments), own).function(name_);
+    return functions_.emplace(std::move(key), made).first->second;
   }
 
  private:
@@ -155,11 +158,14 @@ class PointerKernelState {
         kernels::with_lines("after_loop of ", name_, after_loop_));
   }
 
+  /// The device, and of the arguments what the source depends on.
+  using Key = std::pair<int, std::vector<std::pair<TypeId, std::size_t>>>;
+
   std::vector<KernelParameter> parameters_;
   std::string name_, preamble_, loop_prep_, operation_, after_loop_;
   CompileOptions options_;
   std::mutex mutex_;
-  std::map<std::pair<int, std::string>, Function> functions_;
+  std::map<Key, Function> functions_;
 };
 
 namespace {

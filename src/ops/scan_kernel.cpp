@@ -74,9 +74,7 @@ struct ScanText::State {
 ScanText::ScanText(DType type, std::string_view scan_expr, const std::string_view* neutral,
                    const ScanOptions& options)
     : state_(std::make_shared<State>()) {
-  require<LogicError>(kernels::is_identifier(options.name), [&] {
-    return fmt::format("the name of a kernel is a C++ identifier, not \"{}\"", options.name);
-  });
+  kernels::require_kernel_name(options.name);
   require<LogicError>(!scan_expr.empty() && (!neutral || !neutral->empty()), [&] {
     return fmt::format("the scan {} has no {}", options.name,
                        scan_expr.empty() ? "operation" : "neutral element");

@@ -51,10 +51,6 @@ DType type_of_number(DType type) {
   }
 }
 
-bool is_integer(DType type) {
-  return type.kind() == Kind::signed_integer || type.kind() == Kind::unsigned_integer;
-}
-
 /// Of integers.
 bool holds(DType type, const TextArgument& number) {
   const bool is_signed = type.kind() == Kind::signed_integer;
@@ -65,7 +61,9 @@ bool holds(DType type, const TextArgument& number) {
 }
 
 void require_held(DType type, const TextArgument& argument) {
-  if (argument.form != Form::number || !is_integer(argument.type) || !is_integer(type)) return;
+  using quarry::detail::is_integer;
+  if (argument.form != Form::number) return;
+  if (!is_integer(argument.type.kind()) || !is_integer(type.kind())) return;
   if (holds(type, argument)) return;
   quarry::detail::throw_out_of_range(argument.is_negative
                                          ? std::to_string(static_cast<std::int64_t>(argument.bits))
@@ -144,9 +142,9 @@ ElementwiseText::ElementwiseText(std::string_view in_params, std::string_view ou
       });
     }
   }
-  has_i_ = names_one(in_, "i") || names_one(out_, "i");
   has_n_ = names_one(in_, "n") || names_one(out_, "n");
-  uses_position_ = !has_i_ && mentions(operation, "i");
+  const bool has_i = names_one(in_, "i") || names_one(out_, "i");
+  uses_position_ = !has_i && mentions(operation, "i");
 }
 
 void ElementwiseText::check(std::span<const TextArgument> in) const {
@@ -164,6 +162,14 @@ const source_text& ElementwiseText::function(std::size_t k, std::span<const Text
   require<LogicError>(out.size() == out_.size(), [&] {
     return fmt::format("the kernel {} has {} outputs, not {}", name_, out_.size(), out.size());
   });
+  std::vector<int> key{static_cast<int>(k)};
+  for (const TextArgument& argument : in) {
+    key.insert(key.end(), {static_cast<int>(argument.type.id()), static_cast<int>(argument.form)});
+  }
+  for (const DType type : out) key.push_back(static_cast<int>(type.id()));
+  const std::lock_guard lock(mutex_);
+  const auto known = functions_.find(key);
+  if (known != functions_.end()) return *known->second;
   Types types;
   types.bind_all(name_, in_, in);
   for (std::size_t j = 0; j < out.size(); ++j) types.bind(out_[j], out[j]);
@@ -174,7 +180,9 @@ const source_text& ElementwiseText::function(std::size_t k, std::span<const Text
                          type.name(), out_[j].name, out[j].name());
     });
   }
-  return kernels::text_of(name_, preamble_, source(k, in, out, types));
+  const source_text& made = kernels::text_of(name_, preamble_, source(k, in, out, types));
+  functions_.emplace(std::move(key), &made);
+  return made;
 }
 
 std::string ElementwiseText::source(std::size_t k, std::span<const TextArgument> in,

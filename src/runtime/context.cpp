@@ -8,7 +8,6 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "backend/backend.hpp"

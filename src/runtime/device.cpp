@@ -59,13 +59,11 @@ Device named(const std::string& text) {
 Device::Device(const std::string& text) : Device(named(text)) {}
 
 Device Device::from_pci_bus_id(const std::string& text) {
-  environment::require_sound();
-  require<BackendUnavailable>(!backend::cuda_devices().empty(),
-                              [] { return "no GPU can be used: " + backend::cuda_status().why; });
+  const Device first = cuda(0);
   backend::Device* const found = backend::cuda_device_at(text);
   require<LogicError>(found, [&] {
     return fmt::format("there is no GPU at the PCI bus id \"{}\"; one is as \"{}\"", text,
-                       Device::cuda(0).pci_bus_id());
+                       first.pci_bus_id());
   });
   return Device(*found);
 }

@@ -2,7 +2,6 @@
 #include "runtime/failed_callbacks.hpp"
 
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 

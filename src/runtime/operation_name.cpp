@@ -4,7 +4,6 @@
 #include <quarry/base/dtype.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <iterator>
 

@@ -3,7 +3,6 @@
 #include <quarry/kernels/program.hpp>
 
 #include <string>
-#include <string_view>
 
 namespace quarry::runtime {
 

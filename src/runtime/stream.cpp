@@ -106,16 +106,15 @@ struct Callback final : FailedCallback {
 
   explicit Callback(Stream s, Function g = {}, StatusFunction h = {})
       : stream(std::move(s)), f(std::move(g)), with_status(std::move(h)) {}
-  /// Of the program's function, after work that ended with `status`.
-  void call(const std::exception_ptr& status) noexcept {
+  /// Of the program's function.
+  void call() noexcept override {
     try {
       const CallbackScope scope;
-      with_status ? with_status(stream, status) : f(stream);
+      with_status ? with_status(stream, error) : f(stream);
     } catch (...) {
       stream.state().keep(std::current_exception());
     }
   }
-  void call() noexcept override { call(error); }
 
   Stream stream;
   Function f;
@@ -148,7 +147,7 @@ struct Finished {
 void run_callback(void* state) {
   std::unique_ptr<Callback> callback(static_cast<Callback*>(state));
   if (callback->f || callback->with_status)
-    callback->call(nullptr);
+    callback->call();
   else
     callback->done.set_value(callback->stream);
   Finished::instance().add(std::move(callback));

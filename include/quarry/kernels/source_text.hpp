@@ -30,6 +30,8 @@ const source_text& text_of(std::string_view name, std::string_view preamble,
                            std::string_view members);
 
 bool is_identifier(std::string_view name);
+/// Throws LogicError for a name that is none.
+void require_kernel_name(std::string_view name);
 
 /// The source behind a line that gives its lines the file name `what` + `name` in the compiler's
 /// messages; nothing for no source.

@@ -13,8 +13,7 @@ namespace quarry {
 /// Copies are handles to the same graph; calls may come from any thread. Every member of a
 /// moved-from graph throws LogicError.
 ///
-///     auto step = qy::capture([&] {          // expressions, reductions, fills, kernels of any
-///     kind
+///     auto step = qy::capture([&] {  // expressions, reductions, fills, kernels of any kind
 ///       v(in, in) = u(in, in) + dt * qy::sum(w(in, in), 0);
 ///       u(all) = v;
 ///     });
@@ -66,9 +65,10 @@ class Graph {
 ///
 /// What the host has to wait for cannot be captured and throws LogicError: copies between host and
 /// device (`item()`, printing), selections and checked positions (`x(mask)`, `x(positions)` without
-/// IndexMode wrap or clip), callbacks, waits. Whatever `work` throws ends the capture and is
-/// thrown on; the current stream is not touched. Running out of memory throws MemoryError without
-/// freeing caches first.
+/// IndexMode wrap or clip), callbacks, waits; and reads of files, fills of records whose size is
+/// none of a word, and new memory of driver_pool_resource(). Whatever `work` throws ends the
+/// capture and is thrown on; the current stream is not touched. Running out of memory throws
+/// MemoryError without freeing caches first.
 Graph capture(std::function<void()> work);
 
 }  // namespace quarry

@@ -77,24 +77,6 @@ std::vector<std::int64_t> places_of(const I& positions, std::int64_t extent, std
   }
 }
 
-/// The largest word that divides elements of T, with which their bytes are moved.
-template <class T>
-using word_of = std::conditional_t<
-    alignof(T) % 8 == 0, std::uint64_t,
-    std::conditional_t<alignof(T) % 4 == 0, std::uint32_t,
-                       std::conditional_t<alignof(T) % 2 == 0, std::uint16_t, std::uint8_t>>>;
-/// Records as words, along a new last axis.
-template <class T>
-auto as_words(const DeviceNDArray<T>& array) {
-  using Word = word_of<T>;
-  Layout layout = array.layout();
-  layout.shape.push_back(std::int64_t(sizeof(T) / sizeof(Word)));
-  layout.strides.push_back(sizeof(Word));
-  using W = std::conditional_t<std::is_const_v<T>, const Word, Word>;
-  return DeviceNDArray<W>(std::move(layout), array.device_pointer(), array.buffer())
-      .bind(array.stream());
-}
-
 /// The elements at valid positions of an axis.
 template <class T>
 auto gathered(const DeviceNDArray<T>& array, const std::vector<std::int64_t>& positions,

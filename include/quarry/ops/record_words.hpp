@@ -9,12 +9,23 @@
 /// Records as rows of words, with which kernels move them: a record has no expression.
 namespace quarry::expr {
 
-/// The largest unsigned integer that records of R are aligned for.
-template <class R>
-using word_of_t = std::conditional_t<
-    alignof(R) % 8 == 0, std::uint64_t,
-    std::conditional_t<alignof(R) == 4, std::uint32_t,
-                       std::conditional_t<alignof(R) == 2, std::uint16_t, std::uint8_t>>>;
+/// The largest word that divides elements of T, with which their bytes are moved.
+template <class T>
+using word_of = std::conditional_t<
+    alignof(T) % 8 == 0, std::uint64_t,
+    std::conditional_t<alignof(T) % 4 == 0, std::uint32_t,
+                       std::conditional_t<alignof(T) % 2 == 0, std::uint16_t, std::uint8_t>>>;
+/// Records as words, along a new last axis.
+template <class T>
+auto as_words(const DeviceNDArray<T>& array) {
+  using Word = word_of<T>;
+  Layout layout = array.layout();
+  layout.shape.push_back(std::int64_t(sizeof(T) / sizeof(Word)));
+  layout.strides.push_back(sizeof(Word));
+  using W = std::conditional_t<std::is_const_v<T>, const Word, Word>;
+  return DeviceNDArray<W>(std::move(layout), array.device_pointer(), array.buffer())
+      .bind(array.stream());
+}
 
 /// An array or expression of records.
 template <class X>
@@ -34,13 +45,7 @@ using record_of_t = typename RecordOf<X>::type;
 /// The words of every record along a new last axis; of a copy where records are not aligned.
 template <class T>
 auto words_of(const DeviceNDArray<T>& records) {
-  using Record = std::remove_const_t<T>;
-  using Word = word_of_t<Record>;
-  Layout layout = records.layout();
-  layout.shape.push_back(std::int64_t{sizeof(Record) / sizeof(Word)});
-  layout.strides.push_back(std::int64_t{sizeof(Word)});
-  return aligned_array(DeviceNDArray<const Word>(layout, records.device_pointer(), records.buffer())
-                           .bind(records.stream()));
+  return aligned_array(as_words(records));
 }
 /// The same of one record that the host has.
 template <class R>
@@ -54,7 +59,7 @@ auto words_of(const DeviceNDArray<T>& records, const Stream&) {
 
 /// Records of R from a new array of their words.
 template <class R>
-DeviceNDArray<R> from_words(const DeviceNDArray<word_of_t<R>>& words) {
+DeviceNDArray<R> from_words(const DeviceNDArray<word_of<R>>& words) {
   Layout layout = words.layout();
   layout.shape.pop_back();
   layout.strides.pop_back();

@@ -27,9 +27,8 @@ class ScanText {
   ScanText(DType type, std::string_view scan_expr, const std::string_view* neutral,
            const ScanOptions& options);
 
-  /// Scans along the last axis. Both are such as can_scan() takes, of the type and of one shape;
-  /// `out` may be `in`. Throws ShapeError for 0-d arrays, LogicError on the CPU device,
-  /// CompileError.
+  /// Scans along the last axis. Both are such as require_scan() and can_scan() take, of the type
+  /// and of one shape; `out` may be `in`. Throws CompileError.
   void run(const DeviceNDArrayBase& in, const DeviceNDArrayBase& out) const;
   /// The source for NVRTC.
   const std::string& source() const;

@@ -4,8 +4,11 @@
 #include <quarry/ops/kernel_parameters.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <tuple>
+#include <vector>
 
 /// Elementwise kernels whose parameters are a text, too, as CuPy's.
 namespace quarry {
@@ -66,7 +69,10 @@ class ElementwiseText {
 
   std::vector<KernelParameter> in_, out_;
   std::string operation_, name_, preamble_;
-  bool uses_position_, has_i_, has_n_;
+  bool uses_position_, has_n_;
+  mutable std::mutex mutex_;  ///< of `functions_`
+  /// By the output, the types and forms of the inputs, and the types of the outputs.
+  mutable std::map<std::vector<int>, const source_text*> functions_;
 };
 
 /// Throws LogicError for a raw array that is not C-contiguous, or not aligned.
@@ -187,9 +193,9 @@ class ElementwiseCall {
   void into(const DeviceNDArray<T>&... out) const {
     static_assert(sizeof...(T) > 0, "a kernel has outputs");
     const Shape shapes[] = {out.shape()...};
-    expr::require_outputs(trees_shape(), shapes);
-    const DeviceNDArrayBase* const outs[] = {&out...};
     const Whole whole = all_trees();
+    expr::require_outputs(whole.shape(), shapes);
+    const DeviceNDArrayBase* const outs[] = {&out...};
     const expr::Arguments<Whole> arguments(whole);
     if (sizeof...(T) == 1 || expr::can_write_together(outs, sizeof...(T), arguments.array,
                                                       expr::Arguments<Whole>::arrays)) {
@@ -208,8 +214,9 @@ class ElementwiseCall {
   auto as() const {
     static_assert(sizeof...(R) > 0, "a kernel has outputs");
     static_assert(expr::Lowered<Whole>::next_array > 0, "no argument says the shape: use into()");
-    const Stream stream = all_trees().stream();
-    const std::tuple made(DeviceNDArray<R>(trees_shape(), stream)...);
+    const Whole whole = all_trees();
+    const Stream stream = whole.stream();
+    const std::tuple made(DeviceNDArray<R>(whole.shape(), stream)...);
     std::apply([&](const auto&... out) { run(out...); }, made);
     if constexpr (sizeof...(R) == 1) {
       return std::get<0>(made);
@@ -233,7 +240,6 @@ class ElementwiseCall {
         },
         trees_);
   }
-  Shape trees_shape() const { return all_trees().shape(); }
 
   template <class... T>
   void run(const DeviceNDArray<T>&... out) const {

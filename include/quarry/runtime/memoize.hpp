@@ -14,7 +14,6 @@
 #include <type_traits>
 #include <typeindex>
 #include <utility>
-#include <vector>
 
 /// Results that belong to a device, computed once: modules, functions, tables in device memory.
 ///

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <quarry/base/promote.hpp>
+
 #include "backend/backend.hpp"
 #include "backend/textures.hpp"
 #include "base/forked.hpp"
@@ -85,7 +87,7 @@ std::shared_ptr<Buffer> use_of(std::unique_ptr<State> state) {
 
 /// What is said of integers is not said of other types.
 TextureOptions for_type(const DType& type, TextureOptions options) {
-  options.read_as_integer &= memory::is_integer(type);
+  options.read_as_integer &= detail::is_integer(type.kind());
   return options;
 }
 /// Directions have no unit.
@@ -112,8 +114,9 @@ std::unique_ptr<TextureState> of_array(const std::shared_ptr<ArrayState>& array,
 
 /// `from` begins at `given`, or before it.
 std::unique_ptr<TextureState> of_memory(const TextureMemory& from, const DevicePtr& given,
-                                        const TextureOptions& options, const Device& device) {
-  const auto limits = device.backend().textures().limits();
+                                        const TextureOptions& options,
+                                        const backend::TextureLimits& limits,
+                                        const Device& device) {
   memory::require_texture(from, given, options, limits, device);
   const std::size_t offset = given.address() - DevicePtr(from.memory).address();
   const int axes = from.source == TextureSource::pitched ? 2 : 1;
@@ -169,7 +172,7 @@ Texture Texture::linear(const DevicePtr& memory, std::size_t bytes, const Textur
   const TextureMemory from{TextureSource::linear,
                            (memory - static_cast<std::ptrdiff_t>(offset)).get(), format,
                            count > 0 ? count + offset / element : 0};
-  return Texture(use_of(of_memory(from, memory, options, device)));
+  return Texture(use_of(of_memory(from, memory, options, limits, device)));
 }
 
 Texture Texture::pitched(const DevicePtr& memory, const ArrayDescriptor& descriptor,
@@ -182,7 +185,7 @@ Texture Texture::pitched(const DevicePtr& memory, const ArrayDescriptor& descrip
   require_aligned(memory, limits.alignment, 1, false);
   const TextureMemory from{TextureSource::pitched, memory.get(),      format,
                            descriptor.width,       descriptor.rows(), pitch};
-  return Texture(use_of(of_memory(from, memory, options, device)));
+  return Texture(use_of(of_memory(from, memory, options, limits, device)));
 }
 
 const TextureState& Texture::state() const {

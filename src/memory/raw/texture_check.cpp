@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <quarry/base/promote.hpp>
+
 #include "memory/address_check.hpp"
 #include "memory/raw/raw_address.hpp"
 
@@ -13,7 +15,7 @@ constexpr unsigned most_anisotropy = 16;
 
 /// Whether kernels read the elements as floats.
 bool reads_floats(const TextureFormat& format, const TextureOptions& options) {
-  if (!is_integer(format.dtype)) return true;
+  if (!detail::is_integer(format.dtype.kind())) return true;
   return !options.read_as_integer && format.dtype.itemsize() < 4;
 }
 
@@ -89,10 +91,6 @@ std::size_t bytes_of(const backend::TextureMemory& m) {
 }
 
 }  // namespace
-
-bool is_integer(const DType& type) {
-  return type.kind() == Kind::signed_integer || type.kind() == Kind::unsigned_integer;
-}
 
 void require_format(const TextureFormat& format) {
   const unsigned n = format.num_channels;

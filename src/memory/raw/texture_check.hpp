@@ -15,7 +15,6 @@ void require_texture(const ArrayDescriptor& array, const TextureOptions& options
 void require_texture(const backend::TextureMemory& m, const DevicePtr& memory,
                      const TextureOptions& options, const backend::TextureLimits& limits,
                      const Device& device);
-bool is_integer(const DType& type);
 /// Numbers that textures have.
 void require_format(const TextureFormat& format);
 /// That kernels may write to it.

@@ -14,6 +14,8 @@ class Digest {
     for (const char byte : bytes) state_ = (state_ ^ static_cast<unsigned char>(byte)) * prime;
     return *this;
   }
+  /// Text without a 0, and its end.
+  Digest& add_field(std::string_view text) { return add(text).add(std::string_view("\0", 1)); }
   /// 32 hexadecimal digits.
   std::string hex() const {
     constexpr std::string_view digits = "0123456789abcdef";

@@ -20,12 +20,6 @@ namespace {
 /// Contraction to fused multiply-adds is off: a GPU computes the bits that the CPU computes.
 constexpr const char* fused_multiply_add = "-fmad=false";
 
-std::pair<int, int> nvrtc_version() {
-  std::pair<int, int> version;
-  nvrtc().Version(&version.first, &version.second);
-  return version;
-}
-
 std::vector<std::string> options_for(const KernelSource& source, const Architecture& architecture) {
   std::vector<std::string> options{"-std=c++20", "--gpu-architecture=" + architecture.name,
                                    fused_multiply_add, "--no-source-include"};
@@ -50,7 +44,7 @@ std::string headers_digest() {
   std::size_t bytes = 0;
   for (int i = 0; i < embedded_header_count; ++i) {
     for (const std::string_view part : {embedded_headers[i].name, embedded_headers[i].text}) {
-      digest.add(part).add(std::string_view("\0", 1));
+      digest.add_field(part);
       bytes += part.size();
     }
   }

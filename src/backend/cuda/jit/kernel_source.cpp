@@ -158,11 +158,8 @@ std::string user_identifier(std::string_view source) {
 }
 
 std::string text_identifier(const kernels::source_text& text) {
-  Digest digest;
-  for (const std::string_view part : {text.name, text.preamble, text.members}) {
-    digest.add(part).add(std::string_view("\0", 1));
-  }
-  return "quarry_text_" + digest.hex();
+  return "quarry_text_" +
+         Digest().add_field(text.name).add_field(text.preamble).add_field(text.members).hex();
 }
 
 std::string renamed(std::string name, std::string_view from, std::string_view to) {

@@ -76,4 +76,10 @@ const NvrtcTable& nvrtc() {
   return table ? *table : first_nvrtc();
 }
 
+std::pair<int, int> nvrtc_version() {
+  std::pair<int, int> version;
+  nvrtc().Version(&version.first, &version.second);
+  return version;
+}
+
 }  // namespace quarry::backend::cuda

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 /// The run-time compiler as one table of functions: `nvrtc().Version(&a, &b)` is nvrtcVersion.
 namespace quarry::backend::cuda {
@@ -34,5 +35,7 @@ void use_nvrtc(const NvrtcTable* table);
 /// The installed table; without one the machine's NVRTC, loaded on the first call and kept. Throws
 /// BackendUnavailable saying why there is none.
 const NvrtcTable& nvrtc();
+/// {major, minor} of that one; {0, 0} if it does not tell.
+std::pair<int, int> nvrtc_version();
 
 }  // namespace quarry::backend::cuda

@@ -46,11 +46,7 @@ namespace {
 
 /// NVRTC has a cache of its own from CUDA 12.9 on, for which it initialises the driver: a process
 /// that only compiles could not be forked any more, and the library caches what is compiled itself.
-const char* without_cache() {
-  int major = 0, minor = 0;
-  nvrtc().Version(&major, &minor);
-  return std::pair(major, minor) >= std::pair(12, 9) ? "--no-cache" : nullptr;
-}
+const char* without_cache() { return nvrtc_version() >= std::pair(12, 9) ? "--no-cache" : nullptr; }
 
 }  // namespace
 

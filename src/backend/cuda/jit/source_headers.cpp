@@ -75,9 +75,7 @@ const std::string& source_headers_digest() {
   static const auto& result = *new const std::string([] {
     Digest digest;
     for (const EmbeddedHeader& header : source_headers()) {
-      for (const std::string_view part : {header.name, header.text}) {
-        digest.add(part).add(std::string_view("\0", 1));
-      }
+      digest.add_field(header.name).add_field(header.text);
     }
     return digest.hex();
   }());

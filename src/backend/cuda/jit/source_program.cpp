@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include <quarry/base/error.hpp>
@@ -34,8 +33,7 @@ CodeKind kind_of(const SourceText& source) {
 
 /// Each field with its length: no two sources have one key.
 std::string key_of(const SourceText& source) {
-  int major = 0, minor = 0;
-  nvrtc().Version(&major, &minor);
+  const auto [major, minor] = nvrtc_version();
   std::string key = fmt::format("source\nnvrtc {}.{}\n", major, minor);
   if (source.text.find("include") != source.text.npos) key += source_headers_digest() + '\n';
   const auto add = [&](std::string_view field) {

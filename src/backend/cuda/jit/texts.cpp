@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 namespace quarry::backend::cuda {
 namespace {
 
-using List = std::vector<std::pair<int, const kernels::source_text*>>;
-
 struct Search {
   const KernelCall& call;
-  List found;
+  std::vector<std::pair<int, const kernels::source_text*>> found;
 };
 
 void add_text(void* state, const kernels::user_function& user) {
@@ -35,9 +34,9 @@ const Texts* texts_of(const KernelCall& call) {
   call.program->users(&search, add_text);
   if (search.found.empty()) return nullptr;
   static auto& mutex = *new std::mutex;
-  static auto& known = *new std::map<List, Texts>;
+  static auto& known = *new std::set<Texts>;
   const std::lock_guard lock(mutex);
-  return &known.try_emplace(search.found, Texts{search.found}).first->second;
+  return &*known.insert(Texts{std::move(search.found)}).first;
 }
 
 }  // namespace quarry::backend::cuda

@@ -16,6 +16,7 @@ struct Texts {
 
   /// That of scalar `number`, which has one.
   const kernels::source_text& of(int number) const;
+  friend bool operator<(const Texts& a, const Texts& b) { return a.all < b.all; }
 };
 
 /// Those of the call; nullptr if it has none.
