@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "backend/annotation.hpp"
-#include "runtime/operation_name.hpp"
+#include "kernels/operation_name.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry::runtime {
@@ -36,7 +36,7 @@ void require_room(const KernelCall& call, const backend::Device& device) {
 
 /// "map add float32 (4096, 4096)", with the shape that the program runs over.
 std::string text_of(const kernels::program& program, const Shape& shape) {
-  return fmt::format("{} {}", operation_name(program), to_string(shape));
+  return fmt::format("{} {}", kernels::operation_name(program), to_string(shape));
 }
 
 void launch(KernelCall& call, const Shape& shape, std::span<const Operand> operands,

@@ -8,24 +8,12 @@
 #include <quarry/quarry.hpp>
 
 #include "memory/ranges.hpp"
-#include "runtime/operation_name.hpp"
 
 namespace quarry {
 namespace {
 
 using namespace kernels;
 using Annotations = test::Annotations;
-
-TEST(OperationName, SaysWhatAProgramDoes) {
-  const auto name = []<class M>(M*) { return runtime::operation_name(program_for<M>::value); };
-  using Sum = op<add_op, float, in<float, 0>, op<multiply_op, float, in<float, 1>, val<float, 0>>>;
-  EXPECT_EQ(name(static_cast<map_of<Sum, float, 1, float, float>*>(nullptr)),
-            "map add multiply float32");
-  EXPECT_EQ(name(static_cast<map_of<in<int, 0>, std::int64_t, 0, int>*>(nullptr)), "map int64");
-  EXPECT_EQ(
-      name(static_cast<map_of<op<sqrt_op, double, in<double, 0>>, double, 0, double>*>(nullptr)),
-      "map sqrt float64");
-}
 
 TEST_F(Annotations, ShowWhatIsComputed) {
   const auto a = ones<float>({40, 30}), b = ones<float>({40, 30}), c = ones<float>({40, 30});

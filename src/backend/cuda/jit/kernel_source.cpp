@@ -13,6 +13,7 @@
 #include "backend/cuda/jit/source_headers.hpp"
 #include "backend/cuda/jit/texts.hpp"
 #include "backend/source_kernel.hpp"
+#include "kernels/operation_name.hpp"
 #include "kernels/user_function.hpp"
 
 namespace quarry::backend::cuda {
@@ -176,11 +177,17 @@ std::string renamed(std::string name, std::string_view from, std::string_view to
 
 KernelSource kernel_source(const kernels::program& program, const Variant& variant) {
   std::string name(program.name);
+  std::string shown = name;  // with the names that people gave
   Definitions definitions;
   for (const kernels::user_function& user : users_of(program)) {
-    const std::string identifier = user.text < 0
-                                       ? definitions.define(user)
-                                       : definitions.define(variant.texts()->of(user.text));
+    std::string identifier;
+    if (user.text < 0) {
+      identifier = definitions.define(user);
+    } else {
+      const kernels::source_text& text = variant.texts()->of(user.text);
+      identifier = definitions.define(text);
+      shown = renamed(std::move(shown), user.type_name, text.name + "_function");
+    }
     name = renamed(std::move(name), user.type_name, fmt::format("quarry::kernels::{}", identifier));
   }
 
@@ -192,7 +199,10 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   if (!result.has_user_functions && name.find("complex<") == name.npos) {
     result.text = "#define QUARRY_REAL_NUMBERS_ONLY\n";
   }
-  result.text += fmt::format("#include \"{}\"\n{}", header_of(program.kind, variant), short_names);
+  // the name that profilers and debuggers show
+  result.text += fmt::format("#define {} {}\n#include \"{}\"\n{}", variant.kernel(),
+                             kernels::kernel_identifier(variant.kernel(), shown),
+                             header_of(program.kind, variant), short_names);
   result.operations =
       result.has_user_functions ? all_operations() : operations_for(result.instantiation);
   if (result.has_user_functions) result.text += definitions.in_namespace();

@@ -15,6 +15,7 @@
 
 #include "backend/cuda/jit/jit.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
+#include "kernels/operation_name.hpp"
 
 /// Compiles kernels of every form from the embedded headers, as the backend does, without a GPU.
 namespace {
@@ -242,7 +243,10 @@ TEST_P(cuda_jit_compile, every_form_of_kernel) {
     const auto source = kernel_source(*check.of, check.variant);
     try {
       const Binary binary = compile_kernel(source, {GetParam()});
-      EXPECT_FALSE(binary.code.empty() || binary.function.empty()) << source.instantiation;
+      EXPECT_FALSE(binary.code.empty()) << source.instantiation;
+      const std::string shown = kernel_identifier(check.variant.kernel(), check.of->name);
+      EXPECT_NE(binary.function.find(std::to_string(shown.size()) + shown), std::string::npos)
+          << shown << " is not " << binary.function;
     } catch (const quarry::Error& e) {
       ADD_FAILURE() << e.what() << "\n" << source.text;
     }

@@ -58,6 +58,8 @@ TEST_F(cuda_text_source, functions_are_spliced_into_maps) {
   EXPECT_NE(source.instantiation.find("::f,"), source.instantiation.npos) << source.instantiation;
   EXPECT_NE(source.instantiation.find("::sqrt,"), source.instantiation.npos);
   EXPECT_NE(source.text.find("#line 1 \"sqrt\"\nif (x > y)"), source.text.npos);
+  EXPECT_TRUE(source.text.starts_with("#define map_flat map_flat_add_f_sqrt_sqrt_float32\n"))
+      << source.text.substr(0, 200);
   compile_for_all(source);
 }
 
@@ -103,7 +105,8 @@ TEST_F(cuda_text_source, knows_whether_files_are_read) {
 
 TEST_F(cuda_text_source, names_are_those_of_anything) {
   using E = call<text_function<float, 0>, in<float, 0>>;
-  for (const char* const name : {"twice", "quarry_text", "functions", "sqrt", "convert"}) {
+  for (const char* const name :
+       {"twice", "quarry_text", "functions", "sqrt", "convert", "map_flat"}) {
     const ElementwiseKernel<float(float)> f("x", "twice(x) + sqrt(x)", name,
                                             "__device__ float twice(float x) { return 2 * x; }");
     const Texts texts{{{0, &f.text()}}};

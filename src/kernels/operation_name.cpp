@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/operation_name.hpp"
+#include "kernels/operation_name.hpp"
 
 #include <quarry/base/dtype.hpp>
 
@@ -9,10 +9,10 @@
 
 #include "kernels/user_function.hpp"
 
-namespace quarry::runtime {
+namespace quarry::kernels {
 namespace {
 
-using kernels::text::is_name_character;
+using text::is_name_character;
 
 constexpr std::size_t most_operations = 8;  ///< that a name has
 
@@ -81,21 +81,35 @@ std::string_view operation_of(std::string_view word) {
   return {};
 }
 
-}  // namespace
-
-std::string operation_name(const kernels::program& program) {
-  std::string name = families[static_cast<std::size_t>(program.kind)];
-  const std::string_view text = program.name;
+std::string with_operations(std::string name, std::string_view program) {
   std::size_t count = 0;
-  for (std::size_t begin = text.find('<'), end = 0; begin < text.size(); begin = end + 1) {
-    for (end = begin; end < text.size() && is_name_character(text[end]);) ++end;
-    const std::string_view operation = operation_of(text.substr(begin, end - begin));
+  for (std::size_t begin = program.find('<'), end = 0; begin < program.size(); begin = end + 1) {
+    for (end = begin; end < program.size() && is_name_character(program[end]);) ++end;
+    const std::string_view operation = operation_of(program.substr(begin, end - begin));
     if (operation.empty() || ++count > most_operations) continue;
     name.append(" ").append(operation);
   }
   if (count > most_operations) name += " ...";
-  const std::string_view type = result_type(text);
+  const std::string_view type = result_type(program);
   return type.empty() ? name : name.append(" ").append(type);
 }
 
-}  // namespace quarry::runtime
+}  // namespace
+
+std::string operation_name(const program& program) {
+  return with_operations(families[static_cast<std::size_t>(program.kind)], program.name);
+}
+
+std::string kernel_identifier(std::string_view kernel, std::string_view program_name) {
+  std::string identifier;
+  for (const char c : with_operations(std::string(kernel), program_name)) {
+    if (is_name_character(c)) {
+      identifier += c;
+    } else if (identifier.back() != '_') {
+      identifier += '_';
+    }
+  }
+  return identifier;
+}
+
+}  // namespace quarry::kernels
