@@ -31,16 +31,19 @@ struct SourceCache {
   std::string directory = {};  ///< absolute; that of the process if empty
 };
 
-/// What NVRTC makes of it: machine code, PTX for an architecture "compute_...", LTO-IR with -dlto.
+enum class CodeKind { cubin, ptx, ltoir };
+
+/// What NVRTC makes of it: machine code, PTX for an architecture "compute_...", LTO-IR with
+/// "-dlto" or "--dlink-time-opt".
 struct CompiledCode {
-  std::string code;
-  std::string log;                             ///< warnings
-  std::map<std::string, std::string> lowered;  ///< name expressions to names in the code
+  CodeKind kind = CodeKind::cubin;
+  std::string code = {};
+  std::string log = {};                             ///< warnings
+  std::map<std::string, std::string> lowered = {};  ///< name expressions to names in the code
 };
 
 /// Throws CompileError with the source, NVRTC's log and the options, BackendUnavailable without
 /// NVRTC. Uses no GPU. The source can include the library's headers for kernels.
-/// With "-dlto" among the options the code is LTO-IR.
 CompiledCode compile_source(const SourceText& source, const SourceCache& cache);
 
 /// Removes it from the cache on disk.

@@ -116,12 +116,19 @@ void link_for(backend::CompiledCode& code, const std::string& arch, const Compil
   if (options.lineinfo) given.emplace_back("-lineinfo");
   if (!options.opt.value_or(true)) given.emplace_back("-O0");
   code.code = backend::link({{backend::LinkInputKind::ptx, code.code, name}}, given).code;
+  code.kind = backend::CodeKind::cubin;
 }
 
-/// The ending of files of such code.
-const char* ending_of(const backend::SourceText& source, const Target& target) {
-  if (std::ranges::find(source.options, "-dlto") != source.options.end()) return "ltoir";
-  return is_virtual(target.arch) && target.linked_for.empty() ? "ptx" : "cubin";
+/// Of files.
+const char* ending_of(backend::CodeKind kind) {
+  switch (kind) {
+    case backend::CodeKind::ptx:
+      return "ptx";
+    case backend::CodeKind::ltoir:
+      return "ltoir";
+    default:
+      return "cubin";
+  }
 }
 
 runtime::Compiled compile_text(const backend::SourceText& source, const CompileOptions& options,
@@ -132,7 +139,7 @@ runtime::Compiled compile_text(const backend::SourceText& source, const CompileO
     kept.add("ptx", code.code);
     link_for(code, target.linked_for, options, source.file);
   }
-  kept.add(ending_of(source, target), code.code);
+  kept.add(ending_of(code.kind), code.code);
   kept.add("log", code.log);
   return {std::move(code), kept.folder()};
 }

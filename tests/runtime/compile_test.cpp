@@ -153,6 +153,17 @@ TEST_F(Compile, KeepsSourceCodeAndLogInAFolder) {
   EXPECT_EQ(std::distance(fs::directory_iterator(kept), fs::directory_iterator()), 8);
 }
 
+TEST_F(CompileForReal, KeepsCodeUnderTheEndingOfItsKind) {
+  for (const char* const option : {"-dlto", "--dlink-time-opt"}) {
+    const fs::path kept = folder_ / (option + 1);
+    const std::string code = compile_ltoir(source, {.arch = "compute_90", .keep_dir = kept});
+    EXPECT_EQ(contents(kept / "source.ltoir"), code);
+    compile_cubin(source, {.options = {option}, .arch = "sm_90", .keep_dir = kept / "own"});
+    EXPECT_TRUE(contents(kept / "own" / "source.ltoir").starts_with("\xed\x43\x4e\x7f")) << option;
+    EXPECT_FALSE(fs::exists(kept / "own" / "source.cubin")) << option;
+  }
+}
+
 TEST_F(Compile, KeepsWhatDoesNotCompile) {
   const std::string wrong = "extern \"C\" __global__ void wrong() {}\n#error too early\n";
   std::string log;

@@ -93,7 +93,7 @@ CudaStatus make_status() {
                     .nvrtc_version = {},
                     .nvrtc_why = {}};
   try {
-    cuda::nvrtc().Version(&status.nvrtc_version.first, &status.nvrtc_version.second);
+    status.nvrtc_version = cuda::nvrtc_version();
   } catch (const Error& e) {
     status.nvrtc_why = e.what();
   }

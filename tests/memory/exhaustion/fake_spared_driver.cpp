@@ -5,6 +5,7 @@
 
 #include "backend/cuda/driver/driver.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
+#include "fake_driver/fake_driver.hpp"
 #include "memory/exhaustion/failing_new.hpp"
 
 namespace quarry::test {
@@ -48,7 +49,7 @@ const NvrtcTable& over(const NvrtcTable& table) {
 
 }  // namespace
 
-SparedDriver::SparedDriver() : driver_(&backend::cuda::driver()), nvrtc_(&backend::cuda::nvrtc()) {
+SparedDriver::SparedDriver() : driver_(&backend::cuda::driver()), nvrtc_(&fake::nvrtc_table()) {
   backend::cuda::use_driver(&over(*driver_));
   backend::cuda::use_nvrtc(&over(*nvrtc_));
 }

@@ -12,7 +12,6 @@
 #include "backend/cuda/jit/digest.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
 #include "backend/cuda/jit/nvrtc_program.hpp"
-#include "base/forked.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -69,10 +68,11 @@ Architecture architecture_for(std::pair<int, int> compute_capability,
 
 const std::vector<int>& supported_architectures() {
   static const auto& supported = *new const std::vector<int>([] {
+    const NvrtcUse nvrtc;
     int count = 0;
-    nvrtc().GetNumSupportedArchs(&count);
+    nvrtc->GetNumSupportedArchs(&count);
     std::vector<int> found(static_cast<std::size_t>(std::max(count, 0)));
-    nvrtc().GetSupportedArchs(found.data());
+    nvrtc->GetSupportedArchs(found.data());
     std::ranges::sort(found);
     return found;
   }());
@@ -80,14 +80,9 @@ const std::vector<int>& supported_architectures() {
 }
 
 Binary compile_kernel(const KernelSource& source, const Architecture& architecture) {
-  const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
-  const std::vector<std::string> options = options_for(source, architecture);
-  NvrtcProgram program(source.text, "quarry_kernel.cu", headers_of(source));
-  const nvrtcResult result = program.compile({source.instantiation}, options);
-  if (result != NVRTC_SUCCESS) {
-    raise_not_compiled(result, "the kernel " + source.instantiation, program.log(), source.text,
-                       options);
-  }
+  NvrtcProgram program(source.text, "quarry_kernel.cu", options_for(source, architecture),
+                       headers_of(source));
+  program.compile({source.instantiation}, "the kernel " + source.instantiation);
   return {program.code(architecture.is_ptx ? CodeKind::ptx : CodeKind::cubin),
           program.lowered(source.instantiation)};
 }

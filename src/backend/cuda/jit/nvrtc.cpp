@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <utility>
 
 #include <quarry/base/error.hpp>
@@ -28,22 +29,44 @@ auto rows(NvrtcTable& table) {
 /// The table of one library, or why it is not usable.
 LoadedNvrtc load(const char* library) {
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return {nullptr, fmt::format("{}", dlerror())};
+  if (!handle) return {.why = fmt::format("{}", dlerror())};
+  const std::shared_ptr<void> is_open(handle, dlclose);
   auto table = std::make_unique<NvrtcTable>();
   for (const Row& row : rows(*table)) {
     *row.function = dlsym(handle, row.symbol);
-    if (!*row.function) return {nullptr, fmt::format("{} has no {}", library, row.symbol)};
+    if (!*row.function) return {.why = fmt::format("{} has no {}", library, row.symbol)};
   }
-  return {std::move(table), {}};
+  return {.table = std::move(table), .library = library, .is_open = is_open};
 }
 
 constinit std::atomic<const NvrtcTable*> installed_nvrtc = nullptr;
 
-const NvrtcTable& first_nvrtc() {
-  static const auto& loaded = *new LoadedNvrtc(load_nvrtc());
-  if (!loaded.table) throw BackendUnavailable(loaded.why);
-  return *loaded.table;
-}
+/// That of the machine. It stays loaded while `mutex` is held.
+class MachineNvrtc {
+ public:
+  static MachineNvrtc& instance() {
+    static auto& machine = *new MachineNvrtc;
+    return machine;
+  }
+  const NvrtcTable& table() const {
+    if (!loaded_.table) throw BackendUnavailable(loaded_.why);
+    return *loaded_.table;
+  }
+  /// Returns false if it was not unloaded, because another library has it open.
+  bool load_anew() {
+    const std::string library = loaded_.library;
+    loaded_ = {};
+    void* const still_open = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (still_open) dlclose(still_open);
+    loaded_ = load(library.c_str());
+    return !still_open;
+  }
+
+  std::shared_mutex mutex;
+
+ private:
+  LoadedNvrtc loaded_ = load_nvrtc();
+};
 
 }  // namespace
 
@@ -71,15 +94,32 @@ LoadedNvrtc load_nvrtc(std::span<const char* const> libraries) {
 
 void use_nvrtc(const NvrtcTable* table) { installed_nvrtc.store(table); }
 
-const NvrtcTable& nvrtc() {
-  const NvrtcTable* table = installed_nvrtc.load(std::memory_order_acquire);
-  return table ? *table : first_nvrtc();
+NvrtcUse::NvrtcUse(bool leaves_traces) : table_(installed_nvrtc.load(std::memory_order_acquire)) {
+  if (table_) return;
+  MachineNvrtc& machine = MachineNvrtc::instance();
+  if (leaves_traces) {
+    alone_ = std::unique_lock(machine.mutex);
+    machine.table();
+    require<BackendUnavailable>(machine.load_anew(), [] {
+      return "code that is not optimised cannot be compiled while another library of the process "
+             "uses NVRTC, too: kernels that are compiled later would be wrong";
+    });
+  } else {
+    shared_ = std::shared_lock(machine.mutex);
+  }
+  table_ = &machine.table();
 }
 
-std::pair<int, int> nvrtc_version() {
+NvrtcUse::~NvrtcUse() {
+  if (alone_) MachineNvrtc::instance().load_anew();
+}
+
+std::pair<int, int> version_of(const NvrtcTable& nvrtc) {
   std::pair<int, int> version;
-  nvrtc().Version(&version.first, &version.second);
+  nvrtc.Version(&version.first, &version.second);
   return version;
 }
+
+std::pair<int, int> nvrtc_version() { return version_of(*NvrtcUse()); }
 
 }  // namespace quarry::backend::cuda

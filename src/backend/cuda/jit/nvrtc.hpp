@@ -2,13 +2,16 @@
 #pragma once
 #include <nvrtc.h>
 
-#include <atomic>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <utility>
 
-/// The run-time compiler as one table of functions: `nvrtc().Version(&a, &b)` is nvrtcVersion.
+#include "base/forked.hpp"
+
+/// The run-time compiler as one table of functions: `NvrtcUse()->Version(&a, &b)` is nvrtcVersion.
 namespace quarry::backend::cuda {
 
 struct NvrtcTable {
@@ -19,8 +22,10 @@ struct NvrtcTable {
 
 /// A table, or the reason why there is none.
 struct LoadedNvrtc {
-  std::unique_ptr<const NvrtcTable> table;
-  std::string why;
+  std::unique_ptr<const NvrtcTable> table = nullptr;
+  std::string why = {};
+  std::string library = {};                 ///< of the table
+  std::shared_ptr<void> is_open = nullptr;  ///< the library, which is closed with its last user
 };
 
 /// Where NVRTC is looked for, in this order: sonames and absolute paths only.
@@ -32,10 +37,32 @@ LoadedNvrtc load_nvrtc(std::span<const char* const> libraries = nvrtc_libraries(
 /// the end of the process.
 void use_nvrtc(const NvrtcTable* table);
 
-/// The installed table; without one the machine's NVRTC, loaded on the first call and kept. Throws
-/// BackendUnavailable saying why there is none.
-const NvrtcTable& nvrtc();
-/// {major, minor} of that one; {0, 0} if it does not tell.
+/// NVRTC while it is used: the installed table, without one the machine's, loaded at the first use.
+/// No process is forked meanwhile: NVRTC's exit handlers take locks that compiling holds. A thread
+/// has one at a time.
+class NvrtcUse {
+ public:
+  /// Throws BackendUnavailable saying why there is no NVRTC. What turns NVRTC's optimiser off turns
+  /// it off for all later programs of the process, whose code is slow and wrong: if the compilation
+  /// `leaves_traces`, it waits until nobody else uses NVRTC, which is loaded anew afterwards. That
+  /// throws BackendUnavailable if other libraries of the process keep NVRTC loaded.
+  explicit NvrtcUse(bool leaves_traces = false);
+  NvrtcUse(const NvrtcUse&) = delete;
+  NvrtcUse& operator=(const NvrtcUse&) = delete;
+  ~NvrtcUse();
+  const NvrtcTable* operator->() const { return table_; }
+  const NvrtcTable& operator*() const { return *table_; }
+
+ private:
+  const NoForks no_forks_;
+  std::shared_lock<std::shared_mutex> shared_;
+  std::unique_lock<std::shared_mutex> alone_;
+  const NvrtcTable* table_;
+};
+
+/// {major, minor}; {0, 0} if it does not tell.
+std::pair<int, int> version_of(const NvrtcTable& nvrtc);
+/// That of NvrtcUse.
 std::pair<int, int> nvrtc_version();
 
 }  // namespace quarry::backend::cuda

@@ -3,65 +3,83 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <quarry/base/error.hpp>
 
-#include "backend/cuda/jit/nvrtc.hpp"
-
 namespace quarry::backend::cuda {
 namespace {
 
-void require(nvrtcResult result) {
-  if (result != NVRTC_SUCCESS) {
-    throw RuntimeError(fmt::format("NVRTC failed: {}", nvrtc().GetErrorString(result)));
-  }
+/// Whether NVRTC's optimiser stays off, as far as is known: for code for debuggers and for what is
+/// compiled in the shortest time.
+bool leaves_traces(const std::vector<std::string>& options) {
+  constexpr std::string_view leaving[] = {"-G", "--device-debug", "-Ofc", "--Ofast-compile"};
+  return std::ranges::any_of(options, [&](const std::string& option) {
+    return std::ranges::any_of(leaving, [&](auto name) { return option.starts_with(name); });
+  });
 }
 
-std::string text(nvrtcProgram program, nvrtcResult (*size_of)(nvrtcProgram, std::size_t*),
-                 nvrtcResult (*get)(nvrtcProgram, char*)) {
-  std::size_t size = 0;
-  require(size_of(program, &size));
-  std::string result(size, '\0');
-  require(get(program, result.data()));
-  return result;
+/// NVRTC has a cache of its own from CUDA 12.9 on, for which it initialises the driver: a process
+/// that only compiles could not be forked any more, and the library caches what is compiled itself.
+const char* without_cache(const NvrtcTable& nvrtc) {
+  return version_of(nvrtc) >= std::pair(12, 9) ? "--no-cache" : nullptr;
 }
 
 }  // namespace
 
 NvrtcProgram::NvrtcProgram(const std::string& text, const char* file,
-                           const std::vector<EmbeddedHeader>& headers) {
+                           std::vector<std::string> options,
+                           const std::vector<EmbeddedHeader>& headers)
+    : text_(text), options_(std::move(options)), nvrtc_(leaves_traces(options_)) {
   std::vector<const char*> names, texts;
   for (const EmbeddedHeader& header : headers) {
     names.push_back(header.name);
     texts.push_back(header.text);
   }
-  require(nvrtc().CreateProgram(&program_, text.c_str(), file, static_cast<int>(headers.size()),
+  require(nvrtc_->CreateProgram(&program_, text_.c_str(), file, static_cast<int>(headers.size()),
                                 texts.data(), names.data()));
 }
 
-NvrtcProgram::~NvrtcProgram() { nvrtc().DestroyProgram(&program_); }
+NvrtcProgram::~NvrtcProgram() { nvrtc_->DestroyProgram(&program_); }
 
-namespace {
+void NvrtcProgram::require(nvrtcResult result) const {
+  if (result != NVRTC_SUCCESS) {
+    throw RuntimeError(fmt::format("NVRTC failed: {}", nvrtc_->GetErrorString(result)));
+  }
+}
 
-/// NVRTC has a cache of its own from CUDA 12.9 on, for which it initialises the driver: a process
-/// that only compiles could not be forked any more, and the library caches what is compiled itself.
-const char* without_cache() { return nvrtc_version() >= std::pair(12, 9) ? "--no-cache" : nullptr; }
+std::string NvrtcProgram::read(Size* size_of, Read* get) const {
+  std::size_t size = 0;
+  require(size_of(program_, &size));
+  std::string result(size, '\0');
+  require(get(program_, result.data()));
+  return result;
+}
 
-}  // namespace
-
-nvrtcResult NvrtcProgram::compile(const std::vector<std::string>& names,
-                                  const std::vector<std::string>& options) {
-  for (const std::string& name : names) require(nvrtc().AddNameExpression(program_, name.c_str()));
+void NvrtcProgram::compile(const std::vector<std::string>& names, const std::string& what) {
+  for (const std::string& name : names) {
+    require(nvrtc_->AddNameExpression(program_, name.c_str()));
+  }
   std::vector<const char*> pointers;
-  pointers.reserve(options.size() + 1);
-  for (const std::string& option : options) pointers.push_back(option.c_str());
-  if (const char* const option = without_cache()) pointers.push_back(option);
-  return nvrtc().CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+  pointers.reserve(options_.size() + 1);
+  for (const std::string& option : options_) pointers.push_back(option.c_str());
+  if (const char* const option = without_cache(*nvrtc_)) pointers.push_back(option);
+  const nvrtcResult result =
+      nvrtc_->CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+  if (result == NVRTC_SUCCESS) return;
+  const std::string reason = nvrtc_->GetErrorString(result);
+  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
+    throw BackendUnavailable(
+        fmt::format("NVRTC cannot use its built-ins library: {}: {}", reason, log()));
+  }
+  throw CompileError(fmt::format("{} did not compile: {}", what, reason), text_, log(),
+                     fmt::format("{}", fmt::join(options_, " ")));
 }
 
 std::string NvrtcProgram::log() const {
-  std::string log = text(program_, nvrtc().GetProgramLogSize, nvrtc().GetProgramLog);
+  std::string log = read(nvrtc_->GetProgramLogSize, nvrtc_->GetProgramLog);
   const auto end = log.find_last_not_of(std::string("\0\n", 2));
   log.resize(end == log.npos ? 0 : end + 1);
   return log;
@@ -70,29 +88,18 @@ std::string NvrtcProgram::log() const {
 std::string NvrtcProgram::code(CodeKind kind) const {
   switch (kind) {
     case CodeKind::ptx:
-      return text(program_, nvrtc().GetPTXSize, nvrtc().GetPTX);
+      return read(nvrtc_->GetPTXSize, nvrtc_->GetPTX);
     case CodeKind::ltoir:
-      return text(program_, nvrtc().GetLTOIRSize, nvrtc().GetLTOIR);
+      return read(nvrtc_->GetLTOIRSize, nvrtc_->GetLTOIR);
     default:
-      return text(program_, nvrtc().GetCUBINSize, nvrtc().GetCUBIN);
+      return read(nvrtc_->GetCUBINSize, nvrtc_->GetCUBIN);
   }
 }
 
 std::string NvrtcProgram::lowered(const std::string& name) const {
   const char* result = nullptr;
-  require(nvrtc().GetLoweredName(program_, name.c_str(), &result));
+  require(nvrtc_->GetLoweredName(program_, name.c_str(), &result));
   return result;
-}
-
-void raise_not_compiled(nvrtcResult result, const std::string& what, std::string log,
-                        const std::string& source, const std::vector<std::string>& options) {
-  const std::string reason = nvrtc().GetErrorString(result);
-  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
-    throw BackendUnavailable(
-        fmt::format("NVRTC cannot use its built-ins library: {}: {}", reason, log));
-  }
-  throw CompileError(fmt::format("{} did not compile: {}", what, reason), source, std::move(log),
-                     fmt::format("{}", fmt::join(options, " ")));
 }
 
 }  // namespace quarry::backend::cuda

@@ -13,7 +13,6 @@
 #include "backend/cuda/jit/nvrtc_program.hpp"
 #include "backend/cuda/jit/source_headers.hpp"
 #include "base/environment.hpp"
-#include "base/forked.hpp"
 
 /// Sources of programs.
 namespace quarry::backend {
@@ -57,7 +56,7 @@ Binary binary_of(const CompiledCode& compiled, const SourceText& source) {
 std::optional<CompiledCode> compiled_of(const std::optional<Binary>& binary,
                                         const SourceText& source) {
   if (!binary) return std::nullopt;
-  CompiledCode compiled{binary->code, {}, {}};
+  CompiledCode compiled{kind_of(source), binary->code};
   std::string_view lines = binary->function;
   for (const std::string& name : source.names) {
     const auto end = lines.find('\n');
@@ -69,14 +68,10 @@ std::optional<CompiledCode> compiled_of(const std::optional<Binary>& binary,
 }
 
 CompiledCode compile(const SourceText& source) {
-  const NoForks no_forks;  // NVRTC's exit handlers take locks that compiling holds
-  NvrtcProgram program(source.text, source.file.c_str(), source_headers());
-  const nvrtcResult result = program.compile(source.names, source.options);
-  CompiledCode compiled{{}, program.log(), {}};
-  if (result != NVRTC_SUCCESS) {
-    raise_not_compiled(result, "the source", compiled.log, source.text, source.options);
-  }
-  compiled.code = program.code(kind_of(source));
+  NvrtcProgram program(source.text, source.file.c_str(), source.options, source_headers());
+  program.compile(source.names, "the source");
+  CompiledCode compiled{.kind = kind_of(source), .log = program.log()};
+  compiled.code = program.code(compiled.kind);
   for (const std::string& name : source.names) {
     compiled.lowered.emplace(name, program.lowered(name));
   }
