@@ -53,13 +53,6 @@ bool is_reset_from_outside(int device) noexcept {
   return context && context->is_destroyed();
 }
 
-bool Context::is_still_active() const {
-  unsigned flags = 0;
-  int is_active = 0;
-  check(driver().DevicePrimaryCtxGetState(device_, &flags, &is_active));
-  return is_active != 0;
-}
-
 CUcontext Context::retain() const {
   CUcontext handle = nullptr;
   check(driver().DevicePrimaryCtxRetain(&handle, device_));
@@ -142,7 +135,10 @@ void Context::release() {
   const CUcontext handle = handle_.load();
   if (!handle) return;
   check(driver().DevicePrimaryCtxRelease(device_));
-  if (is_still_active() && retain() == handle && unique_number(handle) == unique_.load()) return;
+  if (!is_destroyed()) {  // other code has retained it, too
+    if (retain() == handle && !is_destroyed()) return;
+    note(driver().DevicePrimaryCtxRelease(device_));  // a new one, which is not this library's
+  }
   if (current_context() == handle) driver().CtxSetCurrent(nullptr);
   handle_.store(nullptr, std::memory_order_release);
   generation_.fetch_add(1, std::memory_order_acq_rel);

@@ -65,7 +65,6 @@ class Context {
  private:
   CUcontext retained();
   CUcontext retain() const;
-  bool is_still_active() const;
 
   CUdevice device_;
   int id_;
