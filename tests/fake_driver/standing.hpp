@@ -30,7 +30,8 @@ struct Standing {
 };
 
 /// One sentence for each thing of which `after` has more than both `before` and `forgiven`, and one
-/// if the current context is another. A thread that had no context may have a device's afterwards.
+/// if the current context is another. A thread that had no context may have a device's afterwards,
+/// and one whose tests run on the CPU none, since close() is of all devices.
 std::vector<std::string> left_behind(const Standing& before, const Standing& after,
                                      const Standing& forgiven);
 
