@@ -4,6 +4,7 @@
 #include <quarry/quarry.hpp>
 
 #include <cmath>
+#include <vector>
 
 #include "check.hpp"
 
@@ -43,4 +44,16 @@ int main() {
   decay();  // another array, by another number
   // example-end
   CHECK(std::abs(u(0, 0).item() - 8.f) < 1e-5f);
+
+  // example-begin host
+  std::vector<float, qy::PinnedAllocator<float>> input(128 * 128, 2.f), output(128 * 128);
+  auto filter = qy::capture([&] {
+    u.copy_to_device(input, qy::current_stream());
+    const qy::DeviceNDArray<float> squares = u * u;
+    squares.copy_to_host(output, qy::current_stream());
+  });
+  filter();
+  qy::current_stream().synchronize();  // `output` is there, and `input` may be written again
+  // example-end
+  CHECK(output[0] == 4.f && output.back() == 4.f);
 }

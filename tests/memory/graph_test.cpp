@@ -229,9 +229,9 @@ TEST_F(CapturedGraph, WhatTheHostWaitsForThrowsAndLeavesTheProgramUsable) {
     std::function<void()> call;
   };
   const Call calls[] = {
-      {"copies between host and device", [&] { flat.copy_to_host(out); }},
-      {"copies between host and device", [&] { flat.copy_to_device(out); }},
-      {"copies between host and device", [&] { static_cast<void>(sum(u).item()); }},
+      {"a copy between host and device", [&] { flat.copy_to_host(out); }},
+      {"a copy between host and device", [&] { flat.copy_to_device(out); }},
+      {"a copy between host and device", [&] { static_cast<void>(sum(u).item()); }},
       {"how many elements a mask selects", [&] { const DeviceNDArray<float> chosen = u(u > 0.f); }},
       {"whether a position is outside", [&] { const DeviceNDArray<float> chosen = flat(mask); }},
       {"Stream::synchronize()", [&] { current_stream().synchronize(); }},

@@ -63,19 +63,20 @@ void copy_now(const Copy& copy) {
 }
 
 void copy_in_order(Streams& streams, const Copy& copy, Stream stream, bool blocking) {
-  const bool staged = copy.direction == Direction::host_to_device && Streams::queue(stream) &&
-                      !blocking && bytes_of(copy) <= staged_bytes;
-  if (staged) {
+  const Queue* const queue = Streams::queue(stream);
+  const auto accesses_host_later = [&] { return queue && queue->is_recording(); };
+  if (!blocking && (copy.direction == Direction::device_to_device || accesses_host_later())) {
+    streams.run(stream, [copy] { copy_now(copy); });
+  } else if (!blocking && queue && copy.direction == Direction::host_to_device &&
+             bytes_of(copy) <= staged_bytes) {
     streams.run(stream, [copy = Copy(copy), bytes = packed(copy)]() mutable {
       copy.from = bytes.data();
       copy.from_pitch = copy.bytes;
       copy.from_slice = copy.bytes * copy.rows;
       copy_now(copy);
     });
-  } else if (blocking || copy.direction != Direction::device_to_device) {
-    streams.run_and_wait(stream, [copy] { copy_now(copy); });
   } else {
-    streams.run(stream, [copy] { copy_now(copy); });
+    streams.run_and_wait(stream, [copy] { copy_now(copy); });
   }
 }
 

@@ -14,7 +14,7 @@ void copy_now(const Copy& copy);
 
 /// A copy in stream order. Every host pointer counts as pageable: in a created stream the bytes of
 /// a small host source are taken at once, and the call waits for any other copy from or to the
-/// host. A copy between device memory does not wait unless `blocking`.
+/// host. A copy between device memory, or one that is captured, does not wait unless `blocking`.
 void copy_in_order(Streams& streams, const Copy& copy, Stream stream, bool blocking);
 
 void copy_pieces(Streams& streams, Direction direction, std::span<const Piece> pieces,

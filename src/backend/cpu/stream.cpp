@@ -188,6 +188,11 @@ std::optional<Queue::Recording> Queue::end_recording() {
   return recorded;
 }
 
+bool Queue::is_recording() const {
+  const std::lock_guard lock(mutex_);
+  return recording_.has_value();
+}
+
 void Queue::require_not_recording(const char* what) {
   const std::lock_guard lock(mutex_);
   is_invalidated_ = is_invalidated_ || recording_;

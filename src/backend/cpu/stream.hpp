@@ -85,6 +85,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void begin_recording();
   /// Nothing if a call has invalidated the recording.
   std::optional<Recording> end_recording();
+  bool is_recording() const;
   /// Throws LogicError while tasks are recorded, which invalidates the recording.
   void require_not_recording(const char* what);
 
@@ -104,7 +105,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   const bool blocking_;
   const std::uint64_t number_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable ready_, finished_;
   std::deque<std::unique_ptr<Task>> tasks_;
   std::uint64_t submitted_ = 0, completed_ = 0;

@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "backend/backend.hpp"
+#include "memory/graph_memory.hpp"
+#include "runtime/stream_state.hpp"
 
 namespace quarry::memory {
 
@@ -25,9 +27,9 @@ void used_on(const DevicePtr& p, const Stream& stream, const std::optional<Devic
   if (!(owner == user)) owner.backend().note_unordered_stream();
 }
 void used_on(std::span<const std::byte> host, const Stream& stream) {
-  if (const auto buffer = detail::find_host_buffer(host.data(), host.size())) {
-    buffer->used_on(stream);
-  }
+  const auto buffer = detail::find_host_buffer(host.data(), host.size());
+  detail::require_kept_if_captured(stream.state(), buffer != nullptr);
+  if (buffer) buffer->used_on(stream);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "memory/graph_memory.hpp"
 #include "memory/resource/stream_order.hpp"
 #include "memory/transfer/converted_copy.hpp"
 #include "memory/transfer/strided_copy.hpp"
@@ -25,10 +26,9 @@ void queue(const DeviceRef& to, const DeviceRef& from, const kernels::program* p
 DeviceRef seen(const HostRef& host) { return {host.data, host.dtype, host.layout, nullptr}; }
 
 /// On the CPU host memory is treated as device memory, whose copies do not wait.
-void copy_block(const HostCopy& copy, const Stream& stream) {
+void copy_block(const HostCopy& copy, const Stream& stream, bool waits) {
   void *to = copy.device.data, *from = copy.host.data;
   if (!copy.is_up()) std::swap(to, from);
-  const bool waits = copy.waits || copy.is_up();
   stream.state().device->copy({waits ? copy.direction : device_to_device, to, from, copy.bytes()},
                               stream.state().native, waits);
 }
@@ -50,18 +50,24 @@ void upload_later(const HostCopy& copy, const Stream& stream, const kernels::pro
 
 /// The library's own host memory may be dropped before the copy has run.
 void name_user(const HostRef& host, const Stream& stream) {
-  if (const auto buffer = known_memory(host).page_locked) buffer->used_on(stream);
+  const auto buffer = known_memory(host).page_locked;
+  detail::require_kept_if_captured(stream.state(), buffer != nullptr);
+  if (buffer) buffer->used_on(stream);
 }
 
 }  // namespace
 
 void carry_on_cpu(const HostCopy& copy, const Stream& stream, const kernels::program* program) {
-  if (copy.is_up() && !copy.waits && !stream.is_done()) return upload_later(copy, stream, program);
-  if (!copy.is_up() && !copy.waits) name_user(copy.host, stream);
-  if (!program && copy.is_block()) return copy_block(copy, stream);
+  const bool may_be_overwritten = copy.is_up() && !stream.state().is_captured();
+  if (may_be_overwritten && !copy.waits && !stream.is_done()) {
+    return upload_later(copy, stream, program);
+  }
+  const bool waits = copy.waits || may_be_overwritten;
+  if (!waits) name_user(copy.host, stream);
+  if (!program && copy.is_block()) return copy_block(copy, stream, waits);
   const DeviceRef host = seen(copy.host);
   queue(copy.is_up() ? copy.device : host, copy.is_up() ? host : copy.device, program, stream);
-  if (copy.is_up() || copy.waits) stream.synchronize();
+  if (waits) stream.synchronize();
 }
 
 }  // namespace quarry::memory

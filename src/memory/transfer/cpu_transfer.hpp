@@ -7,7 +7,7 @@ namespace quarry::memory {
 
 /// `program` converts one element of the source to one of the destination; nullptr copies. The
 /// destination's elements do not share memory. An upload that does not wait has read the host
-/// memory on return.
+/// memory on return, unless it is captured.
 void carry_on_cpu(const HostCopy& copy, const Stream& stream, const kernels::program* program);
 
 }  // namespace quarry::memory

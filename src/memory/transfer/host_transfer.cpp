@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/transfer/host_transfer.hpp"
 
+#include <quarry/base/error.hpp>
 #include <quarry/memory/registered.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -63,14 +66,16 @@ TransferInput input_of(const HostCopy& copy, const KnownMemory& known, const Str
                        std::size_t probe_bytes) {
   backend::Device& device = device_of(stream);
   const HostKind kind = kind_of(copy.host, known, device, probe_bytes);
-  return {.page_locked = kind == HostKind::page_locked,
-          .batches = device.has_batched_copies(stream.state().native),
-          .split = kind == HostKind::split};
+  return {
+      .page_locked = kind == HostKind::page_locked,
+      .batches = !stream.state().is_captured() && device.has_batched_copies(stream.state().native),
+      .split = kind == HostKind::split};
 }
 
 /// One transfer between host memory and the device of `stream`.
 class Transfer {
  public:
+  /// Throws LogicError if it is captured and goes through other memory of the host.
   Transfer(const HostCopy& copy, const KnownMemory& known, const Stream& stream)
       : copy_(copy),
         stream_(stream),
@@ -80,6 +85,13 @@ class Transfer {
         plan_(plan_transfer(copy, input_, thresholds_)),
         host_(copy.host.data),
         device_(copy.device.data) {
+    const bool is_direct = plan_.route == Route::direct || plan_.route == Route::rectangle;
+    require<LogicError>(is_direct || !stream.state().is_captured(), [&] {
+      return fmt::format(
+          "a copy of host memory in runs of {} bytes, which the host packs, cannot be captured "
+          "into a graph",
+          plan_.packed.walk.run);
+    });
     // the library's own memory is kept until the copy is done; other memory is not
     if (known.page_locked) known.page_locked->used_on(stream);
     if (transfers_are_logged()) log_plan(backend_, copy, input_, plan_, thresholds_);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backend/annotation.hpp"
+#include "memory/graph_memory.hpp"
 #include "memory/host/host_array.hpp"
 #include "memory/resource/stream_order.hpp"
 #include "memory/staged/thresholds.hpp"
@@ -127,6 +128,7 @@ void make_bools(const HostRef& host) {
 void carry_elements(const HostCopy& copy, const Stream& stream, const kernels::program* convert) {
   if (stream.device().is_cpu()) return memory::carry_on_cpu(copy, stream, convert);
   const KnownMemory known = memory::known_memory(copy.host);
+  detail::require_kept_if_captured(stream.state(), known.page_locked != nullptr);
   if (!convert) {
     if (!copy_at_once(copy, known, stream)) memory::carry(copy, known, stream);
   } else if (copy.is_up()) {
@@ -169,14 +171,10 @@ void copy_on_host(const HostRef& to, const HostRef& from) {
                        default_stream(Device::cpu()));
 }
 
-}  // namespace
-
-namespace {
-
-/// The graph would access the host memory at every launch.
-void require_not_captured(const Stream& stream) {
-  require<LogicError>(!stream.state().is_captured(),
-                      "copies between host and device cannot be captured into a graph");
+void require_not_waited_for(const Stream& stream, bool waits) {
+  require<LogicError>(!waits || !stream.state().is_captured(),
+                      "a copy between host and device that is waited for cannot be captured into "
+                      "a graph; one with a stream can, of page-locked memory");
 }
 
 }  // namespace
@@ -188,7 +186,7 @@ void upload(const DeviceRef& to, const HostRef& from, const Stream& stream, bool
   const std::size_t itemsize = to.dtype.itemsize();
   require_no_aliases(to.layout, itemsize);
   memory::require_address(from);
-  require_not_captured(stream);
+  require_not_waited_for(stream, blocking);
   const backend::OperationRange range(text_of("upload", to), bytes_of(to.layout, to.dtype));
   if (is_own_memory(from, to)) {
     const HostTemporary copy(from);
@@ -206,7 +204,7 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
   if (element_count(to.layout.shape) == 0) return;
   require_no_aliases(to.layout, to.dtype.itemsize());
   memory::require_address(to);
-  require_not_captured(stream);
+  require_not_waited_for(stream, blocking);
   const backend::OperationRange range(text_of("download", from), bytes_of(from.layout, from.dtype));
   memory::note_write(to.data, to.layout, to.dtype.itemsize());
   if (is_own_memory(to, from)) {
