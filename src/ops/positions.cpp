@@ -89,7 +89,7 @@ class SideAxes {
     ++viewed_;
   }
   void require_extent(std::int64_t of_mask) const {
-    require<IndexError>(of_mask == array_.shape[axis_], [&] {
+    require<IndexError>(of_mask == array_.shape[axis_] || of_mask == 0, [&] {
       return fmt::format(
           "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
           "corresponding boolean axis is {}",

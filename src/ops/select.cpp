@@ -25,13 +25,19 @@ void require_mask(const Shape& mask, const Shape& array) {
                        to_string(mask), to_string(array));
   });
   for (std::size_t d = 0; d < mask.size(); ++d) {
-    require<IndexError>(mask[d] == array[d], [&] {
+    require<IndexError>(mask[d] == array[d] || mask[d] == 0, [&] {
       return fmt::format(
           "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
           "corresponding boolean axis is {}",
           d, array[d], mask[d]);
     });
   }
+}
+
+View without_elements(const Layout& array, const Shape& mask) {
+  std::vector<Index> entries;
+  for (const std::int64_t extent : mask) entries.push_back(extent == 0 ? Index(range(0, 0)) : all);
+  return index(array, entries);
 }
 
 bool is_counted_first(std::size_t bytes, std::size_t free) {

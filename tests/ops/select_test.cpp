@@ -280,6 +280,26 @@ TEST(Selections, of_other_shapes_are_refused_with_both) {
   EXPECT_EQ(sum(a).item(), 0);
 }
 
+/// An axis of a mask that has no extent goes with any of the array, as in NumPy.
+TEST(Selections, by_masks_without_elements_are_empty) {
+  const auto a = arange<int>(15).reshape({5, 3});
+  const auto none = [](const Shape& shape) { return zeros<bool>(shape); };
+  EXPECT_EQ(eval(a(none({0}))).shape(), (Shape{0, 3}));
+  EXPECT_EQ(eval(a(none({0, 3}))).shape(), (Shape{0}));
+  EXPECT_EQ(eval(a(none({5, 0}))).shape(), (Shape{0}));
+  EXPECT_EQ(eval((a + 1)(none({0}))).shape(), (Shape{0, 3}));
+  EXPECT_EQ(eval(a(all, none({0}))).shape(), (Shape{5, 0}));
+  EXPECT_EQ(eval(a(none({0}), 1)).shape(), (Shape{0}));
+  EXPECT_THROW(eval(a(none({0, 2}))), IndexError);
+  EXPECT_THROW(eval(a(all, none({2}))), IndexError);
+  a(none({0})) = 7;
+  a(none({0})) = zeros<int>({0, 3});
+  a(none({0, 3})) = zeros<int>({1});
+  a(none({5, 0})) += 1;
+  EXPECT_THROW(a(none({0, 3})) = zeros<int>({2}), ShapeError);
+  EXPECT_EQ(values(a), values(arange<int>(15)));
+}
+
 TEST(Selections, keep_no_more_memory_than_they_need) {
   const auto a = arange<float>(1 << 20);
   const auto most = [&](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };

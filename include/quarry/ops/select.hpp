@@ -13,8 +13,11 @@ namespace quarry {
 
 namespace expr {
 
-/// Throws IndexError, with the extents, unless the mask has the first axes of the array.
+/// Throws IndexError, with the extents, unless the mask has the first axes of the array. An axis of
+/// extent 0, where nothing is selected, goes with any, as in NumPy.
 void require_mask(const Shape& mask, const Shape& array);
+/// What such a mask without elements has places for: nothing, with its extents.
+View without_elements(const Layout& array, const Shape& mask);
 
 /// A selection for code that does not depend on types. The mask has axes of extent 1 behind its
 /// own, so that it broadcasts; its arrays are the first ones.
@@ -245,10 +248,14 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
   using quarry_expression = void;
   using value_type = std::remove_const_t<Element>;
 
-  /// Throws IndexError unless the mask has the first axes of the values.
+  /// Throws IndexError unless the mask has the first axes of the values, or 0 for an extent.
   Selected(const V& values, const M& mask)
       : values_(values), mask_(mask), axes_(mask.shape().size()) {
     require_mask(mask.shape(), values.shape());
+    if (element_count(mask.shape()) == 0) {
+      const auto none = [&](const Layout& array) { return without_elements(array, mask.shape()); };
+      values_ = viewed(values, values.shape(), none);
+    }
     if (axes_ < values.shape().size()) mask_ = widened(mask, values.shape().size() - axes_);
   }
   Selected(const Selected&) = default;

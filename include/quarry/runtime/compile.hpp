@@ -28,7 +28,10 @@ struct CompileOptions {
   /// that are not extern "C". A module has them under these names.
   std::vector<std::string> names = {};
   bool fastmath = false;  ///< approximate division, square roots and functions; no denormals
-  bool debug = false;     ///< not optimised, with the debugger's tables
+  /// Not optimised, with the debugger's tables. Compiled while no other thread compiles, because
+  /// NVRTC is loaded anew afterwards; throws BackendUnavailable where another library of the
+  /// process has NVRTC open, so that it would go on without its optimiser.
+  bool debug = false;
   bool lineinfo = false;  ///< with source lines for profilers
   /// Whether the code may come from the kernels' cache on disk (see kernel_cache.hpp). Source that
   /// includes files is compiled in any case, since they may have changed; headers of Quarry itself
