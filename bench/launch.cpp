@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "bare_launch.hpp"
+#include "child.hpp"
 #include "device.hpp"
 #include "scratch_directory.hpp"
 
@@ -134,17 +135,11 @@ struct FirstKernels {
   long long compiled = 0, from_disk = 0;
 };
 
-/// Runs this program again as a child whose caches of kernels, its own and that of NVRTC, are in
-/// `cache`.
 FirstKernels child(const std::filesystem::path& cache) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = std::string(child_variable) + "=1 QUARRY_CACHE_DIR='" +
-                              cache.string() + "' CUDA_CACHE_PATH='" + (cache / "nvrtc").string() +
-                              "' '" + program + "'";
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   FirstKernels result;
-  if (!pipe || std::fscanf(pipe.get(), "%lf %lf %lld %lld", &result.first, &result.further,
-                           &result.compiled, &result.from_disk) != 4)
+  const std::string output = output_of_child(child_variable, cache);
+  if (std::sscanf(output.c_str(), "%lf %lf %lld %lld", &result.first, &result.further,
+                  &result.compiled, &result.from_disk) != 4)
     throw std::runtime_error("the child process failed");
   return result;
 }

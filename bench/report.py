@@ -119,6 +119,7 @@ PARTS = {
         Item("cached_kernel", "kernel from the disk cache", seconds=0.3e-3),
         Item("prepared_launch", "prepared kernel of a source, issue", "launch", multiple=1.05),
         Item("source_launch", "kernel of a source, issue", "launch"),
+        Item("first_source", "first kernel of a `SourceModule`", "compilation", seconds=60e-3),
         Item("code_from_disk", "source to machine code, from the disk cache", seconds=1e-3),
         Item("source_from_disk", "source to a loaded kernel, from the disk cache", seconds=1e-3),
     ),

@@ -3,7 +3,12 @@
 // it costs to have a kernel that was compiled before.
 #include <quarry/array/module.hpp>
 
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
 #include "bare_launch.hpp"
+#include "child.hpp"
 #include "device.hpp"
 #include "scratch_directory.hpp"
 
@@ -19,12 +24,13 @@ extern "C" __global__ void add(float* a, float x, int n) {
 
 constexpr int small = 1024;
 
-/// The same PTX, launched by the library and by the driver in turn. Nothing is added, so that the
-/// result says whether every launch was right.
-template <class Launch>
-void launch_beside_driver(Run& run, Launch launch) {
+/// The same PTX, launched by the library, as `launch_of(kernel)` does, and by the driver in turn.
+/// Nothing is added, so that the result says whether every launch was right.
+template <class LaunchOf>
+void launch_beside_driver(Run& run, LaunchOf launch_of) {
   const std::string ptx = qy::compile_ptx_for_current_device(add_source);
   const qy::Function add = qy::module_from_buffer(ptx).function("add");
+  const auto launch = launch_of(add);
   const BareKernel bare(ptx.c_str(), "add");
   const auto a = random_array<float>(0, small);
   void* address = a.device_pointer();
@@ -32,7 +38,7 @@ void launch_beside_driver(Run& run, Launch launch) {
   int n = small;
   void* parameters[] = {&address, &nothing, &n};
   run.size = std::to_string(small);
-  run.issue_beside([&] { launch(add, a); }, [&] { bare(4, 256, parameters); },
+  run.issue_beside([&] { launch(a); }, [&] { bare(4, 256, parameters); },
                    [] { qy::synchronize(); });
   add.launch({.grid = 4, .block = 256}, a, 1.f, small);
   check(
@@ -40,16 +46,16 @@ void launch_beside_driver(Run& run, Launch launch) {
 }
 
 void prepared_launch(Run& run) {
-  std::optional<qy::PreparedFunction<float*, float, int>> prepared;
-  launch_beside_driver(run, [&](const qy::Function& add, const Array<float>& a) {
-    if (!prepared) prepared = add.prepare<float*, float, int>();
-    prepared->prepared_call(4, 256, a, 0.f, small);
+  launch_beside_driver(run, [](const qy::Function& add) {
+    return [prepared = add.prepare<float*, float, int>()](const Array<float>& a) {
+      prepared.prepared_call(4, 256, a, 0.f, small);
+    };
   });
 }
 
 void plain_launch(Run& run) {
-  launch_beside_driver(run, [](const qy::Function& add, const Array<float>& a) {
-    add.launch({.grid = 4, .block = 256}, a, 0.f, small);
+  launch_beside_driver(run, [](const qy::Function& add) {
+    return [&add](const Array<float>& a) { add.launch({.grid = 4, .block = 256}, a, 0.f, small); };
   });
 }
 
@@ -98,17 +104,43 @@ void kernel_from_disk(Run& run) {
   });
 }
 
+constexpr const char* child_variable = "QUARRY_BENCH_SOURCE_MODULE";
+
+/// In a fresh process with a context: seconds until the first kernel of a source can be launched.
+int time_source_module() {
+  const qy::Context context = qy::require_context();
+  std::printf("%.9g\n", timed([] {
+                qy::SourceModule(
+                    "__global__ void doublify(float* a) {\n"
+                    "  a[threadIdx.x + threadIdx.y * 4] *= 2;\n}\n")
+                    .get_function("doublify");
+              }));
+  return 0;
+}
+
+void first_source(Run& run) {
+  run.size = "empty cache";
+  run.sample(
+      [] {
+        const ScratchDirectory cache;
+        return std::stod(output_of_child(child_variable, cache.path));
+      },
+      0);
+}
+
 void register_rows() {
   if (qy::nvrtc_version().first > 0) row("quarry/code_from_disk", code_from_disk);
   if (qy::get_current_device().is_cpu()) return;
   row("quarry/prepared_launch", prepared_launch);
   row("quarry/source_launch", plain_launch);
+  row("quarry/first_source", first_source);
   row("quarry/source_from_disk", kernel_from_disk);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (std::getenv(child_variable)) return time_source_module();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   register_rows();
