@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include <quarry/expr/text_node.hpp>
 #include <quarry/kernels/source_text.hpp>
 #include <quarry/ops/kernel_parameters.hpp>
 
@@ -33,15 +34,32 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+/// Half precision and complex numbers are types of the library's headers.
+struct ValueType {
+  std::string_view header, name, conversion;
+};
+ValueType value_type_of(DType type) {
+  const bool is_half = type == TypeId::float16 || type == TypeId::bfloat16;
+  if (!is_half && type.kind() != Kind::complex) {
+    return {"", c_type_name(type), "static_cast<value_type>"};
+  }
+  return {
+      "#include <quarry/kernels/complex.hpp>\nusing quarry::kernels::complex;\n"
+      "using quarry::kernels::float16;\nusing quarry::kernels::bfloat16;\n",
+      kernel_type_name(type), "quarry::kernels::convert<value_type>"};
+}
+
 std::string source_of(DType type, std::string_view scan_expr, const std::string_view* neutral,
                       const ScanOptions& options) {
   const std::string_view name = options.name;
+  const ValueType value = value_type_of(type);
   return fmt::format(
-      "{}typedef {} value_type;\nconstexpr bool is_exclusive = {};\n"
-      "__device__ inline value_type combined(value_type a, value_type b) {{ return ({}); }}\n"
-      "__device__ inline value_type neutral() {{ return ({}); }}\n#line 1 \"scan\"\n{}",
-      kernels::with_lines("the preamble of ", name, options.preamble), c_type_name(type),
-      neutral != nullptr, kernels::with_lines("", name, scan_expr),
+      "{}{}typedef {} value_type;\nconstexpr bool is_exclusive = {};\n"
+      "__device__ inline value_type combined(value_type a, value_type b) {{ return {}({}); }}\n"
+      "__device__ inline value_type neutral() {{ return {}({}); }}\n#line 1 \"scan\"\n{}",
+      value.header, kernels::with_lines("the preamble of ", name, options.preamble), value.name,
+      neutral != nullptr, value.conversion, kernels::with_lines("", name, scan_expr),
+      value.conversion,
       neutral ? kernels::with_lines("the neutral element of ", name, *neutral) : "value_type()",
       replaced(kernels_text, "NAME", name));
 }

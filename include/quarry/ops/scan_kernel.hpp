@@ -22,8 +22,8 @@ namespace expr {
 /// A scan of elements of one type.
 class ScanText {
  public:
-  /// Exclusive with the text `neutral`, inclusive without one. Throws DTypeError for half precision
-  /// and complex numbers, LogicError for a name that is no identifier and for no operation.
+  /// Exclusive with the text `neutral`, inclusive without one. Throws LogicError for a name that is
+  /// no identifier and for no operation.
   ScanText(DType type, std::string_view scan_expr, const std::string_view* neutral,
            const ScanOptions& options);
 
@@ -114,7 +114,8 @@ class ScanKernel {
 /// `scan_expr` is its text, an expression of `a` and `b`, of which `a` is what comes first:
 ///     qy::InclusiveScanKernel<int> sums("a + b");
 ///     auto s = sums(x);  // PyCUDA scans in place: sums(x, x)
-/// T is a number, but none of half precision and no complex one.
+/// T is a number; in the texts half precision is `float16` and `bfloat16`, whose operators give
+/// float, and complex numbers are `complex<float>` and `complex<double>`.
 template <Number T>
 class InclusiveScanKernel : public expr::ScanKernel<T> {
  public:

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstdlib>
 #include <string_view>
+
+#include <Eigen/Core>
 
 #include <quarry/ops/elementwise_kernel.hpp>
 #include <quarry/ops/reduction_kernel.hpp>
@@ -183,7 +186,13 @@ TEST_F(cuda_text_source, scans_compile) {
   const InclusiveScanKernel<double> sums("a + b");
   const ExclusiveScanKernel<bool> parity("a != b", "false",
                                          {.name = "parity", .preamble = "// nothing"});
-  for (const std::string& source : {sums.text().source(), parity.text().source()}) {
+  const ExclusiveScanKernel<std::complex<float>> products("a * b", "complex<float>{1, 0}");
+  const ExclusiveScanKernel<std::complex<double>> totals("a + b", "0");
+  const ExclusiveScanKernel<Eigen::half> halves("a < b ? b : a", "-1e4f");
+  const InclusiveScanKernel<Eigen::bfloat16> short_halves("a + b");
+  for (const std::string& source :
+       {sums.text().source(), parity.text().source(), products.text().source(),
+        totals.text().source(), halves.text().source(), short_halves.text().source()}) {
     for (const char* const arch : {"sm_80", "sm_90", "sm_100"}) {
       EXPECT_FALSE(compile_cubin(source, {.arch = arch}).empty());
     }
