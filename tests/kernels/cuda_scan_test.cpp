@@ -46,14 +46,8 @@ value_type combined(value_type a, value_type b) {
 value_type neutral() { return 1; }
 value_type element(std::size_t i) { return static_cast<value_type>(i * 2654435761u) | 1; }
 
-#define NAME_totals words_totals
-#define NAME_prefixes words_prefixes
-#define NAME_write words_write
-#include "ops/scan_kernels.inc"
-constexpr Scan<value_type> scan{combined, neutral, element, NAME_totals, NAME_prefixes, NAME_write};
-#undef NAME_totals
-#undef NAME_prefixes
-#undef NAME_write
+#define SCAN_NAME(kernel) words_##kernel
+#include "kernels/named_scan.inc"
 }  // namespace words
 
 /// The same mod 2^64: elements of several words.
@@ -66,14 +60,8 @@ value_type combined(value_type a, value_type b) { return {a.p * b.p, a.q * b.p +
 value_type neutral() { return {1, 0}; }
 value_type element(std::size_t i) { return {i * 0x9e3779b97f4a7c15u | 1, i * 0xc2b2ae3d27d4eb4fu}; }
 
-#define NAME_totals wide_totals
-#define NAME_prefixes wide_prefixes
-#define NAME_write wide_write
-#include "ops/scan_kernels.inc"
-constexpr Scan<value_type> scan{combined, neutral, element, NAME_totals, NAME_prefixes, NAME_write};
-#undef NAME_totals
-#undef NAME_prefixes
-#undef NAME_write
+#define SCAN_NAME(kernel) wide_##kernel
+#include "kernels/named_scan.inc"
 }  // namespace wide
 
 /// The same mod 2^8: elements of half a word.
@@ -85,14 +73,8 @@ value_type combined(value_type a, value_type b) {
 value_type neutral() { return 1; }
 value_type element(std::size_t i) { return static_cast<value_type>(i * 40503u | 1u); }
 
-#define NAME_totals narrow_totals
-#define NAME_prefixes narrow_prefixes
-#define NAME_write narrow_write
-#include "ops/scan_kernels.inc"
-constexpr Scan<value_type> scan{combined, neutral, element, NAME_totals, NAME_prefixes, NAME_write};
-#undef NAME_totals
-#undef NAME_prefixes
-#undef NAME_write
+#define SCAN_NAME(kernel) narrow_##kernel
+#include "kernels/named_scan.inc"
 }  // namespace narrow
 
 constexpr std::int64_t tile = 2048;
