@@ -200,12 +200,16 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
     result.text = "#define QUARRY_REAL_NUMBERS_ONLY\n";
   }
   // the name that profilers and debuggers show
-  result.text += fmt::format("#define {} {}\n#include \"{}\"\n{}", variant.kernel(),
-                             kernels::kernel_identifier(variant.kernel(), shown),
-                             header_of(program.kind, variant), short_names);
+  const std::string shown_name = fmt::format("#undef {0}\n#define {0} {1}\n", variant.kernel(),
+                                             kernels::kernel_identifier(variant.kernel(), shown));
+  result.text += fmt::format("{}#include \"{}\"\n{}", shown_name, header_of(program.kind, variant),
+                             short_names);
   result.operations =
       result.has_user_functions ? all_operations() : operations_for(result.instantiation);
-  if (result.has_user_functions) result.text += definitions.in_namespace();
+  if (result.has_user_functions) {
+    result.text += definitions.in_namespace();
+    result.text += shown_name;  // again: a preamble may have a macro of the kernel's name
+  }
   result.may_read_files = may_read_files(definitions.text());
   return result;
 }

@@ -44,28 +44,41 @@ constinit std::atomic<const NvrtcTable*> installed_nvrtc = nullptr;
 /// That of the machine. It stays loaded while `mutex` is held.
 class MachineNvrtc {
  public:
+  /// Throws BackendUnavailable if there is none.
   static MachineNvrtc& instance() {
     static auto& machine = *new MachineNvrtc;
+    if (machine.library_.empty()) throw BackendUnavailable(machine.why_);
     return machine;
   }
-  const NvrtcTable& table() const {
-    if (!loaded_.table) throw BackendUnavailable(loaded_.why);
-    return *loaded_.table;
-  }
-  /// Returns false if it was not unloaded, because another library has it open.
-  bool load_anew() {
-    const std::string library = loaded_.library;
-    loaded_ = {};
-    void* const still_open = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);
-    if (still_open) dlclose(still_open);
-    loaded_ = load(library.c_str());
-    return !still_open;
+  std::pair<int, int> version() const { return version_; }
+
+  /// nullptr while it cannot be used.
+  const NvrtcTable* table() const { return has_traces_ ? nullptr : loaded_.table.get(); }
+  /// What is compiled now leaves traces until the library has been unloaded.
+  void note_traces() noexcept { has_traces_ = true; }
+  /// Returns false if it was not unloaded, because another library has it open, or not loaded.
+  bool load_anew() noexcept {
+    try {
+      loaded_ = {};
+      void* const still_open = dlopen(library_.c_str(), RTLD_NOW | RTLD_NOLOAD);
+      if (still_open) dlclose(still_open);
+      loaded_ = load(library_.c_str());
+      has_traces_ = has_traces_ && still_open;
+      return !still_open && loaded_.table;
+    } catch (const std::exception&) {  // no memory: tried again at the next use
+      loaded_.table = nullptr;
+      return false;
+    }
   }
 
   std::shared_mutex mutex;
 
  private:
   LoadedNvrtc loaded_ = load_nvrtc();
+  const std::string library_ = loaded_.library, why_ = loaded_.why;
+  const std::pair<int, int> version_ =
+      loaded_.table ? version_of(*loaded_.table) : std::pair<int, int>();
+  bool has_traces_ = false;
 };
 
 }  // namespace
@@ -97,17 +110,21 @@ void use_nvrtc(const NvrtcTable* table) { installed_nvrtc.store(table); }
 NvrtcUse::NvrtcUse(bool leaves_traces) : table_(installed_nvrtc.load(std::memory_order_acquire)) {
   if (table_) return;
   MachineNvrtc& machine = MachineNvrtc::instance();
-  if (leaves_traces) {
-    alone_ = std::unique_lock(machine.mutex);
-    machine.table();
-    require<BackendUnavailable>(machine.load_anew(), [] {
-      return "code that is not optimised cannot be compiled while another library of the process "
-             "uses NVRTC, too: kernels that are compiled later would be wrong";
-    });
-  } else {
+  if (!leaves_traces) {
     shared_ = std::shared_lock(machine.mutex);
+    table_ = machine.table();
+    if (table_) return;
+    shared_.unlock();
   }
-  table_ = &machine.table();
+  alone_ = std::unique_lock(machine.mutex);
+  const bool is_new = machine.load_anew();
+  table_ = machine.table();
+  require<BackendUnavailable>(table_ && (is_new || !leaves_traces), [] {
+    return "NVRTC cannot be loaded anew, because another library of the process uses it, too: "
+           "after "
+           "code that is not optimised it would compile wrong kernels";
+  });
+  if (leaves_traces) machine.note_traces();
 }
 
 NvrtcUse::~NvrtcUse() {
@@ -120,6 +137,9 @@ std::pair<int, int> version_of(const NvrtcTable& nvrtc) {
   return version;
 }
 
-std::pair<int, int> nvrtc_version() { return version_of(*NvrtcUse()); }
+std::pair<int, int> nvrtc_version() {
+  const NvrtcTable* const table = installed_nvrtc.load(std::memory_order_acquire);
+  return table ? version_of(*table) : MachineNvrtc::instance().version();
+}
 
 }  // namespace quarry::backend::cuda

@@ -62,7 +62,7 @@ class NvrtcUse {
 
 /// {major, minor}; {0, 0} if it does not tell.
 std::pair<int, int> version_of(const NvrtcTable& nvrtc);
-/// That of NvrtcUse.
+/// That of the table that NvrtcUse has; waits for nobody. Throws BackendUnavailable likewise.
 std::pair<int, int> nvrtc_version();
 
 }  // namespace quarry::backend::cuda

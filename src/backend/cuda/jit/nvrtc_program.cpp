@@ -12,11 +12,14 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// Whether NVRTC's optimiser stays off, as far as is known: for code for debuggers and for what is
-/// compiled in the shortest time.
+/// Whether NVRTC's optimiser stays off, as far as is known: for code for debuggers, for what is
+/// compiled in the shortest time, and perhaps by what its parts are told. It takes blanks before an
+/// option.
 bool leaves_traces(const std::vector<std::string>& options) {
-  constexpr std::string_view leaving[] = {"-G", "--device-debug", "-Ofc", "--Ofast-compile"};
-  return std::ranges::any_of(options, [&](const std::string& option) {
+  constexpr std::string_view leaving[] = {"-G", "--device-debug", "-Ofc", "--Ofast-compile",
+                                          "-Xnvvm"};
+  return std::ranges::any_of(options, [&](std::string_view option) {
+    option.remove_prefix(std::min(option.find_first_not_of(" \t\r\n\v\f"), option.size()));
     return std::ranges::any_of(leaving, [&](auto name) { return option.starts_with(name); });
   });
 }

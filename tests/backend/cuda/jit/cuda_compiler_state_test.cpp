@@ -50,7 +50,8 @@ class cuda_compiler_state : public testing::Test {
 
 TEST_F(cuda_compiler_state, is_not_changed_by_code_without_the_optimiser) {
   const std::string before = kernel();
-  for (const char* const option : {"-G", "--device-debug", "--Ofast-compile=max", "-Ofc=max"}) {
+  for (const char* const option : {"-G", " -G", "--device-debug", "\t--device-debug",
+                                   "--Ofast-compile=max", "-Ofc=max", "-Xnvvm=-opt=0"}) {
     EXPECT_FALSE(compiled_with(option).empty()) << option;
     EXPECT_EQ(kernel(), before) << option;
   }
@@ -86,6 +87,19 @@ TEST_F(cuda_compiler_state, is_not_risked_where_another_library_has_nvrtc_open) 
     EXPECT_EQ(kernel(), before);
   }
   EXPECT_FALSE(compiled_with("-G").empty());
+}
+
+TEST_F(cuda_compiler_state, is_not_used_where_traces_cannot_be_removed) {
+  const std::string before = kernel();
+  std::shared_ptr<void> other;
+  {
+    const cuda::NvrtcUse use(true);
+    other.reset(dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL), dlclose);
+  }
+  EXPECT_THROW(kernel(), BackendUnavailable);
+  EXPECT_THROW(compiled_with("-G"), BackendUnavailable);
+  other.reset();
+  EXPECT_EQ(kernel(), before);
 }
 
 }  // namespace
