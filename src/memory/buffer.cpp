@@ -90,8 +90,7 @@ std::shared_ptr<Buffer> Buffer::adopt(void* memory, std::size_t bytes, const Str
 }
 
 Buffer::~Buffer() {
-  const bool holds_memory = resource_ || (owner_ && bytes_ > 0);
-  if (!holds_memory || is_forked()) return;
+  if (!holds_memory() || is_forked()) return;
   if (detail::is_capturing()) [[unlikely]]
     keep_for_captured_users();
   if (kept_) [[unlikely]]

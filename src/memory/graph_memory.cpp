@@ -59,10 +59,12 @@ void keep_for_graph(const StreamState& stream, const std::shared_ptr<Buffer>& ke
   if (GraphMemoryState* const memory = stream.graph_memory) memory->kept.insert(kept);
 }
 
-void require_kept_if_captured(const StreamState& stream, bool is_page_locked) {
-  require<LogicError>(is_page_locked || !stream.is_captured(),
+void require_kept_if_captured(const StreamState& stream,
+                              const std::shared_ptr<Buffer>& page_locked) {
+  const bool is_kept = page_locked && page_locked->holds_memory();
+  require<LogicError>(is_kept || !stream.is_captured(),
                       "a copy between host and device can be captured into a graph only if the "
-                      "host memory is page-locked by the library");
+                      "host memory is page-locked memory of the library, which the graph keeps");
 }
 
 }  // namespace detail

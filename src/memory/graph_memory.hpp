@@ -30,9 +30,10 @@ struct GraphMemoryState {
 /// the memory of another one when that ends. Throws std::bad_alloc.
 void keep_for_graph(const StreamState& stream, const std::shared_ptr<Buffer>& kept);
 
-/// Of a copy in `stream` between host and device. A graph accesses the host memory at every launch:
-/// throws LogicError if the stream is captured and the library does not know the memory as
-/// page-locked, so that the graph cannot keep it.
-void require_kept_if_captured(const StreamState& stream, bool is_page_locked);
+/// Of a copy in `stream` between a device and host memory, of which `page_locked` is what the
+/// library knows. A graph accesses the memory at every launch: throws LogicError if the stream is
+/// captured and the graph cannot keep the memory, which is the program's own.
+void require_kept_if_captured(const StreamState& stream,
+                              const std::shared_ptr<Buffer>& page_locked);
 
 }  // namespace quarry::detail

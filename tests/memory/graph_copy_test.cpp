@@ -10,6 +10,7 @@
 #include <quarry/memory/graph.hpp>
 #include <quarry/memory/host_memory.hpp>
 #include <quarry/memory/memcpy.hpp>
+#include <quarry/memory/registered.hpp>
 #include <quarry/memory/transfer.hpp>
 
 #include "memory/captured_step.hpp"
@@ -149,11 +150,15 @@ TEST_F(CapturedGraph, RefusesCopiesOfMemoryThatMayGoAndThoseThatWait) {
   const auto has = [](const std::string& text, const char* part) {
     return text.find(part) != text.npos;
   };
-  const char* const not_locked = "only if the host memory is page-locked";
+  const char* const not_locked = "only if the host memory is page-locked memory of";
   EXPECT_TRUE(has(message([&] { u.copy_to_device(pageable, current_stream()); }), not_locked));
   EXPECT_TRUE(has(message([&] { u.copy_to_host(pageable, current_stream()); }), not_locked));
   EXPECT_TRUE(has(message([&] { memcpy_htod_async(u, pageable, current_stream()); }), not_locked));
   EXPECT_TRUE(has(message([&] { memcpy_dtoh_async(pageable, u, current_stream()); }), not_locked));
+  {
+    const RegisteredHostMemory registered(pageable.data(), count * sizeof(float));
+    EXPECT_TRUE(has(message([&] { u.copy_to_host(pageable, current_stream()); }), not_locked));
+  }
   EXPECT_TRUE(has(message([&] { u.copy_to_device(pinned); }), "one with a stream can"));
   EXPECT_TRUE(has(message([&] { u.copy_to_host(pinned); }), "one with a stream can"));
   EXPECT_EQ(host(u), drawn(1));

@@ -56,6 +56,9 @@ class Buffer {
            (begin(*this) < begin(other) + other.bytes_ && begin(other) < begin(*this) + bytes_);
   }
 
+  /// Whether the memory ends with the buffer, or later; else whoever has made it ends it.
+  bool holds_memory() const { return resource_ || (owner_ && bytes_ > 0); }
+
   /// Keeps the first `bytes` only. False, and nothing has changed, where its resource cannot give
   /// back a part, or another stream than the home has used it.
   bool shrink(std::size_t bytes);

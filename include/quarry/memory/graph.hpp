@@ -67,12 +67,12 @@ class Graph {
 /// are part of the graph, which keeps the memory: each launch reads and writes what is there then.
 ///
 /// What the host has to wait for cannot be captured and throws LogicError: copies that wait
-/// (`item()`, printing) or are of pageable memory, selections and checked positions (`x(mask)`,
-/// `x(positions)` without IndexMode wrap or clip), callbacks, waits; and reads of files, copies of
-/// page-locked memory in runs of a few bytes, fills of records whose size is none of a word, and
-/// new memory of driver_pool_resource(). Whatever `work` throws ends the capture and is thrown on;
-/// the current stream is not touched. Running out of memory throws MemoryError without freeing
-/// caches first.
+/// (`item()`, printing) or are of other memory of the host, selections and checked positions
+/// (`x(mask)`, `x(positions)` without IndexMode wrap or clip), callbacks, waits; and reads of
+/// files, copies of page-locked memory in runs of a few bytes, fills of records whose size is none
+/// of a word, and new memory of driver_pool_resource(). Whatever `work` throws ends the capture and
+/// is thrown on; the current stream is not touched. Running out of memory throws MemoryError
+/// without freeing caches first.
 Graph capture(std::function<void()> work);
 
 }  // namespace quarry

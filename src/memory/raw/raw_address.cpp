@@ -28,7 +28,7 @@ void used_on(const DevicePtr& p, const Stream& stream, const std::optional<Devic
 }
 void used_on(std::span<const std::byte> host, const Stream& stream) {
   const auto buffer = detail::find_host_buffer(host.data(), host.size());
-  detail::require_kept_if_captured(stream.state(), buffer != nullptr);
+  detail::require_kept_if_captured(stream.state(), buffer);
   if (buffer) buffer->used_on(stream);
 }
 

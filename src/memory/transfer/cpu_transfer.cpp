@@ -51,7 +51,7 @@ void upload_later(const HostCopy& copy, const Stream& stream, const kernels::pro
 /// The library's own host memory may be dropped before the copy has run.
 void name_user(const HostRef& host, const Stream& stream) {
   const auto buffer = known_memory(host).page_locked;
-  detail::require_kept_if_captured(stream.state(), buffer != nullptr);
+  detail::require_kept_if_captured(stream.state(), buffer);
   if (buffer) buffer->used_on(stream);
 }
 

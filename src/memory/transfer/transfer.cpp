@@ -128,7 +128,7 @@ void make_bools(const HostRef& host) {
 void carry_elements(const HostCopy& copy, const Stream& stream, const kernels::program* convert) {
   if (stream.device().is_cpu()) return memory::carry_on_cpu(copy, stream, convert);
   const KnownMemory known = memory::known_memory(copy.host);
-  detail::require_kept_if_captured(stream.state(), known.page_locked != nullptr);
+  detail::require_kept_if_captured(stream.state(), known.page_locked);
   if (!convert) {
     if (!copy_at_once(copy, known, stream)) memory::carry(copy, known, stream);
   } else if (copy.is_up()) {
