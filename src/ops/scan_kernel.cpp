@@ -55,8 +55,8 @@ std::string source_of(DType type, std::string_view scan_expr, const std::string_
   const ValueType value = value_type_of(type);
   return fmt::format(
       "{}{}typedef {} value_type;\nconstexpr bool is_exclusive = {};\n"
-      "__device__ inline value_type combined(value_type a, value_type b) {{ return {}({}); }}\n"
-      "__device__ inline value_type neutral() {{ return {}({}); }}\n#line 1 \"scan\"\n{}",
+      "__device__ inline value_type combined(value_type a, value_type b) {{ return {}(({})); }}\n"
+      "__device__ inline value_type neutral() {{ return {}(({})); }}\n#line 1 \"scan\"\n{}",
       value.header, kernels::with_lines("the preamble of ", name, options.preamble), value.name,
       neutral != nullptr, value.conversion, kernels::with_lines("", name, scan_expr),
       value.conversion,

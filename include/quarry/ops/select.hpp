@@ -253,8 +253,8 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
       : values_(values), mask_(mask), axes_(mask.shape().size()) {
     require_mask(mask.shape(), values.shape());
     if (element_count(mask.shape()) == 0) {
-      const auto none = [&](const Layout& array) { return without_elements(array, mask.shape()); };
-      values_ = viewed(values, values.shape(), none);
+      const auto rule = [&](const Layout& whole) { return without_elements(whole, mask.shape()); };
+      values_ = viewed(values, values.shape(), rule);
     }
     if (axes_ < values.shape().size()) mask_ = widened(mask, values.shape().size() - axes_);
   }
