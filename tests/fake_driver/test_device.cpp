@@ -15,11 +15,6 @@
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/standing.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
-/// nvJitLink keeps memory of every link that fails.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libnvJitLink\n"; }
-#endif
-
 namespace quarry::test {
 namespace {
 
