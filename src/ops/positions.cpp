@@ -50,7 +50,7 @@ class SideAxes {
   void add_mask(const Shape& mask) {
     begin(all, true);
     for (const std::int64_t extent : mask) {
-      require_extent(extent);
+      require_mask_extent(extent, array_.shape[axis_], axis_);
       add_own();
     }
   }
@@ -88,15 +88,6 @@ class SideAxes {
     side_.axes.push_back(axis_++);
     ++viewed_;
   }
-  void require_extent(std::int64_t of_mask) const {
-    require<IndexError>(of_mask == array_.shape[axis_] || of_mask == 0, [&] {
-      return fmt::format(
-          "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
-          "corresponding boolean axis is {}",
-          axis_, array_.shape[axis_], of_mask);
-    });
-  }
-
   void keep(std::size_t axes, bool is_new) {
     for (std::size_t k = 0; k < axes; ++k, ++viewed_) {
       kept_.shape.push_back(view_.layout.shape[viewed_]);
@@ -135,6 +126,15 @@ bool takes_axis(const Index& entry) {
 }
 
 }  // namespace
+
+void require_mask_extent(std::int64_t of_mask, std::int64_t of_array, std::size_t axis) {
+  require<IndexError>(of_mask == of_array || of_mask == 0, [&] {
+    return fmt::format(
+        "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
+        "corresponding boolean axis is {}",
+        axis, of_array, of_mask);
+  });
+}
 
 bool SideView::is_empty() const {
   return std::ranges::any_of(own, [](const auto& axis) { return axis.extent == 0; });

@@ -24,14 +24,7 @@ void require_mask(const Shape& mask, const Shape& array) {
     return fmt::format("a mask of shape {} has more axes than the array, of shape {}",
                        to_string(mask), to_string(array));
   });
-  for (std::size_t d = 0; d < mask.size(); ++d) {
-    require<IndexError>(mask[d] == array[d] || mask[d] == 0, [&] {
-      return fmt::format(
-          "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
-          "corresponding boolean axis is {}",
-          d, array[d], mask[d]);
-    });
-  }
+  for (std::size_t d = 0; d < mask.size(); ++d) require_mask_extent(mask[d], array[d], d);
 }
 
 View without_elements(const Layout& array, const Shape& mask) {

@@ -16,6 +16,10 @@ enum class IndexMode {
 
 namespace expr {
 
+/// Throws IndexError, with the extents, unless an axis of a mask has the extent of the array's, or
+/// 0: where nothing is selected, it goes with any, as in NumPy.
+void require_mask_extent(std::int64_t of_mask, std::int64_t of_array, std::size_t axis);
+
 /// An array at position 0 of some of its axes, in whose place are axes of extent 1, as many as the
 /// positions have.
 struct SideView {

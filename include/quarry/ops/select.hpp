@@ -13,8 +13,7 @@ namespace quarry {
 
 namespace expr {
 
-/// Throws IndexError, with the extents, unless the mask has the first axes of the array. An axis of
-/// extent 0, where nothing is selected, goes with any, as in NumPy.
+/// Throws IndexError unless the mask has the first axes of the array: see require_mask_extent().
 void require_mask(const Shape& mask, const Shape& array);
 /// What such a mask without elements has places for: nothing, with its extents.
 View without_elements(const Layout& array, const Shape& mask);

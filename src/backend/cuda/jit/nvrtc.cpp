@@ -134,8 +134,7 @@ NvrtcUse::NvrtcUse(bool leaves_traces) : table_(installed_nvrtc.load(std::memory
   table_ = machine.table();
   require<BackendUnavailable>(table_ && (is_new || !leaves_traces), [] {
     return "NVRTC cannot be loaded anew, because another library of the process uses it, too: "
-           "after "
-           "code that is not optimised it would compile wrong kernels";
+           "after code that is not optimised it would compile wrong kernels";
   });
   if (leaves_traces) machine.note_traces();
 }
