@@ -15,6 +15,7 @@
 #include "expr/numbers.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/stream_state.hpp"
 
 namespace quarry::expr {
 namespace {
@@ -43,7 +44,23 @@ Layout output_layout(const Target& target, const DeviceNDArrayBase* const* array
   return out;
 }
 
+/// An output with axes of extent 1 in front, if the values have more.
+Shape widened(Shape shape, std::size_t rank) {
+  while (shape.size() < rank) shape.insert(0, 1);
+  return shape;
+}
+
 }  // namespace
+
+void require_writable_to_empty(const Shape& values, const Shape& place) {
+  Shape last;
+  for (std::size_t d = values.size(); d > 0 && last.size() < place.size(); --d) {
+    last.insert(0, values[d - 1]);
+  }
+  const bool is_kept = element_count(last) == element_count(values);
+  require_broadcast(is_kept ? place : widened(place, values.size()), is_kept ? last : values,
+                    place);
+}
 
 void require_met(const Shape& values, const Shape& place) {
   require<ShapeError>(values.size() <= place.size(), [&] {
@@ -226,6 +243,7 @@ void write_owned_rows(const Target& target, const kernels::side_axis& own, const
 bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> own,
                      const Shape& turns) {
   constexpr std::int64_t many = std::int64_t{1} << 16;
+  if (quarry::detail::stream_for(target.array).state().is_captured()) return false;
   std::int64_t places = 1;
   for (const auto& axis : own) places *= axis.extent;
   return places >= many && places >= element_count(turns) &&

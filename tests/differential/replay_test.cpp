@@ -177,26 +177,31 @@ std::vector<std::byte> contents(const std::filesystem::path& path) {
 }
 
 /// Replays the programs of a file: of QUARRY_DRAWN_PROGRAMS, or those that are stored beside this
-/// one. run.py reads the lines that begin with "program".
+/// one. run.py reads the lines that begin with "program" and "no memory".
 TEST(Differential, ProgramsAreNumPys) {
   const char* drawn = std::getenv("QUARRY_DRAWN_PROGRAMS");
   const auto path = drawn ? drawn : std::filesystem::path(__FILE__).parent_path() / "programs.bin";
   const auto bytes = contents(path);
-  int count = 0, wrong = 0;
+  int count = 0, wrong = 0, starved = 0;
   for (Reader file{bytes}; !file.at_end(); ++count) {
     const auto program = file.array<std::byte>({file.value<std::uint32_t>()});
     Replay replay{Reader({program.data(), program.count()})};
     std::string text;
     try {
       text = replay.run();
+    } catch (const MemoryError& e) {
+      std::printf("no memory: %s\n", e.what());
+      ++starved;
+      continue;
     } catch (const std::exception& e) {
       text = std::string("throws ") + e.what();
     }
     if (text.empty()) continue;
-    std::printf("program %d\n", count);
+    std::printf("program %d: %s\n", count, text.substr(0, text.find('\n')).c_str());
     if (++wrong <= 3) ADD_FAILURE() << replay.listing() << '\n' << text;
   }
   EXPECT_EQ(wrong, 0) << "of " << count << " programs";
+  EXPECT_EQ(starved, 0) << "programs had no memory";
   EXPECT_GT(count, 0);
 }
 

@@ -27,13 +27,15 @@ REGRESSIONS = HERE / "regressions.jsonl"
 STORED = HERE / "programs.bin"
 STORED_COUNT, STORED_SEED = 200, 1
 CHUNK = 500
+PROCESS_MEMORY = 1 << 10  # MiB of a GPU: half of it is the context
 SHRUNK = 3  # of the programs that fail
 
 
 def replay(program, packed):
-    """The numbers of the programs that fail, and what is said about them."""
+    """What is said about the programs that fail, by their numbers; how many had no memory; and the
+    whole output."""
     if not packed:
-        return [], ""
+        return {}, 0, ""
     with tempfile.NamedTemporaryFile(suffix=".bin") as file:
         file.write(b"".join(packed))
         file.flush()
@@ -42,24 +44,32 @@ def replay(program, packed):
             errors="replace", check=False,
             env={**os.environ, "QUARRY_DRAWN_PROGRAMS": file.name, "GTEST_OUTPUT": ""})
     lines = run.stdout.splitlines()
-    failed = [int(line.split()[1]) for line in lines if line.startswith("program ")]
-    if run.returncode == 0 or (run.returncode == 1 and failed):
-        return failed, run.stdout
+    failed = {}
+    for line in lines:
+        if line.startswith("program "):
+            number, text = line.removeprefix("program ").split(": ", 1)
+            failed[int(number)] = text
+    starved = sum(line.startswith("no memory: ") for line in lines)
+    if run.returncode == 0 or (run.returncode == 1 and (failed or starved)):
+        return failed, starved, run.stdout
     if len(packed) == 1:
-        return [0], f"{run.stdout}{run.stderr}ends with {run.returncode}"
+        end = f"ends with {run.returncode}"
+        return {0: end}, 0, f"{run.stdout}{run.stderr}{end}"
     half = len(packed) // 2
-    (left, said), (right, more) = (replay(program, p) for p in (packed[:half], packed[half:]))
-    return left + [half + k for k in right], said + more
+    left, right = (replay(program, p) for p in (packed[:half], packed[half:]))
+    return ({**left[0], **{half + k: text for k, text in right[0].items()}}, left[1] + right[1],
+            left[2] + right[2])
 
 
 def draw_chunk(program, seed, start, count):
-    """Draws some programs, and returns those that fail, the number of steps and of writes that
-    overlap what they read."""
+    """Draws some programs, and returns those that fail with what was said, the numbers of those
+    that had no memory, of steps, and of writes that overlap what they read."""
     from draw import draw_program
 
     drawn = [draw_program([seed, k]) for k in range(start, start + count)]
-    failed, _ = replay(program, [packed for _, packed, _ in drawn])
-    return ([(start + k, drawn[k][0]) for k in failed], sum(len(d["steps"]) for d, *_ in drawn),
+    failed, starved, _ = replay(program, [packed for _, packed, _ in drawn])
+    return ([(start + k, drawn[k][0], text) for k, text in failed.items()], starved,
+            sum(len(d["steps"]) for d, *_ in drawn),
             sum((overlapping for *_, overlapping in drawn), Counter()))
 
 
@@ -109,7 +119,7 @@ def shrink(program, drawn):
     """The smallest program that still fails, and what is said about it."""
     from machine import pack
 
-    said = replay(program, [pack(drawn)])[1]
+    said = replay(program, [pack(drawn)])[2]
     while True:
         candidates, packed = [], []
         for candidate in smaller(drawn):
@@ -118,11 +128,12 @@ def shrink(program, drawn):
                 candidates.append(candidate)
             except Exception:  # it is no program any more: NumPy says so in many ways
                 continue
-        failed, _ = replay(program, packed)
+        failed = replay(program, packed)[0]
         if not failed:
             return drawn, said
-        drawn = candidates[failed[0]]
-        said = replay(program, [packed[failed[0]]])[1]
+        first = min(failed)
+        drawn = candidates[first]
+        said = replay(program, [packed[first]])[2]
 
 
 def regressions():
@@ -148,6 +159,20 @@ def report(program, drawn):
         print(f"added to {REGRESSIONS}")
 
 
+def most_processes():
+    """As many as there are cores, and as the memory of the GPU is enough for."""
+    cores = os.cpu_count()
+    if os.environ.get("QUARRY_TEST_DEVICE") != "cuda":
+        return cores
+    query = ["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+        free = min(int(line) for line in said.splitlines())
+    except (OSError, subprocess.CalledProcessError, ValueError):  # not every GPU tells
+        free = 8 * PROCESS_MEMORY
+    return max(1, min(cores, free // PROCESS_MEMORY))
+
+
 def has_numpy_2():
     try:
         import numpy
@@ -171,27 +196,28 @@ def run(program, seed, cases):
 
     print(f"{cases} programs, --seed {seed}", flush=True)
     known = regressions()
-    failed = replay(program, [pack(p) for p in known])[0]
-    for k in failed:
-        print(f"\nregression {k + 1} is back")
+    failed, starved, _ = replay(program, [pack(p) for p in known])
+    for k, text in failed.items():
+        print(f"\nregression {k + 1} is back: {text}")
         report(program, known[k])
     starts = range(0, cases, CHUNK)
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(most_processes()) as pool:
         done = pool.map(draw_chunk, *zip(*((program, seed, start, min(CHUNK, cases - start))
                                            for start in starts)))
         wrong, steps, overlapping = [], 0, Counter()
-        for found, count, writes in done:
+        for found, without_memory, count, writes in done:
             wrong += found
+            starved += without_memory
             steps += count
             overlapping += writes
-    for number, drawn in wrong[:SHRUNK]:
-        print(f"\nprogram {number}")
+    for number, drawn, text in wrong[:SHRUNK]:
+        print(f"\nprogram {number}: {text}")
         report(program, drawn)
     print(f"{len(known)} regressions, {len(failed)} back; {cases} programs of {steps} steps, "
-          f"{len(wrong)} differ")
+          f"{len(wrong)} differ, {starved} had no memory")
     kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(overlapping.items()))
     print(f"{overlapping.total()} writes overlap what they read: {kinds}")
-    return 1 if failed or wrong else 0
+    return 1 if failed or wrong or starved else 0
 
 
 def main():

@@ -303,5 +303,27 @@ TEST(Indexing, ArraysWithoutElements) {
   EXPECT_EQ(values(a), std::vector<float>({0, 1, 8}));
 }
 
+/// As NumPy, which leaves leading axes out where that leaves as many elements.
+TEST(Indexing, ValuesWithoutElementsMayHaveMoreAxes) {
+  const auto a = arange<float>(12).reshape({3, 4});
+  const auto none = zeros<int>({0});
+  const auto column = zeros<float>({3, 1});
+  a(0)(none) = zeros<float>({3, 0});
+  a(none) = zeros<float>({2, 0, 4});
+  a(none) = zeros<float>({5, 2, 0, 1}) + 1.f;
+  a(0)(none) = column + zeros<float>({0});
+  a(to_device({false, true, false}), none) = zeros<float>({2, 3, 0});
+  EXPECT_EQ(values(a), values(arange<float>(12)));
+  const auto refused = [&](const auto& place, const Shape& shape) {
+    EXPECT_EQ(message_of<ShapeError>([&] { place.assign(zeros<float>(shape)); }),
+              "cannot write shape " + to_string(shape) + " into shape " + to_string(place.shape()));
+  };
+  for (const Shape& shape : {Shape{3, 1}, {3, 5}, {2, 1}, {0, 3}, {5}}) refused(a(0)(none), shape);
+  refused(a(none), {0, 5, 1, 4});
+  refused(a(zeros<int>({0, 1}), 0), {3, 0});
+  refused(a(to_device({1})), {3, 0, 4});
+  refused(a(to_device({1})), {3, 1, 0});
+}
+
 }  // namespace
 }  // namespace quarry

@@ -71,6 +71,9 @@ struct Target {
 void scatter_into(const kernels::program& program, const Target& target,
                   const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                   int own = -1);
+/// Throws ShapeError unless values can be written to a place without elements: they broadcast to
+/// it, without their first axes if they have more and are without elements all the same. As NumPy.
+void require_writable_to_empty(const Shape& values, const Shape& place);
 /// Whether an array, except number `own`, shares memory with the one that is written.
 bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* const* arrays,
                   int count, int own);
@@ -106,7 +109,8 @@ using Owners = Places<std::int64_t>;
 Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
                   const Shape& turns);
 /// Whether it takes less time to find out if places are repeated than to have owners of all of
-/// them: there are many places, and not more `turns`; all are on the own axes.
+/// them, and whether the host can wait for that, which it cannot in a capture: there are many
+/// places, and not more `turns`; all are on the own axes.
 bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> own,
                      const Shape& turns);
 /// Whether the values are rows that are written in the order of the places they belong to: each

@@ -141,6 +141,7 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
   }
   template <class V>
   void write(const V& values, int own) const {
+    if (this->size() == 0) return require_writable_to_empty(values.shape(), this->shape());
     std::apply(
         [&](const SideLeaf<T, axes>& elements, const P&... positions) {
           using K = kernel_type_t<T>;
@@ -150,7 +151,7 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
           const Shape turns = detail::broadcast(positions.shape()...);
           const bool can_differ =
               own >= 0 || HasPosition<V>::value || !is_same_for_all(values.shape(), turns);
-          if (is_injective_ || !can_differ || this->size() == 0) {
+          if (is_injective_ || !can_differ) {
             scatter<kernels::replaced, K, Mode>(target, own_axes, own, values, positions...);
           } else if constexpr (Lowered<V>::next_array > 0) {
             scatter_last<K, Mode>(target, own_axes, turns, own, values, positions...);
