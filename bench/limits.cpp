@@ -23,8 +23,8 @@ void must(CUresult result) {
   driver().GetErrorName(result, &name);
   throw std::runtime_error(name);
 }
-void must(nvrtcResult result) {
-  if (result != NVRTC_SUCCESS) throw std::runtime_error(nvrtc().GetErrorString(result));
+void must(const NvrtcUse& nvrtc, nvrtcResult result) {
+  if (result != NVRTC_SUCCESS) throw std::runtime_error(nvrtc->GetErrorString(result));
 }
 
 /// The first GPU's primary context, current for the thread.
@@ -139,13 +139,14 @@ std::string compiled(const std::string& text) {
       "--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor);
   const char* const options[] = {target.c_str()};
   nvrtcProgram program = nullptr;
-  must(nvrtc().CreateProgram(&program, text.c_str(), "limits.cu", 0, nullptr, nullptr));
-  must(nvrtc().CompileProgram(program, 1, options));
+  const NvrtcUse nvrtc;
+  must(nvrtc, nvrtc->CreateProgram(&program, text.c_str(), "limits.cu", 0, nullptr, nullptr));
+  must(nvrtc, nvrtc->CompileProgram(program, 1, options));
   std::size_t bytes = 0;
-  must(nvrtc().GetCUBINSize(program, &bytes));
+  must(nvrtc, nvrtc->GetCUBINSize(program, &bytes));
   std::string code(bytes, '\0');
-  must(nvrtc().GetCUBIN(program, code.data()));
-  nvrtc().DestroyProgram(&program);
+  must(nvrtc, nvrtc->GetCUBIN(program, code.data()));
+  nvrtc->DestroyProgram(&program);
   return code;
 }
 
