@@ -47,6 +47,7 @@
 #include <quarry/ops/methods.hpp>
 #include <quarry/ops/nonzero.hpp>
 #include <quarry/ops/pad.hpp>
+#include <quarry/ops/padded.hpp>
 #include <quarry/ops/put.hpp>
 #include <quarry/ops/rearrange.hpp>
 #include <quarry/ops/reduce.hpp>

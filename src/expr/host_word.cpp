@@ -31,28 +31,27 @@ DeviceNDArray<std::int64_t> new_word(const Stream& stream) {
   return DeviceNDArray<std::int64_t>(Layout{}, data, std::move(buffer)).bind(stream);
 }
 
+std::int64_t* host_address(const DeviceNDArray<std::int64_t>& word) {
+  return reinterpret_cast<std::int64_t*>(word.buffer()->host_data());
+}
+
 }  // namespace
 
 HostWord::HostWord(const Stream& stream) {
   require<LogicError>(!stream.state().is_captured(),
                       "a number that the host waits for cannot be captured into a graph: how many "
-                      "elements a mask selects, whether a position is outside, how many bins there "
-                      "are");
+                      "elements a mask selects; give a size, select(a, mask, {.size = n})");
   array_ = new_word(stream);
   clear();
-}
-
-std::int64_t* HostWord::word() const {
-  return reinterpret_cast<std::int64_t*>(array_.buffer()->host_data());
 }
 
 // A kernel writes the word, too, and the host waits for no more than that: ThreadSanitizer, which
 // takes the kernels of the fake driver for threads, does not see what orders them.
 __attribute__((no_sanitize("thread"))) void HostWord::clear() const {
-  __atomic_store_n(word(), none, __ATOMIC_RELEASE);
+  __atomic_store_n(host_address(array_), none, __ATOMIC_RELEASE);
 }
 __attribute__((no_sanitize("thread"))) std::int64_t HostWord::now() const {
-  return __atomic_load_n(word(), __ATOMIC_ACQUIRE);
+  return __atomic_load_n(host_address(array_), __ATOMIC_ACQUIRE);
 }
 
 /// Whether it comes while it takes less time to look than to wait for the stream.
@@ -71,6 +70,17 @@ bool HostWord::arrives() const {
 std::int64_t HostWord::wait() const {
   if (!arrives()) array_.stream().synchronize();
   return now();
+}
+
+/// The memory is of the default stream: that of the capture belongs to its graph alone, and a word
+/// makes no order among streams.
+GraphWord::GraphWord(const Stream& captured)
+    : array_(new_word(default_stream(captured.device())).bind(captured)) {
+  take();
+}
+
+__attribute__((no_sanitize("thread"))) std::int64_t GraphWord::take() const {
+  return __atomic_exchange_n(host_address(array_), 0, __ATOMIC_ACQ_REL);
 }
 
 }  // namespace quarry::expr

@@ -20,11 +20,25 @@ class HostWord {
   std::int64_t wait() const;
 
  private:
-  std::int64_t* word() const;
   void clear() const;
   std::int64_t now() const;
   bool arrives() const;
 
+  DeviceNDArray<std::int64_t> array_;
+};
+
+/// A number that launches of a graph leave for the host, in page-locked memory: 0 until one does.
+class GraphWord {
+ public:
+  explicit GraphWord(const Stream& captured);
+  GraphWord(const GraphWord&) = delete;
+  GraphWord& operator=(const GraphWord&) = delete;
+
+  /// Where a kernel that is captured in the stream writes it, with no axes.
+  const DeviceNDArray<std::int64_t>& array() const { return array_; }
+  std::int64_t take() const;  ///< and leaves 0. Does not wait
+
+ private:
   DeviceNDArray<std::int64_t> array_;
 };
 

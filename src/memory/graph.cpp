@@ -120,6 +120,7 @@ NewCapture captured(backend::Device& device, const std::function<void()>& work) 
   const Stream stream = detail::created_stream(device, backend::StreamOrder::behind_events);
   stream.state().is_of_capture = true;
   const auto memory = std::make_shared<detail::GraphMemoryState>(stream);
+  memory->left = std::make_shared<detail::LeftByGraph>();
   Capture capture(device.graphs(), stream.state().native);
   {
     const DeviceGuard on{Device(device)};
@@ -141,6 +142,7 @@ struct Graph::State {
       : device(&on.backend()), work(std::move(function)) {}
 
   void capture_again();
+  void rethrow_found() const;
   void replace(const NewCapture& made);
   void launch(const Stream& in);
 
@@ -152,6 +154,7 @@ struct Graph::State {
   bool is_first = true;          ///< no launch since then
   std::vector<Stream> homes;     ///< streams of captures in which arrays outside were made
   std::shared_ptr<Executable> executable;
+  std::shared_ptr<detail::LeftByGraph> left;  ///< by its launches
   /// Stands for the graph: what the streams that launch it are for memory, they are for the graph.
   std::shared_ptr<Buffer> launched;
 };
@@ -159,9 +162,17 @@ struct Graph::State {
 /// The function runs without the lock: it may use the graph.
 void Graph::State::capture_again() {
   require_usable();
+  {
+    const std::lock_guard lock(mutex);
+    rethrow_found();
+  }
   const NewCapture made = captured(*device, work);
   const std::lock_guard lock(mutex);
   replace(made);
+}
+
+void Graph::State::rethrow_found() const {
+  if (left) left->rethrow();
 }
 
 void Graph::State::replace(const NewCapture& made) {
@@ -181,6 +192,7 @@ void Graph::State::replace(const NewCapture& made) {
     }
   }
   executable = next->executable;
+  left = made.memory->left;
   launched = std::move(stands_for);
   size = nodes;
   stream = made.stream;
@@ -190,9 +202,11 @@ void Graph::State::replace(const NewCapture& made) {
 }
 
 void Graph::State::launch(const Stream& in) {
+  rethrow_found();
   if (std::exchange(is_first, false)) order_all({*stream}, in);
   for (const Stream& home : homes) order(home, in);
   launched->used_on(in);
+  if (left->has_checks()) detail::leave(in, left);
   device->graphs().launch(executable->native, in.state().native);
   for (const Stream& home : homes) order(in, home);
 }

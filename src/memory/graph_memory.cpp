@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "runtime/stream_state.hpp"
 
@@ -57,6 +58,54 @@ std::vector<Stream> GraphMemoryState::homes_of_captures() const {
 void keep_for_graph(const StreamState& stream, const std::shared_ptr<Buffer>& kept) {
   const std::lock_guard lock(captures_mutex());
   if (GraphMemoryState* const memory = stream.graph_memory) memory->kept.insert(kept);
+}
+
+void LeftByGraph::add(std::unique_ptr<LaunchCheck> check) {
+  const std::lock_guard lock(mutex_);
+  checks_.push_back(std::move(check));
+}
+
+bool LeftByGraph::has_checks() const {
+  const std::lock_guard lock(mutex_);
+  return !checks_.empty();
+}
+
+void LeftByGraph::rethrow() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& check : checks_) check->rethrow();
+  if (found_.empty()) return;
+  const std::exception_ptr first = found_.front();
+  found_.erase(found_.begin());
+  std::rethrow_exception(first);
+}
+
+bool LeftByGraph::is_settled() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return is_over_ && found_.empty();
+}
+
+void LeftByGraph::settle() noexcept {
+  std::vector<std::unique_ptr<LaunchCheck>> ended;  // without the lock
+  const std::lock_guard lock(mutex_);
+  for (const auto& check : checks_) {
+    try {
+      check->rethrow();
+    } catch (...) {
+      found_.push_back(std::current_exception());
+    }
+  }
+  ended.swap(checks_);
+  is_over_ = true;
+}
+
+void check_launches(const StreamState& stream, std::unique_ptr<LaunchCheck> check) {
+  const std::lock_guard lock(captures_mutex());
+  GraphMemoryState* const memory = stream.graph_memory;
+  require<LogicError>(
+      memory && memory->left,
+      "whether a position is outside cannot be captured into a graph that the "
+      "program launches itself: take IndexMode::wrap or clip, or quarry::capture()");
+  memory->left->add(std::move(check));
 }
 
 void require_kept_if_captured(const StreamState& stream,

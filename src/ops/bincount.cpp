@@ -6,7 +6,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/stream_state.hpp"
+
 namespace quarry::expr {
+
+void require_bins_known(const Stream& stream) {
+  require<LogicError>(!stream.state().is_captured(),
+                      "bincount waits for the largest element, which cannot be captured into a "
+                      "graph: give the number of bins, bincount(x, {.bins = n})");
+}
 
 void require_countable(const Shape& shape, std::int64_t minlength) {
   require<ShapeError>(shape.size() == 1, [&] {

@@ -2,7 +2,9 @@
 #include <quarry/ops/index_entry.hpp>
 #include <quarry/ops/nonzero.hpp>
 
+#include <concepts>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 
 #include "ops/with_positions.hpp"
@@ -15,7 +17,14 @@ using Positions = DeviceNDArray<const std::int64_t>;
 Positions as_int64(const DeviceNDArrayBase& positions) {
   if (positions.dtype() == dtype_of<std::int64_t>) return Positions(positions);
   Positions result;
-  with_positions(positions, [&](const auto& p) { result = eval(astype<std::int64_t>(p)); });
+  with_positions(positions, [&]<class T>(const DeviceNDArray<const T>& p) {
+    if constexpr (std::same_as<T, std::uint64_t>) {
+      constexpr std::uint64_t highest = std::numeric_limits<std::int64_t>::max();
+      result = eval(astype<std::int64_t>(minimum(p, highest)));
+    } else {
+      result = eval(astype<std::int64_t>(p));
+    }
+  });
   return result;
 }
 
@@ -53,6 +62,13 @@ void add_mask(std::vector<Part>& parts, const DeviceNDArray<std::int64_t>& flat,
   for (std::size_t d = 0; d < axes.size(); ++d) parts.push_back({along[d], axes[d]});
 }
 
+/// Those of a part from the beginning of its axis, the nearest inside for one that is outside.
+auto from_begin(const Part& part) {
+  const auto& p = part.positions;
+  const std::int64_t extent = part.axis.extent;
+  return minimum(maximum(where(p < 0, p + extent, p), std::int64_t{0}), extent - 1);
+}
+
 /// An axis whose step is the largest of which the strides of all are multiples.
 Positions merge(std::span<const Part> parts, SideView& side) {
   std::int64_t step = 0, elements = 1, shift = 0;
@@ -72,8 +88,7 @@ Positions merge(std::span<const Part> parts, SideView& side) {
   side.is_exact = one.extent == elements;
   DeviceNDArray<std::int64_t> sum;
   for (const Part& part : parts) {
-    const auto& p = part.positions;
-    const auto term = where(p < 0, p + part.axis.extent, p) * factor(part);
+    const auto term = from_begin(part) * factor(part);
     sum = &part == &parts.front() ? eval(term + shift) : eval(sum + term);
   }
   return sum;
@@ -114,7 +129,7 @@ ListedView listed_view(const DeviceNDArrayBase& array, std::span<const IndexEntr
     if (mask)
       add_mask(parts, DeviceNDArray<std::int64_t>(*p), *mask, own.first(axes));
     else
-      parts.push_back({as_int64(*p), own[0]});  // after they are checked: large ones wrap
+      parts.push_back({as_int64(*p), own[0]});
     own = own.subspan(axes);
     side.is_injective = mask;
   }

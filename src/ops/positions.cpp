@@ -2,26 +2,68 @@
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/positions.hpp>
 #include <quarry/ops/reduce.hpp>
+#include <quarry/ops/select.hpp>
+#include <quarry/ops/take.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "expr/host_word.hpp"
 #include "expr/kernel_inputs.hpp"
+#include "memory/graph_memory.hpp"
 #include "ops/with_positions.hpp"
+#include "runtime/stream_state.hpp"
 
 namespace quarry::expr {
 namespace {
+
+/// A position outside that a launch of a graph has found, which is never 0.
+template <class Wide>
+class FoundPosition final : public quarry::detail::LaunchCheck {
+ public:
+  FoundPosition(const Stream& captured, std::function<void(Wide)> refuse)
+      : word_(captured), refuse_(std::move(refuse)) {}
+  const DeviceNDArray<std::int64_t>& word() const { return word_.array(); }
+  void rethrow() override {
+    if (const std::int64_t found = word_.take()) refuse_(static_cast<Wide>(found));
+  }
+
+ private:
+  GraphWord word_;
+  std::function<void(Wide)> refuse_;
+};
+
+/// The first one that is outside is left for the host.
+template <class Wide, class T>
+void check_in_graph(const DeviceNDArray<const T>& positions, std::int64_t low, std::int64_t high,
+                    const auto& is_outside, const auto& refuse) {
+  if (low >= high) refuse(Wide{0});  // each of them is outside, and is not told from none
+  const Stream& stream = quarry::detail::stream_for(positions);
+  auto found = std::make_unique<FoundPosition<Wide>>(stream, refuse);
+  const DeviceNDArray<std::int64_t> word = found->word();
+  quarry::detail::check_launches(stream.state(), std::move(found));
+  const auto flat = positions.ravel();
+  const auto first = take<IndexMode::wrap>(flat, eval(argmax(is_outside(flat))));
+  assign_where(word, as_tree(is_outside(first)), as_tree(astype<std::int64_t>(first)));
+}
 
 /// Calls refuse with the first position that is less than `low`, or `high` or more.
 template <class T>
 void require_all_between(const DeviceNDArray<const T>& positions, std::int64_t low,
                          std::int64_t high, const auto& refuse) {
   using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-  const auto outside = (positions < low) | (positions >= high);
+  const auto is_outside = [=](const auto& p) { return (p < low) | (p >= high); };
   if (positions.empty()) return;
-  const HostWord count(quarry::detail::stream_for(positions));
+  const Stream& stream = quarry::detail::stream_for(positions);
+  if (stream.state().is_captured()) {
+    return check_in_graph<Wide>(positions, low, high, is_outside, refuse);
+  }
+  const auto outside = is_outside(positions);
+  const HostWord count(stream);
   using Count = results::total<bool>;
   reduce_tree<kernels::sum_of, Count::accumulator, Count::type>(as_tree(outside), {}, {}, false,
                                                                 nullptr, {}, &count.array());
@@ -190,14 +232,14 @@ void require_elements(const SideView& side, const Shape& positions) {
 
 void require_inside(const DeviceNDArrayBase& positions, const SideView& side, std::size_t n) {
   const std::int64_t extent = side.own[n].extent;
-  require_between(positions, -extent, extent, [&](auto position) {
-    throw IndexError(fmt::format("position {} is outside of axis {} of extent {}", position,
-                                 side.axes[n], extent));
+  require_between(positions, -extent, extent, [extent, axis = side.axes[n]](auto position) {
+    throw IndexError(
+        fmt::format("position {} is outside of axis {} of extent {}", position, axis, extent));
   });
 }
 
 void require_choices(const DeviceNDArrayBase& positions, std::int64_t count) {
-  require_between(positions, 0, count, [&](auto position) {
+  require_between(positions, 0, count, [=](auto position) {
     throw IndexError(fmt::format("choice {} of {}", position, count));
   });
 }

@@ -2,6 +2,7 @@
 #include <quarry/base/overlap.hpp>
 #include <quarry/memory/pool.hpp>
 #include <quarry/ops/indexing.hpp>
+#include <quarry/ops/padded.hpp>
 #include <quarry/ops/select.hpp>
 
 #include <fmt/format.h>
@@ -42,23 +43,29 @@ namespace {
 
 constexpr std::size_t kept_whole = 1 << 16;  // fewer bytes are not worth a copy
 
+/// Queues a selection over `shape`, and its number of elements into `kept`. Without memory for
+/// `values` it only counts; the inputs behind the first `arrays` are not read.
+void launch(const SelectCall& call, const Shape& shape, const DeviceNDArray<std::int64_t>& kept,
+            const runtime::Operand& values, int arrays, const Stream& stream) {
+  const KernelInputs inputs(*call.arrays[0], call.arrays, call.program.inputs, stream);
+  const runtime::Operand count{kept.device_pointer(), nullptr};
+  const runtime::Operand outputs[] = {count, values};
+  auto operands = operands_of(outputs, inputs.arrays(), call.program.inputs);
+  for (std::size_t k = 2 + static_cast<std::size_t>(arrays); k < operands.size(); ++k) {
+    operands[k] = count;
+  }
+  BufferWorkspace workspace(stream);
+  runtime::launch_selection(call.program, shape, operands, call.scalars, workspace, stream);
+}
+
 /// A selection that is queued, and what waits for the number of elements.
 class Running {
  public:
-  /// Over `shape`. Without memory for `values` it only counts; the inputs behind the first `arrays`
-  /// are not read.
+  /// See launch().
   Running(const SelectCall& call, const Shape& shape, const runtime::Operand& values, int arrays,
           const Stream& stream)
       : count_(stream) {
-    const KernelInputs inputs(*call.arrays[0], call.arrays, call.program.inputs, stream);
-    const runtime::Operand count{count_.array().device_pointer(), nullptr};
-    const runtime::Operand outputs[] = {count, values};
-    auto operands = operands_of(outputs, inputs.arrays(), call.program.inputs);
-    for (std::size_t k = 2 + static_cast<std::size_t>(arrays); k < operands.size(); ++k) {
-      operands[k] = count;
-    }
-    BufferWorkspace workspace(stream);
-    runtime::launch_selection(call.program, shape, operands, call.scalars, workspace, stream);
+    launch(call, shape, count_.array(), values, arrays, stream);
   }
   /// Waits for it, but not for the elements.
   std::int64_t count() const { return count_.wait(); }
@@ -89,6 +96,16 @@ bool lacks_memory(std::size_t bytes, const Stream& stream) {
 }
 
 }  // namespace
+
+QueuedSelection queue_selection(const SelectCall& call, const Shape& shape) {
+  const Stream& stream = quarry::detail::stream_for(*call.arrays[0]);
+  const std::int64_t bytes = byte_count(shape, call.program.itemsize[1]);
+  QueuedSelection queued{Buffer::allocate(static_cast<std::size_t>(bytes), stream),
+                         DeviceNDArray<std::int64_t>(Shape{}, {.stream = stream})};
+  const runtime::Operand values{queued.buffer->data(), nullptr};
+  launch(call, shape, queued.count, values, call.program.inputs, stream);
+  return queued;
+}
 
 std::int64_t count_selected(const SelectCall& call) {
   if (element_count(call.mask) == 0) return 0;

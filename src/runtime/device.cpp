@@ -14,6 +14,7 @@
 #include "runtime/default_device.hpp"
 #include "runtime/inventory.hpp"
 #include "runtime/kept_owners.hpp"
+#include "runtime/left_work.hpp"
 #include "runtime/stream_lifetime.hpp"
 #include "runtime/stream_state.hpp"
 
@@ -143,8 +144,12 @@ void Device::synchronize() const {
   if (const Stream* const stream = detail::guarded_stream(*this)) {
     detail::require_not_captured(stream->state(), "Device::synchronize()");
   }
-  const detail::DropFinishedCallbacks after;
-  backend_->synchronize();
+  detail::WaitForWork work(*backend_);
+  {
+    const detail::DropFinishedCallbacks after;
+    backend_->synchronize();
+  }
+  work.rethrow();
 }
 
 std::size_t runtime::settle(backend::Device& device) {
@@ -166,6 +171,7 @@ backend::Inventory runtime::owned_inventory(const Device& device) {
 }
 
 void Device::reset() const {
+  synchronize();
   clear_context_caches(*this);
   const std::size_t in_arrays = runtime::settle(*backend_);
   require<LogicError>(in_arrays == 0, [&] {

@@ -12,6 +12,7 @@
 #include "runtime/failed_callbacks.hpp"
 #include "runtime/guard_stack.hpp"
 #include "runtime/kept_owners.hpp"
+#include "runtime/left_work.hpp"
 #include "runtime/stream_lifetime.hpp"
 
 namespace quarry {
@@ -240,11 +241,13 @@ int Stream::priority() const { return state().priority; }
 
 void Stream::synchronize() const {
   detail::require_not_captured(state(), "Stream::synchronize()");
+  detail::WaitForWork work(*this);
   {
     const detail::DropFinishedCallbacks after;
     state().device->synchronize(state().native);
   }
   state().rethrow();
+  work.rethrow();
 }
 
 bool Stream::is_done() const {

@@ -56,4 +56,14 @@ int main() {
   qy::current_stream().synchronize();  // `output` is there, and `input` may be written again
   // example-end
   CHECK(output[0] == 4.f && output.back() == 4.f);
+
+  u = qy::zeros<float>({128, 128});
+  u(3, 5) = 2.f;
+  // example-begin peaks
+  auto found = qy::zeros<float>({16});
+  auto peaks =
+      qy::capture([&] { found(qy::all) = qy::select(u, u > 0.9f, {.size = 16, .fill = -1.f}); });
+  peaks();  // the first 16 elements above 0.9; qy::count_nonzero(u > 0.9f) tells how many there are
+  // example-end
+  CHECK(found(0).item() == 2.f && found(1).item() == -1.f && found(15).item() == -1.f);
 }

@@ -305,6 +305,12 @@ TEST_F(CapturedWork, WhatCannotBeCapturedThrowsAndLeavesTheCapture) {
   const auto flat = in.reshape({rows * columns});
   EXPECT_THROW(flat.copy_to_device(host, stream_), LogicError);
   EXPECT_THROW(flat.copy_to_host(host, stream_), LogicError);
+  {
+    const StreamGuard guard(stream_);  // nobody would look at what its launches find
+    const auto positions = zeros<std::int64_t>({3});
+    EXPECT_THROW(flat(positions), LogicError);
+    EXPECT_NO_THROW(take<IndexMode::clip>(flat, positions));
+  }
   EXPECT_THROW(stream_.add_callback([](const Stream&) {}), LogicError);
   EXPECT_THROW(static_cast<void>(stream_.async_done()), LogicError);
   {

@@ -11,6 +11,8 @@
 
 #include <Eigen/Core>
 
+#include <quarry/memory/graph.hpp>
+
 namespace quarry {
 namespace {
 
@@ -79,6 +81,54 @@ TYPED_TEST(Bincount, CountsWhatPlainLoopsCount) {
         << "round " << round << ": " << size << " elements below " << below << ", strides "
         << drawn.seen.array.strides();
   }
+}
+
+TYPED_TEST(Bincount, ElementsOutsideOfFixedBinsAreInNone) {
+  using Limits = std::numeric_limits<TypeParam>;
+  Random random(70 + sizeof(TypeParam));
+  for (int round = 0; round < (test::kind_is_slow() ? 20 : 60); ++round) {
+    const auto drawn = draw<TypeParam>(random, random.between(0, 5000), 300);
+    Host<TypeParam> host(Ints{static_cast<std::int64_t>(drawn.list.size()) + 2});
+    for (std::size_t i = 0; i < drawn.list.size(); ++i) {
+      host[i] = static_cast<TypeParam>(random.coin() ? drawn.list[i] : -drawn.list[i]);
+    }
+    host[drawn.list.size()] = Limits::lowest();
+    host[drawn.list.size() + 1] = Limits::max();
+    const std::int64_t fixed = random.coin() ? random.between(0, 400) : 20'000;
+    Ints want(static_cast<std::size_t>(fixed), 0);
+    std::vector<double> sums(want.size(), 0), weights(host.count());
+    for (std::size_t i = 0; i < host.count(); ++i) {
+      weights[i] = static_cast<double>(random.between(-9, 9));
+      if (std::cmp_less(host[i] + 0, 0) || std::cmp_greater_equal(host[i] + 0, fixed)) continue;
+      ++want[static_cast<std::size_t>(host[i])];
+      sums[static_cast<std::size_t>(host[i])] += weights[i];
+    }
+    const auto x = to_device(host);
+    const auto w = to_device(weights);
+    ASSERT_EQ(values(bincount(x, {.bins = fixed})), want);
+    ASSERT_EQ(values(bincount(x, w, {.bins = fixed})), sums);
+  }
+}
+
+TEST(BincountOf, FixedBinsCanBeCaptured) {
+  const auto x = zeros<int>({1000}), counts = zeros<int>({5});
+  const Graph graph = capture([&] { counts(all) = bincount(x % 7, {.bins = 5}).astype<int>(); });
+  for (const int first : {0, 3, 1000}) {
+    x(all) = arange<int>(first, first + 1000);
+    graph();
+    std::vector<int> want(5, 0);
+    for (int i = first; i < first + 1000; ++i) {
+      if (i % 7 < 5) ++want[static_cast<std::size_t>(i % 7)];
+    }
+    EXPECT_EQ(values(counts), want);
+  }
+  const auto weights = full<double>({1000}, 0.5), sums = zeros<double>({5});
+  const Graph weighted = capture([&] { sums(all) = bincount(x % 7, weights, {.bins = 5}); });
+  weighted();
+  EXPECT_EQ(values(sums * 2.0), values(counts.astype<double>()));
+  EXPECT_EQ(values(bincount(full<int>({1}, 2), {4})), Ints({0, 0, 1, 0})) << "minlength";
+  EXPECT_THROW(bincount(x, {.bins = -1}), ShapeError);
+  EXPECT_THROW(bincount(x, counts, {.bins = 5}), ShapeError);
 }
 
 TYPED_TEST(Bincount, WithoutElementsIsMinlengthZeros) {

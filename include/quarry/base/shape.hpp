@@ -41,6 +41,14 @@ struct Extent {
   std::int64_t value;  ///< the integer
 };
 
+namespace detail {
+/// The first member of options whose others are given by their names only: {.size = n}, not {n}.
+class ByName {
+ public:
+  constexpr ByName() {}  // NOLINT(modernize-use-equals-default): no aggregate
+};
+}  // namespace detail
+
 /// std::vector<int>, std::span, std::array, ...: extents or axes that are known at run time only.
 template <class R>
 concept IntegerRange = requires(const R& r) {

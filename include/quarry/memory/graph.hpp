@@ -30,7 +30,8 @@ class Graph {
   /// one, and does not wait. Arrays that were made in the work are ordered behind it in every
   /// stream of theirs. In a stream that is captured itself the function is called again, so that
   /// its work becomes a part of the other graph. Throw LogicError for a stream of another device,
-  /// LaunchError if the driver refuses it.
+  /// LaunchError if the driver refuses it, IndexError for a position outside that an earlier launch
+  /// has found; then nothing is queued.
   void launch(const Stream& stream) const;
   void launch() const;
   void operator()(const Stream& stream) const { launch(stream); }
@@ -66,13 +67,18 @@ class Graph {
 /// Copies between arrays and page-locked memory that get the capture's stream (current_stream())
 /// are part of the graph, which keeps the memory: each launch reads and writes what is there then.
 ///
+/// Positions are checked in each launch: where one is outside, it counts as the nearest inside, and
+/// IndexError is thrown once by the next wait for a stream that has launched the graph (its
+/// synchronize(), the device's, a copy to the host), or by a launch or update() of the graph, which
+/// then does nothing.
+///
 /// What the host has to wait for cannot be captured and throws LogicError: copies that wait
-/// (`item()`, printing) or are of other memory of the host, selections and checked positions
-/// (`x(mask)`, `x(positions)` without IndexMode wrap or clip), callbacks, waits; and reads of
-/// files, copies of page-locked memory in runs of a few bytes, fills of records whose size is none
-/// of a word, and new memory of driver_pool_resource(). Whatever `work` throws ends the capture and
-/// is thrown on; the current stream is not touched. Running out of memory throws MemoryError
-/// without freeing caches first.
+/// (`item()`, printing) or are of other memory of the host, selections without a size (`x(mask)`;
+/// see ops/padded.hpp), bincount without FixedBins, callbacks, waits; and reads of files, copies of
+/// page-locked memory in runs of a few bytes, fills of records whose size is none of a word, and
+/// new memory of driver_pool_resource(). Whatever `work` throws ends the capture and is thrown on;
+/// the current stream is not touched. Running out of memory throws MemoryError without freeing
+/// caches first.
 Graph capture(std::function<void()> work);
 
 }  // namespace quarry

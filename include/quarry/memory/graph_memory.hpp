@@ -23,9 +23,10 @@ struct GraphMemoryState;
 ///     memory.end();
 ///
 /// Meanwhile the library neither queries nor waits for the stream, and takes no memory that other
-/// streams have freed. Throw LogicError in it: copies between host and device, callbacks, fills
-/// with records of other sizes than 1, 2, 4, 8, 16 bytes, memory of the driver's pool. Running out
-/// of memory throws MemoryError without freeing caches first.
+/// streams have freed. Throw LogicError in it: copies between host and device, positions that
+/// are checked, selections without a size, callbacks, fills with records of other sizes than 1, 2,
+/// 4, 8, 16 bytes, memory of the driver's pool. Running out of memory throws MemoryError without
+/// freeing caches first.
 class GraphMemory {
  public:
   /// Queues nothing. Throws LogicError for a stream of the CPU device and for one that has such an

@@ -240,11 +240,12 @@ auto indexed_by_list(const DeviceNDArray<T>& whole, std::span<const IndexEntry> 
 /// end. A mask, of bools, stands for the positions where it is true along each of its axes; `true`
 /// and `false` are masks without axes. The axes of positions come in the place of the first of
 /// them, or of the integers beside them, if these stand next to each other, else first. Lazy, but
-/// positions are evaluated and checked at once, and elements of masks counted, which waits for
-/// them; if an array of positions is written before the elements are read, those that are outside
-/// by then count as the nearest inside. Throws IndexError for a position outside, with its value,
-/// the axis and its extent, for a mask that has not the extents of its axes, and for positions that
-/// do not broadcast together.
+/// positions are evaluated and checked at once, and elements of masks counted, which waits for them
+/// (positions that are captured are checked by each launch: see capture()); if an array of
+/// positions is written before the elements are read, those that are outside by then count as the
+/// nearest inside. Throws IndexError for a position outside, with its value, the axis and its
+/// extent, for a mask that has not the extents of its axes, and for positions that do not broadcast
+/// together.
 template <class T, class... I>
 auto index_by(const DeviceNDArray<T>& array, const I&... entries) {
   if constexpr (sizeof...(I) == 1 && (expr::is_host_mask<I> && ...)) {

@@ -82,13 +82,13 @@ auto take_records(const A& a, const P& positions, std::int64_t axis) {
 }  // namespace expr
 
 /// The elements of `a` at `positions` of axis `axis`, as NumPy's take: a lazy expression whose
-/// shape is that of `a` with the shape of the positions in the place of the axis. `a` is an
-/// array or an expression, which is evaluated first; the positions, bools or integers, may also be
-/// in host memory, in braces, or one integer. With IndexMode::raise the positions are evaluated and
-/// checked at once, which waits for them; the other modes neither check nor wait. Throws ShapeError
-/// for an axis that there is not, IndexError for a position outside, with its value and the extent
-/// (unless an axis in front has no elements), and for elements of an axis that has none. Of records
-/// it is a new array, computed at once.
+/// shape is that of `a` with the shape of the positions in the place of the axis. `a` is an array
+/// or an expression, which is evaluated first; the positions, bools or integers, may also be in
+/// host memory, in braces, or one integer. With IndexMode::raise the positions are evaluated and
+/// checked at once, which waits for them (in a capture by each launch: see capture()); the other
+/// modes neither check nor wait. Throws ShapeError for an axis that there is not, IndexError for a
+/// position outside, with its value and the extent (unless an axis in front has no elements), and
+/// for elements of an axis that has none. Of records it is a new array, computed at once.
 template <IndexMode Mode = IndexMode::raise, expr::Operand A,
           class P = std::initializer_list<std::int64_t>>
 auto take(const A& a, const P& given, std::int64_t axis) {

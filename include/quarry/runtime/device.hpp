@@ -82,7 +82,8 @@ class Device {
   Context make_context(ContextFlags flags = ContextFlags::sched_auto) const;
   /// The primary context, created now if necessary, but not made current.
   Context retain_primary_context() const;
-  /// Waits for all work of the process on the device.
+  /// Waits for all work of the process on the device. Throws what launches of graphs on it have
+  /// found (see capture()).
   void synchronize() const;
   /// Waits, frees the library's caches (also the results of context_dependent_memoize(), see
   /// memoize.hpp, on this device), and destroys the process's context on a GPU, with the

@@ -40,10 +40,11 @@ class Stream {
   std::uintptr_t handle() const;
   int priority() const;  ///< lower is more urgent
 
-  /// Waits for the work queued so far. Throws errors of the work itself, once, and exceptions of
-  /// callbacks. On the CPU work queued after work that failed is skipped until the error has been
-  /// thrown: here, by a copy to the host, by an event's synchronize() or the device's, or in a
-  /// default stream, which waits for this one.
+  /// Waits for the work queued so far. Throws errors of the work itself, once, exceptions of
+  /// callbacks, and what launches of graphs have found (see capture()). On the CPU work queued
+  /// after work that failed is skipped until the error has been thrown: here, by a copy to the
+  /// host, by an event's synchronize() or the device's, or in a default stream, which waits for
+  /// this one.
   void synchronize() const;
   /// Whether the work queued so far is done; does not wait.
   bool is_done() const;

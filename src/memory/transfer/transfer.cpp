@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "backend/annotation.hpp"
@@ -21,6 +22,7 @@
 #include "memory/transfer/host_transfer.hpp"
 #include "memory/transfer/strided_copy.hpp"
 #include "memory/write_log.hpp"
+#include "runtime/left_work.hpp"
 #include "runtime/stream_state.hpp"
 
 namespace quarry {
@@ -213,9 +215,14 @@ void download(const HostRef& to, const DeviceRef& from, const Stream& stream, bo
     return copy_on_host(to, copy.ref());
   }
   from.buffer->used_on(stream);
+  std::optional<detail::WaitForWork> work;
+  if (blocking) work.emplace(stream);
   const HostCopy copy(device_to_host, to, from, blocking);
-  if (to.dtype == TypeId::bool_ && !convert) return download_bools(copy, stream);
-  carry_elements(copy, stream, convert);
+  if (to.dtype == TypeId::bool_ && !convert)
+    download_bools(copy, stream);
+  else
+    carry_elements(copy, stream, convert);
+  if (work) work->rethrow();
 }
 
 namespace {
