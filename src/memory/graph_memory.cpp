@@ -98,14 +98,28 @@ void LeftByGraph::settle() noexcept {
   is_over_ = true;
 }
 
-void check_launches(const StreamState& stream, std::unique_ptr<LaunchCheck> check) {
-  const std::lock_guard lock(captures_mutex());
+namespace {
+
+/// Of the graph that is captured in the stream. The mutex is held.
+LeftByGraph& left_of(const StreamState& stream) {
   GraphMemoryState* const memory = stream.graph_memory;
   require<LogicError>(
       memory && memory->left,
       "whether a position is outside cannot be captured into a graph that the "
       "program launches itself: take IndexMode::wrap or clip, or quarry::capture()");
-  memory->left->add(std::move(check));
+  return *memory->left;
+}
+
+}  // namespace
+
+void require_checked_launches(const StreamState& stream) {
+  const std::lock_guard lock(captures_mutex());
+  left_of(stream);
+}
+
+void check_launches(const StreamState& stream, std::unique_ptr<LaunchCheck> check) {
+  const std::lock_guard lock(captures_mutex());
+  left_of(stream).add(std::move(check));
 }
 
 void require_kept_if_captured(const StreamState& stream,

@@ -66,8 +66,10 @@ struct GraphMemoryState {
 /// the memory of another one when that ends. Throws std::bad_alloc.
 void keep_for_graph(const StreamState& stream, const std::shared_ptr<Buffer>& kept);
 
-/// Of work that is captured in the stream: the host looks at the check after launches. Throws
-/// LogicError where the program launches the graph itself.
+/// Of a stream whose work is captured: throws LogicError where the program launches the graph
+/// itself, so that the host would not look at its checks.
+void require_checked_launches(const StreamState& stream);
+/// Of work that is captured in such a stream: the host looks at the check after launches.
 void check_launches(const StreamState& stream, std::unique_ptr<LaunchCheck> check);
 
 /// Of a copy in `stream` between a device and host memory, of which `page_locked` is what the

@@ -43,6 +43,7 @@ void check_in_graph(const DeviceNDArray<const T>& positions, std::int64_t low, s
                     const auto& is_outside, const auto& refuse) {
   if (low >= high) refuse(Wide{0});  // each of them is outside, and is not told from none
   const Stream& stream = quarry::detail::stream_for(positions);
+  quarry::detail::require_checked_launches(stream.state());
   auto found = std::make_unique<FoundPosition<Wide>>(stream, refuse);
   const DeviceNDArray<std::int64_t> word = found->word();
   quarry::detail::check_launches(stream.state(), std::move(found));
