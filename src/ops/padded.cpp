@@ -30,7 +30,7 @@ std::vector<DeviceNDArray<std::int64_t>> padded_coordinates(const DeviceNDArray<
 
 DeviceNDArray<std::int64_t> padded_coordinate_rows(const DeviceNDArray<std::int64_t>& flat,
                                                    const Shape& shape, std::int64_t fill) {
-  const auto rows = coordinate_rows(flat, shape);
+  auto rows = coordinate_rows(flat, shape);
   rows.assign(where((flat < 0)(all, newaxis), fill, rows));
   return rows;
 }

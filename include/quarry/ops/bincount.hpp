@@ -115,8 +115,8 @@ DeviceNDArray<double> sum_weights(const DeviceNDArray<T>& elements, const W& wei
 /// How many bins there are, whatever the elements are: those that are less than 0, or `bins` or
 /// more, are in none. `{.bins = n}`: without its name a number is a minlength.
 struct FixedBins {
-  detail::ByName named = {};
-  Extent bins;
+  detail::ByName named = {};  ///< so that the other one is given by its name
+  Extent bins;                ///< their number
 };
 
 /// How often each of 0, 1, 2, ... occurs in `x`, an array or expression of integers or bools with

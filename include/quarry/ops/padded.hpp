@@ -17,9 +17,9 @@ namespace quarry {
 /// beyond the first `size` are dropped.
 template <class T>
 struct PaddedTo {
-  detail::ByName named = {};
-  Extent size;
-  T fill = T{};
+  detail::ByName named = {};  ///< so that the others are given by their names
+  Extent size;                ///< of the result
+  T fill = T{};               ///< where nothing is selected
 };
 
 namespace expr {
