@@ -35,8 +35,8 @@ struct All {
   }
 };
 
-bool is_of(const Left& left, const StreamState& state) {
-  return left.state == &state && !left.is_alive.expired();
+bool is_of(const Left& left, const StreamState* state) {
+  return left.state == state && !left.is_alive.expired();
 }
 
 /// Those that are wanted, which are in the list no more.
@@ -53,7 +53,7 @@ std::vector<Left> take(const auto& is_wanted) {
 /// Behind the others of the list, unless it has the same already.
 void put(All& all, Left&& left) {
   const bool is_there = std::ranges::any_of(all.list, [&](const Left& other) {
-    return other.left == left.left && other.state == left.state && !other.is_alive.expired();
+    return other.left == left.left && is_of(other, left.state);
   });
   if (!is_there) all.list.push_back(std::move(left));
 }
@@ -71,7 +71,7 @@ void leave(const Stream& stream, const std::shared_ptr<LeftForHost>& left) {
 }
 
 WaitForWork::WaitForWork(const Stream& stream)
-    : taken_(take([&](const Left& left) { return is_of(left, stream.state()); })) {}
+    : taken_(take([&](const Left& left) { return is_of(left, &stream.state()); })) {}
 WaitForWork::WaitForWork(const backend::Device& device)
     : taken_(take([&](const Left& left) { return left.device == &device; })) {}
 
