@@ -26,11 +26,8 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
       in.load_part(at + 1, static_cast<int>(n - i));
     }
   }
-  static __device__ bool is_inside(i64 offset, const scatter_window& window) {
-    return static_cast<u64>(offset) - static_cast<u64>(window.first) < window.bytes;
-  }
   /// A thread has `vectors` vectors, as far apart as its block has threads.
-  static __device__ void run(const P& p, const scatter_window& window) {
+  static __device__ void run(const P& p) {
     const i64 n = p.kept(), apart = static_cast<i64>(blockDim.x) * V;
     const i64 first = static_cast<i64>(blockIdx.x) * vectors * apart + threadIdx.x * V;
     Inputs in[vectors];
@@ -44,10 +41,8 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
       for (int lane = 0; lane < V; ++lane) {
         const i64 i = first + u * apart + lane;
         const lane_context<P, V, Wide, In...> here{p, in[u], i, lane};
-        if (i >= n) continue;
-        const i64 offset = E::offset(here);
-        if (!is_inside(offset, window) || !E::is_written(here)) continue;
-        combine_at<E>(reinterpret_cast<T*>(to + offset), convert<T>(E::value(here)),
+        if (i >= n || !E::is_written(here)) continue;
+        combine_at<E>(reinterpret_cast<T*>(to + E::offset(here)), convert<T>(E::value(here)),
                       reinterpret_cast<T*>(to));
       }
     }
@@ -55,15 +50,14 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
   using param_type = P;
 };
 
-/// Writes what is in the window. V > 1 requires that inputs are dense (bit k of Wide for input k),
-/// by aligned vectors, or have the stride 0.
+/// V > 1 requires that inputs are dense (bit k of Wide for input k), by aligned vectors, or have the
+/// stride 0.
 template <class M, int V, unsigned Wide>
 __global__ void __launch_bounds__(256)
     map_scatter_singles(const __grid_constant__
-                        typename map_scatter_singles_body<M, V, Wide>::param_type p,
-                        const __grid_constant__ scatter_window window) {
+                        typename map_scatter_singles_body<M, V, Wide>::param_type p) {
   wait_for_stream();
-  map_scatter_singles_body<M, V, Wide>::run(p, window);
+  map_scatter_singles_body<M, V, Wide>::run(p);
 }
 
 }  // namespace quarry::kernels

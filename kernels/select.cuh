@@ -4,6 +4,7 @@
 
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
+#include "kernels/total.cuh"
 #include "kernels/vector.cuh"
 
 /// The elements for which a predicate is true, in two passes: the first one leaves a bit for every
@@ -11,22 +12,6 @@
 /// blocks before its own and reads what is kept. Counts are integers, so the result does not depend
 /// on the order of blocks.
 namespace quarry::kernels {
-
-/// The sum over the lanes of a warp up to its own.
-template <class T>
-__device__ T sum_of_lanes(T own) {
-  T sum = own;
-#pragma unroll
-  for (u32 apart = 1; apart < 32; apart *= 2) {
-    const u64 word = static_cast<u64>(sum);
-    u64 other = __shfl_up_sync(0xffffffffu, static_cast<u32>(word), apart, 32);
-    if constexpr (sizeof(T) > 4) {
-      other |= u64{__shfl_up_sync(0xffffffffu, static_cast<u32>(word >> 32), apart, 32)} << 32;
-    }
-    if (threadIdx.x % 32 >= apart) sum += static_cast<T>(other);
-  }
-  return sum;
-}
 
 /// The context of an element that has a rank in the place of its position.
 template <class C>

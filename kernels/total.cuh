@@ -22,6 +22,22 @@ __device__ Acc lane_below(Acc a, int distance, int width) {
   return a;
 }
 
+/// The sum over the lanes of a warp up to its own.
+template <class T>
+__device__ T sum_of_lanes(T own) {
+  T sum = own;
+#pragma unroll
+  for (u32 apart = 1; apart < 32; apart *= 2) {
+    const u64 word = static_cast<u64>(sum);
+    u64 other = __shfl_up_sync(0xffffffffu, static_cast<u32>(word), apart, 32);
+    if constexpr (sizeof(T) > 4) {
+      other |= u64{__shfl_up_sync(0xffffffffu, static_cast<u32>(word >> 32), apart, 32)} << 32;
+    }
+    if (threadIdx.x % 32 >= apart) sum += static_cast<T>(other);
+  }
+  return sum;
+}
+
 /// The context of `finish`: the number of reduced elements, and the scalars of the call.
 template <class P>
 struct block_total {

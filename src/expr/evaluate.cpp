@@ -82,8 +82,9 @@ void evaluate_through_temporary(const kernels::program& program, const DeviceNDA
   const DeviceRef copied{data, out.dtype(), place.layout, buffer.get()};
   if (partial) copy_elements(copied, out.ref(), stream);
   const runtime::Operand temporary{data, &place.layout};
+  BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&temporary, 1}, arrays, program.inputs), scalars,
-                      stream, positions);
+                      stream, positions, workspace);
   copy_elements(out.ref(), copied, stream);
 }
 
@@ -114,8 +115,9 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
                                       partial);
   }
   const runtime::Operand output{out.device_pointer(), &out.layout()};
+  BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
-                      stream, positions);
+                      stream, positions, workspace);
 }
 
 void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,

@@ -90,8 +90,9 @@ void scatter_into(const kernels::program& program, const Target& target,
   array.buffer()->used_on(stream);
   memory::note_write(array.device_pointer(), array.layout(), array.dtype().itemsize());
   const runtime::Operand output{target.window.device_pointer(), &out};
+  BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
-                      stream, true);
+                      stream, true, workspace);
 }
 
 bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* const* arrays,

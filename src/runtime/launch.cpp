@@ -113,7 +113,8 @@ void make_strided(KernelCall& call, std::span<const Operand> operands, bool orde
 }  // namespace
 
 void launch_map(const kernels::program& program, std::span<const Operand> operands,
-                const Scalar* scalars, const Stream& stream, bool ordered) {
+                const Scalar* scalars, const Stream& stream, bool ordered,
+                backend::Workspace& workspace) {
   KernelCall call(program);
   call.kept = element_count(operands[0].layout->shape);
   call.any_order = !ordered;
@@ -124,7 +125,7 @@ void launch_map(const kernels::program& program, std::span<const Operand> operan
     make_strided(call, operands, ordered);
   }
   call.kept_rank = call.rank();
-  launch(call, operands[0].layout->shape, operands, scalars, backend::no_workspace(), stream);
+  launch(call, operands[0].layout->shape, operands, scalars, workspace, stream);
 }
 
 void launch_selection(const kernels::program& program, const Shape& shape,

@@ -34,6 +34,7 @@
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
+#include "kernels/map_parted.cuh"
 #include "kernels/map_scatter.cuh"
 #include "kernels/map_scatter_rows.cuh"
 #include "kernels/map_scatter_singles.cuh"

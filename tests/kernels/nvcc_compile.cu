@@ -3,6 +3,7 @@
 #include "kernels/bincount.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
+#include "kernels/map_parted.cuh"
 #include "kernels/map_scatter.cuh"
 #include "kernels/map_scatter_rows.cuh"
 #include "kernels/map_scatter_singles.cuh"
@@ -33,6 +34,13 @@ using added_at = scattered<combined<add_op>, i16>;
 using written_rows = scattered<replaced, float>;
 using marked_places = map_of<into<marked, val<u32, 1>, place<index_mode::from_end, 0, in<i64, 0>>>,
                              side<u32>, 2, i64>;
+
+template <class T>
+using picked = pick<T, 0, place<index_mode::from_end, 0, in<i64, 1>>>;
+using gathered = map_of<picked<u8>, u8, 1, side<u8>, i64>;
+using gathered_sum =
+    map_of<op<add_op, double, picked<double>, in<double, 2>>, double, 1, side<double>, i64, double>;
+using written_wide = scattered<replaced, complex<double>>;
 
 /// The root of a mean, which is applied before it is stored.
 using root = op<sqrt_op, float, op<add_op, float, result<float>, val<float, 0>>>;
@@ -73,6 +81,8 @@ using unaligned_params =
     typename map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type;
 template <class M, int V, unsigned Wide>
 using singles_params = typename map_scatter_singles_body<M, V, Wide>::param_type;
+template <class M, int V, unsigned Wide>
+using parted_params = typename map_parted_body<M, V, Wide>::param_type;
 template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
 using across_params =
     typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type;
@@ -110,8 +120,10 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
       const __grid_constant__ unaligned_params<M, __VA_ARGS__>, int);
 #define QUARRY_SCATTER_SINGLES(M, ...)                          \
   template __global__ void map_scatter_singles<M, __VA_ARGS__>( \
-      const __grid_constant__ singles_params<M, __VA_ARGS__>,   \
-      const __grid_constant__ scatter_window);
+      const __grid_constant__ singles_params<M, __VA_ARGS__>);
+#define QUARRY_PARTED(M, ...)                          \
+  template __global__ void map_parted<M, __VA_ARGS__>( \
+      const __grid_constant__ parted_params<M, __VA_ARGS__>, const __grid_constant__ parted);
 #define QUARRY_ACROSS(M, ...)                          \
   template __global__ void map_across<M, __VA_ARGS__>( \
       const __grid_constant__ across_params<M, __VA_ARGS__>, int);
@@ -160,6 +172,10 @@ QUARRY_SCATTER_SINGLES(added_at, 2, 3)
 QUARRY_SCATTER_SINGLES(written_rows, 1, 0)
 QUARRY_SCATTER_SINGLES(marked_places, 2, 1)
 QUARRY_SCATTER_ROWS(written_rows, 2, 4, 2, 4, 1)
+QUARRY_PARTED(gathered, 2, 2)
+QUARRY_PARTED(gathered_sum, 2, 6)
+QUARRY_PARTED(written_rows, 2, 3)
+QUARRY_PARTED(written_wide, 1, 0)
 QUARRY_UNALIGNED(looked_up, 2, 4, 2, 2, 2)
 QUARRY_UNALIGNED(fused_map<float>, 1, 8, 1, 4, 1)
 QUARRY_UNALIGNED(two_outputs, 2, 4, 2, 4, 0x10003)

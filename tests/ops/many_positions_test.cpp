@@ -131,6 +131,33 @@ TEST(ManyPositions, ALargeArrayIsWrittenByParts) {
   }
 }
 
+/// More bytes than a cache has: they are read part by part, in expressions too, and the places of
+/// some of the positions are next to each other.
+TEST(ManyPositions, ALargeArrayIsReadByParts) {
+  constexpr std::int64_t rows = 5, columns = 4000037, places = rows * columns,
+                         count = (std::int64_t{1} << 22) + 7;
+  const auto place = [](std::int64_t k) { return k / 10000 % 3 == 0 ? k : k * 7919 % places; };
+  const auto number = arange<std::int64_t>(count);
+  const auto at = eval(where(floor_divide(number, 10000) % 3 == 0, number, number * 7919 % places));
+  const auto x = eval(astype<float>(arange<std::int64_t>(places) % 8388593));
+  const auto y = arange<float>(count);
+  const auto value = [](std::int64_t p) { return static_cast<float>(p % 8388593); };
+  const auto a = listed(eval(x(at)));
+  const auto b = listed(eval(x(range(_, _, -1))(at - places) * 2 + y));
+  const auto c = listed(eval(x.reshape({rows, columns})(floor_divide(at, columns), at % columns)));
+  const auto d = listed(eval(take<IndexMode::wrap>(x.astype<double>(), at + 3 * places)));
+  const auto e = listed(eval(x(at) + x(at)));
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    const std::int64_t p = place(k);
+    ASSERT_EQ(a[i], value(p)) << k;
+    ASSERT_EQ(b[i], value(places - 1 - p) * 2 + static_cast<float>(k)) << k;
+    ASSERT_EQ(c[i], value(p)) << k;
+    ASSERT_EQ(d[i], static_cast<double>(value(p))) << k;
+    ASSERT_EQ(e[i], value(p) + value(p)) << k;
+  }
+}
+
 /// Rows of 64 bytes and more along an axis between two others, some of them at one place.
 template <class T>
 void check_rows_at_places(unsigned seed) {

@@ -110,11 +110,27 @@ struct select_marks {
 
 /// Vectors that a thread of map_scatter_singles has.
 inline constexpr int scatter_vectors = 4;
-/// A part of an operand that is written at computed places: those from `first` bytes on behind its
-/// pointer.
-struct scatter_window {
-  i64 first;
-  u64 bytes;
+
+/// map_parted: threads of a block, and in how many tiles a warp accesses a part.
+inline constexpr int parted_threads = 512, parted_runs = 4;
+/// How many elements, of so many bytes, a block sorts by part at once. Those that are written take
+/// registers, beside their places.
+QUARRY_HD constexpr int parted_tile(u64 size, bool are_read) {
+  return size > 8 ? 2048 : size > 4 || !are_read ? 4096 : 8192;
+}
+inline constexpr u32 most_parts = 256;
+enum class parted_step : i32 { partition, access, restore };
+/// The second parameter of map_parted: the parts of the side operand, and what the steps leave for
+/// each other. Every tile has as much memory as a whole one.
+struct parted {
+  u32* places;   ///< of the operand's elements, those of each tile by part
+  u16* slots;    ///< where among those of its tile the place of an element of the map is
+  void* values;  ///< the elements at these places
+  u32* runs;     ///< [part][tile]: where in the tile a part begins, 65536 times how many places it
+                 ///< has; behind all parts, whether the first step has done the whole tile
+  i64 first, tiles;  ///< bytes before the operand's first place; tiles of the map
+  u32 shift, count;  ///< parts have 1 << shift elements; parts
+  parted_step step;
 };
 
 /// How many bins a block of bincount_private counts in its shared memory: the 48 KiB of every GPU.

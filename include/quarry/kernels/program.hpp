@@ -5,6 +5,7 @@
 
 #include <quarry/base/dtype.hpp>
 #include <quarry/kernels/node.hpp>
+#include <quarry/kernels/picks.hpp>
 #include <quarry/kernels/user_function.hpp>
 
 /// A program: the description of a kernel's type for code that is no template. It has the name with
@@ -103,6 +104,7 @@ struct program {
   const std::uint32_t *itemsize, *alignment;  ///< of every operand
   const own_axes* own;                        ///< of every operand: see side in node.hpp
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
+  int picks;  ///< how many elements of side operands are read for one (picks.hpp)
   place_test is_at_one_place;
   const void* loops;  ///< the CPU's: map_loops, reduce_loops, ...
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
@@ -135,6 +137,7 @@ struct program_for {
                                         Types::alignment,
                                         sides_of<Types>::value,
                                         detail::visit_users<typename Parts::expression>,
+                                        picks_in<typename Parts::expression>,
                                         is_at_one_place<typename Parts::expression>,
                                         &Parts::loops::loops};
 };

@@ -219,41 +219,78 @@ bool has_vectors_of_singles(const Launch& launch, const Operands& operands) {
          has_legal_vectors(launch, operands, outputs, launch.argument(0), launch.argument(1), 0);
 }
 
-/// All places of the output, as bytes from `first` on behind its pointer.
-kernels::scatter_window all_places(const Launch& launch) {
-  const kernels::own_axes own = launch.program->own[0];
-  std::int64_t lowest = 0, highest = 0;
-  for (int s = own.first; s < own.first + own.count; ++s) {
-    const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * s]);
-    const auto stride = static_cast<std::int64_t>(launch.scalars()[2 * s + 1]);
-    (stride < 0 ? lowest : highest) += (extent - 1) * stride;
-  }
-  return {lowest, static_cast<std::uint64_t>(highest - lowest) + launch.program->itemsize[0]};
-}
-
-/// Writes all places, and then what is not in the window back as it was.
 CUresult run_singles(const Launch& launch) {
-  const Operands operands = launch.operands(true);
   const std::int64_t of_thread = std::int64_t{launch.argument(0)} * kernels::scatter_vectors;
   if (launch.grid_x * launch.block_x * of_thread < launch.word(block_places::kept) ||
       launch.grid_y != 1)
     return illegal(launch, "the grid covers too little");
-  kernels::scatter_window window;
-  std::memcpy(&window, launch.more.data(), sizeof window);
-  if (window.bytes == ~std::uint64_t{0}) return run_rows(launch, operands, has_vectors_of_singles);
-  const kernels::scatter_window all = all_places(launch);
-  const std::int64_t first = window.first - all.first;
-  if (first < 0 || static_cast<std::uint64_t>(first) + window.bytes > all.bytes)
-    return illegal(launch, "a window of what is no place");
-  std::byte* const places = state().memory.find(
-      launch.pointer(0) + static_cast<std::uint64_t>(all.first), all.bytes, launch.device);
-  if (!places) return illegal(launch, "the places are not in live memory");
-  const std::vector<std::byte> before(places, places + all.bytes);
-  const CUresult result = run_rows(launch, operands, has_vectors_of_singles);
-  const auto behind = first + static_cast<std::int64_t>(window.bytes);
-  std::copy(before.begin(), before.begin() + first, places);
-  std::copy(before.begin() + behind, before.end(), places + behind);
-  return result;
+  return run_rows(launch, launch.operands(true), has_vectors_of_singles);
+}
+
+/// The operand whose elements map_parted accesses by parts: the side operand that does not move.
+int parted_operand(const Launch& launch, const Operands& operands) {
+  for (int k = 0; k < operands.count(); ++k) {
+    if (launch.program->is_side(static_cast<std::size_t>(k)) && operands.stride(k, 0) == 0)
+      return k;
+  }
+  return -1;
+}
+
+/// Empty when the blocks of a step cover the map and its parts, which are all places of operand k,
+/// and the steps have memory for what they leave.
+std::string wrong_parts(const Launch& launch, const kernels::parted& parts, int k) {
+  const kernels::own_axes own = launch.program->own[k];
+  std::int64_t lowest = 0, past = launch.program->itemsize[k];
+  for (int s = own.first; s < own.first + own.count; ++s) {
+    const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * s]);
+    const auto stride = static_cast<std::int64_t>(launch.scalars()[2 * s + 1]);
+    (stride < 0 ? lowest : past) += (extent - 1) * stride;
+  }
+  const std::int64_t size = launch.program->itemsize[k], tile = kernels::parted_tile(size, k > 0),
+                     of_parts = (std::int64_t{parts.count} << parts.shift) * size;
+  if (parts.first != lowest || of_parts < past - lowest || parts.count > kernels::most_parts)
+    return "the parts are not all places";
+  if (parts.tiles * tile < launch.word(block_places::kept)) return "there are too few tiles";
+  const bool is_access = parts.step == kernels::parted_step::access;
+  const std::int64_t at_once = kernels::parted_threads / 32 * kernels::parted_runs;
+  const std::int64_t tiles = is_access ? launch.grid_x / parts.count * at_once : launch.grid_x;
+  const bool covers =
+      is_access ? tiles >= parts.tiles && launch.grid_x % parts.count == 0 : tiles == parts.tiles;
+  if (!covers || launch.block_x != kernels::parted_threads || launch.grid_y != 1)
+    return "the grid covers too little";
+  const auto is_there = [&](const void* memory, std::int64_t bytes) {
+    const auto at = reinterpret_cast<std::uint64_t>(memory);
+    return at % 16 == 0 && state().memory.find(at, static_cast<std::size_t>(bytes), launch.device);
+  };
+  const std::int64_t elements = parts.tiles * tile;
+  const bool are_there = is_there(parts.places, elements * 4) &&
+                         is_there(parts.values, elements * size) &&
+                         (k == 0 || is_there(parts.slots, elements * 2)) &&
+                         is_there(parts.runs, (parts.count + 1) * parts.tiles * 4);
+  return are_there ? "" : "what the steps leave is not in live memory";
+}
+
+/// The last step runs the map; each wants to find what the one before it has left.
+CUresult run_parted(const Launch& launch) {
+  kernels::parted parts;
+  std::memcpy(&parts, launch.more.data(), sizeof parts);
+  const Operands operands = launch.operands(true);
+  const int k = parted_operand(launch, operands);
+  if (k < 0) return illegal(launch, "no side operand is accessed by single elements");
+  if (const std::string wrong = wrong_parts(launch, parts, k); !wrong.empty())
+    return illegal(launch, wrong);
+  const auto at = reinterpret_cast<std::uint64_t>(parts.runs);
+  auto& step = *reinterpret_cast<std::uint32_t*>(state().memory.find(at, 4, launch.device));
+  const auto own = static_cast<std::uint32_t>(parts.step);
+  constexpr std::uint32_t left = 0x9a27ed00;
+  if (own > 0 && step != left + own - 1) return illegal(launch, "the step before it is missing");
+  step = left + own;
+  const auto last = k == 0 ? kernels::parted_step::access : kernels::parted_step::restore;
+  if (parts.step != last) return CUDA_SUCCESS;
+  return run_rows(launch, operands, [](const Launch& of, const Operands& all) {
+    const int outputs = of.program->is_side(0) ? 1 : 0;
+    return has_legal_vectors(of, all, outputs, of.argument(0), of.argument(1), 0);
+  });
 }
 
 CUresult run_if_direction(const Launch& launch, CUresult (*run)(const Launch&)) {
@@ -304,8 +341,15 @@ std::span<const Kernel> map_kernels() {
        2,
        256,
        [](const std::vector<int>&) { return 1; },
-       {sizeof(kernels::scatter_window)},
+       {},
        run_singles},
+      {"map",
+       "map_parted",
+       2,
+       kernels::parted_threads,
+       [](const std::vector<int>&) { return 1; },
+       {sizeof(kernels::parted)},
+       run_parted},
       {"map",
        "map_across",
        5,

@@ -90,6 +90,11 @@ struct ScatterSingles {
   int wide = 0;  ///< as of StridedMap
   operator Variant() const { return {"map_scatter_singles", {width, wide}}; }
 };
+struct PartedMap {
+  int width = 1;
+  int wide = 0;  ///< as of StridedMap
+  operator Variant() const { return {"map_parted", {width, wide}}; }
+};
 struct AcrossMap {
   int rank, index_bytes;
   int width = 2;  ///< at least 2

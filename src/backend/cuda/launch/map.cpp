@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <limits>
 
 #include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/launch.hpp"
+#include "backend/cuda/launch/parted.hpp"
 #include "backend/cuda/launch/tiles.hpp"
 
 namespace quarry::backend::cuda {
@@ -88,50 +88,14 @@ bool launch_unaligned(const Launcher& launcher, int width) {
   return true;
 }
 
-/// The offsets of all places of the output.
-kernels::scatter_window places_of(const KernelCall& call) {
-  const kernels::own_axes own = call.program->own[0];
-  kernels::scatter_window all{0, call.program->itemsize[0]};
-  for (int s = own.first; s < own.first + own.count; ++s) {
-    const auto& axis = call.scalars[static_cast<std::size_t>(s)].word;  // kernels::side_axis
-    const auto last = static_cast<std::int64_t>((axis[0] - 1) * axis[1]);
-    if (last < 0) all.first += last;
-    all.bytes += static_cast<std::uint64_t>(last < 0 ? -last : last);
-  }
-  return all;
-}
-
-/// In how many passes elements are written to places that have so many bytes together. A pass reads
-/// all positions and values, and writes what belongs to a part that the cache has. An element that
-/// is written by itself takes a read and a write of its sector, as long as ten passes.
-std::int64_t scatter_passes(const Launcher& launcher, std::uint64_t bytes) {
-  constexpr std::int64_t most = 10, many = std::int64_t{1} << 22;
-  const std::int64_t part = launcher.cache() / 2;
-  if (!launcher.call.program->is_at_one_place || launcher.call.kept < many || part == 0) return 1;
-  const std::int64_t passes = divide_up(static_cast<std::int64_t>(bytes), part);
-  return passes > most ? 1 : passes;
-}
-
 void launch_singles(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
   const VectorAccess vectors = aligned_vectors(launcher.operands);
-  const ScatterSingles variant{vectors.width, vectors.wide};
   const std::int64_t of_block =
       std::int64_t{flat_threads} * vectors.width * kernels::scatter_vectors;
-  const auto grid = static_cast<unsigned>(divide_up(call.kept, of_block));
-  const ParameterBlock block = parameter_block(call, true, call.reduced);
-  const auto run = [&](const kernels::scatter_window& window) {
-    launcher.run_early(variant, {grid, 1, flat_threads, 1}, block, window);
-  };
-  const kernels::scatter_window all = places_of(call);
-  const std::int64_t passes = scatter_passes(launcher, all.bytes);
-  if (passes == 1) return run({std::numeric_limits<std::int64_t>::min(), ~std::uint64_t{0}});
-  for (std::int64_t pass = 0; pass < passes; ++pass) {
-    const auto cut = [&](std::int64_t n) {
-      return static_cast<std::int64_t>(all.bytes) * n / passes;
-    };
-    run({all.first + cut(pass), static_cast<std::uint64_t>(cut(pass + 1) - cut(pass))});
-  }
+  launcher.run_early(ScatterSingles{vectors.width, vectors.wide},
+                     {static_cast<unsigned>(divide_up(call.kept, of_block)), 1, flat_threads, 1},
+                     parameter_block(call, true, call.reduced));
 }
 
 /// Dense operands that are not aligned alike have no vectors of map_flat.
@@ -148,6 +112,7 @@ void launch_dense(const Launcher& launcher) {
 /// of all rows as one, of rows that begin at any element.
 void launch_map(const Launcher& launcher) {
   if (launcher.call.is_flat()) return launch_dense(launcher);
+  if (launch_parted(launcher)) return;
   const bool is_along_one_axis = launcher.call.rank() == 1;
   if (is_along_one_axis && launcher.operands.is_side(0) && launcher.operands.last_stride(0) == 0) {
     return launch_singles(launcher);

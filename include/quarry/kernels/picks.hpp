@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/node.hpp>
+
+/// The elements of side operands that an expression reads.
+namespace quarry::kernels {
+
+/// How many picks an expression has; -1 where some elements are not computed.
+template <class E>
+inline constexpr int picks_in = 0;
+template <template <class...> class Node, class... A>
+inline constexpr int picks_in<Node<A...>> = (picks_in<A> + ... + 0);
+template <class P, class E>
+inline constexpr int picks_in<guarded<P, E>> = -1;
+template <index_mode Mode, int S, class I>
+inline constexpr int picks_in<place<Mode, S, I>> = picks_in<I>;
+template <class T, int K, class... Places>
+inline constexpr int picks_in<pick<T, K, Places...>> = 1 + (picks_in<Places> + ... + 0);
+
+/// The pick of an expression that has one: its element's `type`, its `input`, and the `offset` from
+/// the operand's first element in bytes.
+template <class E>
+struct only_pick {};
+template <class T, int K, class... Places>
+struct only_pick<pick<T, K, Places...>> {
+  using type = T;
+  static constexpr int input = K;
+  template <class C>
+  QUARRY_HD static i64 offset(const C& c) {
+    return (Places{}(c) + ...);
+  }
+};
+template <class A, class... More>
+struct first_with_pick : first_with_pick<More...> {};
+template <class A, class... More>
+requires(picks_in<A> > 0) struct first_with_pick<A, More...> : only_pick<A> {
+};
+template <template <class...> class Node, class... A>
+requires(picks_in<Node<A...>> == 1) struct only_pick<Node<A...>> : first_with_pick<A...> {
+};
+
+}  // namespace quarry::kernels

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/memory/limit.hpp>
+#include <quarry/memory/pool.hpp>
+#include <quarry/quarry.hpp>
+
+#include <gtest/gtest.h>
+
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
+
+/// Which accesses of single elements go part by part: those of many elements, without order, of an
+/// array that the cache has not.
+namespace quarry {
+namespace {
+
+constexpr std::int64_t many = std::int64_t{1} << 22, large = 16777259;  // larger than 60 MiB
+
+class FakeParted : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (test::kind() != test::Kind::fake) GTEST_SKIP() << "counts the fake driver's launches";
+  }
+};
+
+template <class F>
+std::int64_t launches_of(const F& work) {
+  const auto before = fake::statistics().launches;
+  work();
+  return fake::statistics().launches - before;
+}
+
+TEST_F(FakeParted, ManyElementsOfALargeArrayAreReadInThreeSteps) {
+  const auto x = arange<std::int32_t>(large);
+  const auto launches = [&](const auto& array, std::int64_t count) {
+    const auto at = eval(arange<std::int64_t>(count) * 7919 % array.size());
+    const auto picked = array(at);  // which checks the positions
+    DeviceNDArray<std::int32_t> out(Shape{count});
+    const auto made = launches_of([&] { out.assign(picked * 2); });
+    EXPECT_EQ(out(count - 1).item(),
+              static_cast<std::int32_t>((count - 1) * 7919 % array.size()) * 2);
+    return made;
+  };
+  EXPECT_EQ(launches(x, many), 3);
+  EXPECT_EQ(launches(x, many - 1), 1);
+  EXPECT_EQ(launches(x(range(0, 60 << 18)), many), 1);
+}
+
+TEST_F(FakeParted, ManyElementsOfALargeArrayAreWrittenInTwo) {
+  const auto x = zeros<std::int32_t>({large});
+  const auto at = eval(arange<std::int64_t>(many) * 7919 % large);
+  const auto place = x(at);
+  const auto values = arange<std::int32_t>(many);
+  const std::int64_t without_parts = launches_of([&] { x(at(range(1, _))) = values(range(1, _)); });
+  EXPECT_EQ(launches_of([&] { x(at) = values; }), without_parts + 1);
+  EXPECT_EQ(x(7919).item(), 1);
+}
+
+TEST_F(FakeParted, WithoutMemoryForThemElementsAreReadWhereTheyAre) {
+  const auto x = arange<std::int32_t>(large);
+  const auto at = eval(arange<std::int64_t>(many) * 7919 % large);
+  const auto picked = x(at);
+  DeviceNDArray<std::int32_t> out(Shape{many});
+  const ResourceGuard guard{Limit(current_resource(), many)};
+  EXPECT_EQ(launches_of([&] { out.assign(picked); }), 1);
+  EXPECT_EQ(out(1).item(), 7919);
+}
+
+}  // namespace
+}  // namespace quarry
