@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/picks.hpp>
-#include <quarry/kernels/scatter.hpp>
-
 #include "kernels/map.cuh"
+#include "kernels/single_access.cuh"
 #include "kernels/total.cuh"
 
 /// Maps along one axis that read or write single elements of a side operand in no order, by radix
@@ -12,55 +10,6 @@
 /// into the order of the map. Every step reads and writes whole lines, where each access in no
 /// order takes a line of memory for itself.
 namespace quarry::kernels {
-
-/// The places of a map's side operand, and what is done with its element there.
-template <class E, class Out>
-struct parted_access {  // reads it
-  using Pick = only_pick<E>;
-  using type = typename Pick::type;
-  static constexpr bool is_read = true;
-  static constexpr int operand = 1 + Pick::input;
-  template <class C>
-  static __device__ bool is_there(const C& /*c*/) {
-    return true;
-  }
-  template <class C>
-  static __device__ i64 offset(const C& c) {
-    return Pick::offset(c);
-  }
-  template <class C>
-  static __device__ type value(const C& /*c*/) {
-    return {};
-  }
-};
-template <class E, class T, int First, int Axes>
-struct parted_access<E, side<T, First, Axes>> {  // writes it
-  using type = T;
-  static constexpr bool is_read = false;
-  static constexpr int operand = 0;
-  template <class C>
-  static __device__ bool is_there(const C& c) {
-    return E::is_written(c);
-  }
-  template <class C>
-  static __device__ i64 offset(const C& c) {
-    return E::offset(c);
-  }
-  template <class C>
-  static __device__ T value(const C& c) {
-    return convert<T>(E::value(c));
-  }
-};
-
-/// The context of a lane whose element of the side operand has been read.
-template <class C, class T>
-struct context_with_picked : C {
-  T picked;
-  template <class U, int K>
-  __device__ U input_at(i64 /*offset*/) const {
-    return picked;
-  }
-};
 
 template <class M, int V, unsigned Wide>
 struct map_parted_body;
@@ -73,14 +22,17 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
   using Access = parted_access<E, Out>;
   using T = typename Access::type;
   using Element = vec<T, 1>;
-  static constexpr int tile = parted_tile(sizeof(T), Access::is_read);
+  static constexpr bool reads = Access::kind == single_access::read,
+                        writes = Access::kind == single_access::replace;
+  static constexpr int tile = parted_tile(sizeof(T), Access::kind);
   static constexpr int threads = parted_threads;
   static constexpr int each = tile / threads, vectors = each / V, warps = threads / 32;
-  static constexpr u32 every_lane = 0xffffffffu;
+  static constexpr u32 every_lane = 0xffffffffu, none = ~u32{0};
 
   struct shared_memory {
     u32 begin[most_parts + 1];  ///< of each part in the tile; first how many places it has
-    u32 together;               ///< of neighbours, how many have places in one part
+    u32 near;                   ///< of neighbours, how many have places near each other
+    u32 largest;                ///< the most places that the tile has in a part
     alignas(16) unsigned char sorted[tile * (sizeof(T) > 4 ? sizeof(T) : 4)];
 
     template <class U>
@@ -88,6 +40,10 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
       return reinterpret_cast<U*>(sorted);
     }
   };
+
+  /// Elements this near each other are in few lines of memory. A single bit is found by sorting.
+  static constexpr u32 near_by = 1024 / sizeof(T);
+  static constexpr bool sorts_all = Access::kind == single_access::mark;
 
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
@@ -114,58 +70,92 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
     }
   }
 
+  static __device__ Element* elements(const P& p, const parted& parts) {
+    return reinterpret_cast<Element*>(p.template pointer<char>(Access::operand) + parts.first);
+  }
+
   /// Counts become where each part begins, by one warp.
   static __device__ void add_up(const parted& parts, shared_memory& s) {
-    u32 before = 0;
+    u32 before = 0, largest = 0;
     for (u32 k = static_cast<u32>(lane()); k < (parts.count + 31) / 32 * 32; k += 32) {
       const u32 own = k < parts.count ? s.begin[k] : 0, up_to = sum_of_lanes(own);
       if (k < parts.count) s.begin[k] = before + up_to - own;
       before += __shfl_sync(every_lane, up_to, 31, 32);
+      largest = own > largest ? own : largest;
     }
-    if (lane() == 0) s.begin[parts.count] = before;
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+      const u32 other = __shfl_xor_sync(every_lane, largest, apart);
+      largest = other > largest ? other : largest;
+    }
+    if (lane() == 0) s.begin[parts.count] = before, s.largest = largest;
+  }
+  /// The number of a place among those of its part in the tile, in any order. Lanes that all have
+  /// places in one part would wait for each other.
+  static __device__ u32 rank_of(u32 place, const parted& parts, shared_memory& s) {
+    const u32 part = place == none ? none : place >> parts.shift;
+    const u32 of_first = __shfl_sync(every_lane, part, 0, 32);
+    const bool is_one = __ballot_sync(every_lane, part == of_first) == every_lane;
+    if (part == none) return 0;
+    if (!is_one) return atomicAdd(&s.begin[part], u32{1});
+    u32 first = 0;
+    if (lane() == 0) first = atomicAdd(&s.begin[part], u32{32});
+    return __shfl_sync(every_lane, first, 0, 32) + static_cast<u32>(lane());
   }
 
-  /// Without parts: all lanes as a map has them. What has been loaded before would take registers.
-  static __device__ void run_direct(const P& p, i64 first, i64 n) {
-    Inputs in[vectors];
+  /// A tile whose places are near each other as they are.
+  static __device__ void run_direct(const P& p, const parted& parts, const u32 (&place)[each],
+                                    const Element (&value)[writes ? each : 1], i64 first, i64 n) {
+    Element* const at = elements(p, parts);
+    if constexpr (writes) {
 #pragma unroll
-    for (int u = 0; u < vectors; ++u) load(p, element(first, u), n, in[u]);
-    loads_are_above();
+      for (int e = 0; e < each; ++e) {
+        if (place[e] != none) at[place[e]] = value[e];
+      }
+    } else {
+      Element picked[each];
+#pragma unroll
+      for (int e = 0; e < each; ++e) {
+        if (place[e] != none) picked[e] = at[place[e]];
+      }
+      Inputs in[vectors];
+#pragma unroll
+      for (int u = 0; u < vectors; ++u) load(p, element(first, u), n, in[u]);
+      loads_are_above();
+      compute(p, in, first, n, [&](int u, int l) -> const Element& { return picked[u * V + l]; });
+    }
+  }
+  /// Computes a tile whose elements of the side operand are picked(vector, lane).
+  template <class F>
+  static __device__ void compute(const P& p, const Inputs (&in)[vectors], i64 first, i64 n,
+                                 const F& picked) {
 #pragma unroll
     for (int u = 0; u < vectors; ++u) {
       const i64 i = element(first, u);
-      if constexpr (Access::is_read) {
-        computed<V, E, Out> out{};  // of the last vector some lanes are not there
+      computed<V, E, Out> out{};  // of the last vector some lanes are not there
 #pragma unroll
-        for (int l = 0; l < V; ++l) {
-          if (i + l < n) out.set(l, lane_context<P, V, Wide, In...>{p, in[u], i + l, l});
-        }
-        store(p, i, n, out);
-      } else {
-#pragma unroll
-        for (int l = 0; l < V; ++l) {
-          const lane_context<P, V, Wide, In...> here{p, in[u], i + l, l};
-          if (i + l >= n || !Access::is_there(here)) continue;
-          *reinterpret_cast<T*>(p.template pointer<char>(0) + Access::offset(here)) =
-              Access::value(here);
-        }
+      for (int l = 0; l < V; ++l) {
+        if (i + l >= n) continue;
+        using C = lane_context<P, V, Wide, In...>;
+        const T element = kernels::load<T>(reinterpret_cast<const T*>(&picked(u, l)));
+        out.set(l, context_with_picked<C, T>{{p, in[u], i + l, l}, element});
       }
+      store(p, i, n, out);
     }
   }
 
   /// A tile's places, sorted by part, and where each lane's is, or the values.
   static __device__ void partition(const P& p, const parted& parts, shared_memory& s) {
-    constexpr u32 none = ~u32{0};
     const i64 n = p.kept(), first = static_cast<i64>(blockIdx.x) * tile;
     Inputs in[vectors];
 #pragma unroll
     for (int u = 0; u < vectors; ++u) load(p, element(first, u), n, in[u]);
     loads_are_above();
     for (u32 k = threadIdx.x; k < parts.count; k += threads) s.begin[k] = 0;
-    if (threadIdx.x == 0) s.together = 0;
+    if (threadIdx.x == 0) s.near = 0;
     __syncthreads();
-    u32 place[each], together = 0;
-    Element value[Access::is_read ? 1 : each];
+    u32 place[each], near = 0;
+    Element value[writes ? each : 1];
 #pragma unroll
     for (int u = 0; u < vectors; ++u) {
 #pragma unroll
@@ -175,26 +165,24 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
         u32& at = place[u * V + l];
         at = none;
         if (i >= n || !Access::is_there(here)) continue;
-        at = static_cast<u32>(static_cast<u64>(Access::offset(here) - parts.first) / sizeof(T));
-        if constexpr (!Access::is_read)
-          *reinterpret_cast<T*>(&value[u * V + l]) = Access::value(here);
+        at = Access::place(here, parts.first);
+        if constexpr (writes) *reinterpret_cast<T*>(&value[u * V + l]) = convert<T>(E::value(here));
       }
       const u32 before = __shfl_up_sync(every_lane, place[u * V + V - 1], 1, 32);
-      const bool is_same = before >> parts.shift == place[u * V] >> parts.shift;
-      together += static_cast<u32>(__popc(__ballot_sync(every_lane, is_same && lane() > 0)));
+      const bool is_near = lane() > 0 && place[u * V] - before + near_by <= 2 * near_by;
+      near += static_cast<u32>(__popc(__ballot_sync(every_lane, is_near)));
     }
-    if (lane() == 0) atomicAdd(&s.together, together);
+    if (lane() == 0) atomicAdd(&s.near, near);
     __syncthreads();
-    const bool is_direct = s.together > static_cast<u32>(vectors * threads / 2);
+    bool is_direct = sorts_all ? false : s.near > static_cast<u32>(vectors * threads / 2);
     u32 rank[each];
     if (!is_direct) {
 #pragma unroll
-      for (int e = 0; e < each; ++e) {
-        if (place[e] != none) rank[e] = atomicAdd(&s.begin[place[e] >> parts.shift], u32{1});
-      }
+      for (int e = 0; e < each; ++e) rank[e] = rank_of(place[e], parts, s);
       __syncthreads();
       if (warp() == 0) add_up(parts, s);
       __syncthreads();
+      is_direct = !sorts_all && parts.count > 1 && s.largest > tile * 3 / 4;
     }
     for (u32 k = threadIdx.x; k <= parts.count; k += threads) {
       const u32 begin = s.begin[k], count = k < parts.count ? s.begin[k + 1] - begin : 0;
@@ -203,14 +191,16 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
                                                                  : is_direct ? 0
                                                                              : begin | count << 16;
     }
-    if (is_direct) return run_direct(p, first, n);
+    if constexpr (!sorts_all) {
+      if (is_direct) return run_direct(p, parts, place, value, first, n);
+    }
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       if (place[e] == none) continue;
       rank[e] += s.begin[place[e] >> parts.shift];
       s.template as<u32>()[rank[e]] = place[e];
     }
-    if constexpr (Access::is_read) {
+    if constexpr (reads) {
       u16* const slots = parts.slots + first;
 #pragma unroll
       for (int u = 0; u < vectors; ++u) {
@@ -222,7 +212,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
     }
     __syncthreads();
     copy_out(s.template as<u32>(), parts.places + first);
-    if constexpr (!Access::is_read) {
+    if constexpr (writes) {
       __syncthreads();
 #pragma unroll
       for (int e = 0; e < each; ++e) {
@@ -246,8 +236,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
     constexpr int together = 8;
     const u32 blocks = gridDim.x / parts.count, part = blockIdx.x / blocks;
     const i64 first_tile = static_cast<i64>(blockIdx.x % blocks) * (warps * parted_runs) + warp();
-    Element* const elements =
-        reinterpret_cast<Element*>(p.template pointer<char>(Access::operand) + parts.first);
+    Element* const at_first = elements(p, parts);
     Element* const values = reinterpret_cast<Element*>(parts.values);
     u32 runs[parted_runs];
 #pragma unroll
@@ -269,18 +258,18 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
           const i64 at = begin + j + 32 * u;
           if (j + 32 * u >= count) continue;
           place[u] = load_once(parts.places + at);
-          if constexpr (!Access::is_read) value[u] = load_once(values + at);
+          if constexpr (writes) value[u] = load_once(values + at);
         }
         loads_are_above();
 #pragma unroll
         for (int u = 0; u < together; ++u) {
           if (j + 32 * u >= count) continue;
-          if constexpr (Access::is_read)
-            value[u] = elements[place[u]];
+          if constexpr (reads)
+            value[u] = at_first[place[u]];
           else
-            elements[place[u]] = value[u];
+            at_first[place[u]] = value[u];
         }
-        if constexpr (Access::is_read) {
+        if constexpr (reads) {
           loads_are_above();
 #pragma unroll
           for (int u = 0; u < together; ++u) {
@@ -289,6 +278,54 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
         }
       }
     }
+  }
+
+  /// Sets the bits of a part, all of them by one block, in shared memory first.
+  static __device__ void mark(const P& p, const parted& parts, shared_memory& s) {
+    constexpr int together = 8;
+    const i64 part = blockIdx.x;
+    const u32 words = ((1u << parts.shift) + 31) / 32, inside = (1u << parts.shift) - 1;
+    u32* const bits = s.template as<u32>();
+    for (u32 k = threadIdx.x; k < words; k += threads) bits[k] = 0;
+    __syncthreads();
+    bool is_repeated = false;
+    for (i64 tiles = warp() * 32; tiles < parts.tiles; tiles += warps * 32) {
+      const i64 own = tiles + lane();
+      const u32 run = own < parts.tiles ? parts.runs[part * parts.tiles + own] : 0;
+#pragma unroll 1
+      for (int t = 0; t < 32; t += together) {
+        u32 runs[together], longest = 0;
+#pragma unroll
+        for (int u = 0; u < together; ++u) {
+          runs[u] = __shfl_sync(every_lane, run, static_cast<u32>(t + u), 32);
+          longest = runs[u] >> 16 > longest ? runs[u] >> 16 : longest;
+        }
+        for (u32 j = static_cast<u32>(lane()); j - static_cast<u32>(lane()) < longest; j += 32) {
+          u32 place[together];
+#pragma unroll
+          for (int u = 0; u < together; ++u) {
+            const i64 begin = (tiles + t + u) * tile + (runs[u] & 0xffff);
+            if (j < runs[u] >> 16) place[u] = load_once(parts.places + begin + j);
+          }
+          loads_are_above();
+#pragma unroll
+          for (int u = 0; u < together; ++u) {
+            if (j >= runs[u] >> 16) continue;
+            const u32 bit = u32{1} << (place[u] & 31);
+            is_repeated |= (atomicOr(&bits[(place[u] & inside) >> 5], bit) & bit) != 0;
+          }
+        }
+      }
+    }
+    __syncthreads();
+    u32* const first = p.template pointer<u32>(0);
+    for (u32 k = threadIdx.x; k < words; k += threads) {
+      u32& word = first[1 + part * words + k];
+      if (bits[k] == 0) continue;  // there may be no such word
+      is_repeated |= (word & bits[k]) != 0;
+      word |= bits[k];
+    }
+    if (is_repeated) *first = 1;
   }
 
   /// Computes a tile from what has been read.
@@ -314,26 +351,20 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
 #pragma unroll
     for (int u = 0; u < vectors; ++u) load(p, element(first, u), n, in[u]);
     __syncthreads();
-#pragma unroll
-    for (int u = 0; u < vectors; ++u) {
-      const i64 i = element(first, u);
-      computed<V, E, Out> out{};  // of the last vector some lanes are not there
-#pragma unroll
-      for (int l = 0; l < V; ++l) {
-        if (i + l >= n) continue;
-        using C = lane_context<P, V, Wide, In...>;
-        const T picked = kernels::load<T>(s.template as<const T>() + slot[u].v[l]);
-        out.set(l, context_with_picked<C, T>{{p, in[u], i + l, l}, picked});
-      }
-      store(p, i, n, out);
-    }
+    compute(p, in, first, n, [&](int u, int l) -> const Element& {
+      return s.template as<const Element>()[slot[u].v[l]];
+    });
   }
 
   static __device__ void run(const P& p, const parted& parts) {
     __shared__ shared_memory s;
     if (parts.step == parted_step::partition) return partition(p, parts, s);
-    if (parts.step == parted_step::access) return access(p, parts);
-    if constexpr (Access::is_read) restore(p, parts, s);
+    if constexpr (sorts_all) {
+      mark(p, parts, s);
+    } else {
+      if (parts.step == parted_step::access) return access(p, parts);
+      if constexpr (reads) restore(p, parts, s);
+    }
   }
   using param_type = P;
 };

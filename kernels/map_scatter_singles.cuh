@@ -50,8 +50,8 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
   using param_type = P;
 };
 
-/// V > 1 requires that inputs are dense (bit k of Wide for input k), by aligned vectors, or have the
-/// stride 0.
+/// V > 1 requires that inputs are dense (bit k of Wide for input k), by aligned vectors, or have
+/// the stride 0.
 template <class M, int V, unsigned Wide>
 __global__ void __launch_bounds__(256)
     map_scatter_singles(const __grid_constant__

@@ -30,7 +30,7 @@ std::vector<T> drawn(Draw& draw, i64 count) {
 template <class T>
 struct Positions {
   Positions(std::uint64_t seed, i64 tile) : draw(seed) {
-    extent = 1 + draw.below(draw.of({300, 3000}));
+    extent = 1 + draw.below(draw.of({600, 40000}));
     n = 1 + draw.below(draw.of({i64{20}, tile / 2, 3 * tile}));
     is_reversed = draw.one_in(2);
     const i64 kind = draw.below(4);  // in no order, all in one part, in order, each as drawn
@@ -64,12 +64,12 @@ i64 run(const Positions<T>& at, Draw& draw, const std::vector<u64>& words) {
   std::memcpy(&p, words.data(), sizeof p);
   parted parts{};
   parts.tiles = (at.n + Body::tile - 1) / Body::tile;
-  parts.shift = u32(draw.below(5));
+  parts.shift = u32(Body::sorts_all ? 6 + draw.below(5) : draw.below(5));
   while (((at.extent - 1) >> parts.shift) + 1 > i64{most_parts}) ++parts.shift;
   parts.count = u32((at.extent - 1) >> parts.shift) + 1;
   parts.first = at.is_reversed ? (at.extent - 1) * at.stride() : 0;
   const auto elements = std::size_t(parts.tiles * Body::tile);
-  const bool in_place = Body::Access::is_read && sizeof(T) == 4 && draw.one_in(2);
+  const bool in_place = Body::reads && sizeof(T) == 4 && draw.one_in(2);
   std::vector<u32> places(elements + 4), runs(std::size_t(parts.tiles) * (parts.count + 1));
   std::vector<u16> slots(elements + 8);
   std::vector<T> values(elements + 16);
@@ -83,8 +83,9 @@ i64 run(const Positions<T>& at, Draw& draw, const std::vector<u64>& words) {
   };
   step(parted_step::partition, parts.tiles);
   constexpr i64 tiles_a_block = parted_threads / 32 * parted_runs;
-  step(parted_step::access, parts.count * ((parts.tiles + tiles_a_block - 1) / tiles_a_block));
-  if (Body::Access::is_read) step(parted_step::restore, parts.tiles);
+  const i64 blocks = Body::sorts_all ? 1 : (parts.tiles + tiles_a_block - 1) / tiles_a_block;
+  step(parted_step::access, parts.count * blocks);
+  if (Body::reads) step(parted_step::restore, parts.tiles);
   return std::count(runs.end() - parts.tiles, runs.end(), 1u);
 }
 
@@ -195,6 +196,41 @@ TEST(cuda_parted, single_elements_are_written) {
   check_scatter<float, 2>();
   check_scatter<double, 2>();
   check_scatter<complex<double>, 1>();
+}
+
+/// A bit for each place behind the first word, which says whether one has been set before.
+TEST(cuda_parted, bits_are_set) {
+  using M = map_of<into<marked, val<u32, 1>, at_place<0, 0>>, side<u32>, 2, i64>;
+  int repeated = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    Positions<char> at(seed, map_parted_body<M, 2, 1>::tile);
+    at.is_reversed = false;
+    if (seed % 2 == 0) {
+      at.n = std::min(at.n, at.extent), at.of.resize(std::size_t(at.n));
+      std::iota(at.of.begin(), at.of.end(), -at.n);
+      std::ranges::reverse(at.of);
+      if (seed % 4 == 0) at.of.back() = at.of[std::size_t(at.draw.below(at.n))];
+    }
+    std::vector<u32> words(std::size_t(at.extent / 32 + 2)), want = words;
+    for (i64 i = 0; i < at.n; ++i) {
+      u32& bits = want[std::size_t(at.place(i) / 32 + 1)];
+      const u32 bit = 1u << at.place(i) % 32;
+      if ((bits & bit) != 0) want[0] = 1;
+      bits |= bit;
+    }
+    repeated += int(want[0]);
+    run<M, 2, 1>(at, at.draw,
+                 {u64(at.n), 1, 1, word(words.data()), word(at.of.data()), u64(at.extent), 1, 1, 0,
+                  u64(at.n), 0, 8});
+    ASSERT_EQ(words, want) << "seed " << seed;
+    if (want[0] != 0) continue;
+    at.n = 1;  // one of them again
+    run<M, 2, 1>(
+        at, at.draw,
+        {1, 1, 1, word(words.data()), word(at.of.data()), u64(at.extent), 1, 1, 0, 1, 0, 8});
+    EXPECT_EQ(words[0], 1u);
+  }
+  EXPECT_TRUE(repeated > 2 && repeated < 10) << repeated;
 }
 
 /// Only the owner of a place writes it.

@@ -89,6 +89,13 @@ inline constexpr place_test is_at_one_place<owned<Owner, Turns, Into>> = [](cons
   return fixed<Owner>::in_run(strides) && is_at_one_place<Into>(strides);
 };
 
+template <class V, class... Places>
+inline constexpr single_access singles_of<into<replaced, V, Places...>> = single_access::replace;
+template <class Owner, class Turns, class Into>
+inline constexpr single_access singles_of<owned<Owner, Turns, Into>> = singles_of<Into>;
+template <class V, class... Places>
+inline constexpr single_access singles_of<into<marked, V, Places...>> = single_access::mark;
+
 template <class E, class T, int First, int Axes>
 struct element<E, side<T, First, Axes>> {
   bool is_written;

@@ -113,12 +113,20 @@ inline constexpr int scatter_vectors = 4;
 
 /// map_parted: threads of a block, and in how many tiles a warp accesses a part.
 inline constexpr int parted_threads = 512, parted_runs = 4;
+/// What a map does at one place of a side operand for each of its elements.
+enum class single_access : u8 {
+  none,
+  read,     ///< once (picks.hpp)
+  replace,  ///< writes it
+  mark      ///< sets a bit
+};
 /// How many elements, of so many bytes, a block sorts by part at once. Those that are written take
 /// registers, beside their places.
-QUARRY_HD constexpr int parted_tile(u64 size, bool are_read) {
-  return size > 8 ? 2048 : size > 4 || !are_read ? 4096 : 8192;
+QUARRY_HD constexpr int parted_tile(u64 size, single_access access) {
+  return size > 8 ? 2048 : size > 4 || access == single_access::replace ? 4096 : 8192;
 }
-inline constexpr u32 most_parts = 256;
+inline constexpr u32 most_parts = 512;
+inline constexpr u32 most_marks_log2 = 18;  ///< in a part: shared memory has a bit for each
 enum class parted_step : i32 { partition, access, restore };
 /// The second parameter of map_parted: the parts of the side operand, and what the steps leave for
 /// each other. Every tile has as much memory as a whole one.

@@ -5,6 +5,7 @@
 
 #include <quarry/base/dtype.hpp>
 #include <quarry/kernels/node.hpp>
+#include <quarry/kernels/params.hpp>
 #include <quarry/kernels/picks.hpp>
 #include <quarry/kernels/user_function.hpp>
 
@@ -95,6 +96,10 @@ using place_test = bool (*)(const i64* strides);
 template <class E>
 inline constexpr place_test is_at_one_place = nullptr;
 
+template <class E>
+inline constexpr single_access singles_of =
+    picks_in<E> == 1 ? single_access::read : single_access::none;
+
 /// There is one for each type M; it lives as long as the executable or shared object that defines
 /// it is loaded. The operands are the outputs, then the inputs.
 struct program {
@@ -104,7 +109,7 @@ struct program {
   const std::uint32_t *itemsize, *alignment;  ///< of every operand
   const own_axes* own;                        ///< of every operand: see side in node.hpp
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
-  int picks;  ///< how many elements of side operands are read for one (picks.hpp)
+  single_access singles;
   place_test is_at_one_place;
   const void* loops;  ///< the CPU's: map_loops, reduce_loops, ...
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
@@ -137,7 +142,7 @@ struct program_for {
                                         Types::alignment,
                                         sides_of<Types>::value,
                                         detail::visit_users<typename Parts::expression>,
-                                        picks_in<typename Parts::expression>,
+                                        singles_of<typename Parts::expression>,
                                         is_at_one_place<typename Parts::expression>,
                                         &Parts::loops::loops};
 };

@@ -75,8 +75,7 @@ struct into<marked, V, Places...> {
   QUARRY_HD static bool is_written(const C&) {
     return true;
   }
-
- private:
+  /// The number of the bit.
   template <class C>
   QUARRY_HD static i64 place(const C& c) {
     return (Places{}(c) + ...);

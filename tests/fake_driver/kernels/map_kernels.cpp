@@ -236,23 +236,41 @@ int parted_operand(const Launch& launch, const Operands& operands) {
   return -1;
 }
 
+/// How many places of operand k there are, from the lowest one on, and how many bytes that is from
+/// its pointer.
+struct AllPlaces {
+  std::int64_t first = 0, count = 1;
+  AllPlaces(const Launch& launch, int k) {
+    const bool are_bits = launch.program->singles == kernels::single_access::mark;
+    const std::int64_t size = are_bits ? 1 : launch.program->itemsize[k];
+    const kernels::own_axes own = launch.program->own[k];
+    for (int s = own.first; s < own.first + own.count; ++s) {
+      const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * s]);
+      const auto stride = static_cast<std::int64_t>(launch.scalars()[2 * s + 1]);
+      if (stride < 0) first += (extent - 1) * stride;
+      count += (extent - 1) * std::abs(stride) / size;
+    }
+  }
+};
+
 /// Empty when the blocks of a step cover the map and its parts, which are all places of operand k,
 /// and the steps have memory for what they leave.
 std::string wrong_parts(const Launch& launch, const kernels::parted& parts, int k) {
-  const kernels::own_axes own = launch.program->own[k];
-  std::int64_t lowest = 0, past = launch.program->itemsize[k];
-  for (int s = own.first; s < own.first + own.count; ++s) {
-    const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * s]);
-    const auto stride = static_cast<std::int64_t>(launch.scalars()[2 * s + 1]);
-    (stride < 0 ? lowest : past) += (extent - 1) * stride;
-  }
-  const std::int64_t size = launch.program->itemsize[k], tile = kernels::parted_tile(size, k > 0),
-                     of_parts = (std::int64_t{parts.count} << parts.shift) * size;
-  if (parts.first != lowest || of_parts < past - lowest || parts.count > kernels::most_parts)
+  using kernels::single_access;
+  const single_access access = launch.program->singles;
+  const AllPlaces all(launch, k);
+  const std::int64_t size = launch.program->itemsize[k],
+                     of_parts = std::int64_t{parts.count} << parts.shift;
+  const bool marks = access == single_access::mark;
+  if (parts.first != all.first || of_parts < all.count || parts.count > kernels::most_parts)
     return "the parts are not all places";
+  if (marks && (parts.shift < 5 || parts.shift > kernels::most_marks_log2))
+    return "a part is no whole words, or more than a block has";
+  const std::int64_t tile = kernels::parted_tile(static_cast<std::uint64_t>(size), access);
   if (parts.tiles * tile < launch.word(block_places::kept)) return "there are too few tiles";
   const bool is_access = parts.step == kernels::parted_step::access;
-  const std::int64_t at_once = kernels::parted_threads / 32 * kernels::parted_runs;
+  const std::int64_t at_once =
+      marks ? parts.tiles : kernels::parted_threads / 32 * kernels::parted_runs;
   const std::int64_t tiles = is_access ? launch.grid_x / parts.count * at_once : launch.grid_x;
   const bool covers =
       is_access ? tiles >= parts.tiles && launch.grid_x % parts.count == 0 : tiles == parts.tiles;
@@ -264,8 +282,8 @@ std::string wrong_parts(const Launch& launch, const kernels::parted& parts, int 
   };
   const std::int64_t elements = parts.tiles * tile;
   const bool are_there = is_there(parts.places, elements * 4) &&
-                         is_there(parts.values, elements * size) &&
-                         (k == 0 || is_there(parts.slots, elements * 2)) &&
+                         (marks || is_there(parts.values, elements * size)) &&
+                         (access != single_access::read || is_there(parts.slots, elements * 2)) &&
                          is_there(parts.runs, (parts.count + 1) * parts.tiles * 4);
   return are_there ? "" : "what the steps leave is not in live memory";
 }
@@ -285,7 +303,8 @@ CUresult run_parted(const Launch& launch) {
   constexpr std::uint32_t left = 0x9a27ed00;
   if (own > 0 && step != left + own - 1) return illegal(launch, "the step before it is missing");
   step = left + own;
-  const auto last = k == 0 ? kernels::parted_step::access : kernels::parted_step::restore;
+  const bool reads = launch.program->singles == kernels::single_access::read;
+  const auto last = reads ? kernels::parted_step::restore : kernels::parted_step::access;
   if (parts.step != last) return CUDA_SUCCESS;
   return run_rows(launch, operands, [](const Launch& of, const Operands& all) {
     const int outputs = of.program->is_side(0) ? 1 : 0;

@@ -13,24 +13,21 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// The side operand whose single elements a map accesses, and whether it reads them.
-struct Accessed {
-  std::size_t operand;
-  bool is_read;
-};
+using kernels::single_access;
 
-std::optional<Accessed> accessed(const Launcher& launcher) {
+/// The side operand whose single elements a map accesses.
+std::optional<std::size_t> accessed(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
   const kernels::program& program = *call.program;
   const CallOperands& operands = launcher.operands;
-  if (call.rank() != 1 || program.outputs != 1) return std::nullopt;
+  if (program.singles == single_access::none || call.rank() != 1) return std::nullopt;
   const auto is_single = [&](std::size_t k) {
     return program.is_side(k) && operands.last_stride(k) == 0;
   };
-  if (program.is_at_one_place && is_single(0)) return Accessed{0, false};
-  if (program.picks != 1 || operands.last_stride(0) != program.itemsize[0]) return std::nullopt;
+  if (program.singles != single_access::read) return is_single(0) ? std::optional(0) : std::nullopt;
+  if (program.outputs != 1 || operands.last_stride(0) != program.itemsize[0]) return std::nullopt;
   for (std::size_t k = 1; k < call.operands.size(); ++k) {
-    if (is_single(k)) return Accessed{k, true};
+    if (is_single(k)) return k;
   }
   return std::nullopt;
 }
@@ -52,20 +49,31 @@ Places places_of(const KernelCall& call, std::size_t operand) {
   return all;
 }
 
-/// The bytes of a part, a power of two: those of the parts that blocks access at the same time stay
-/// in the cache together. 0 if it takes too many parts.
-std::int64_t part_bytes(std::int64_t all, std::int64_t cache) {
-  constexpr std::int64_t usual = std::int64_t{4} << 20;
-  const auto least = std::bit_ceil(static_cast<std::uint64_t>(divide_up(all, kernels::most_parts)));
-  const std::int64_t bytes = std::max(usual, static_cast<std::int64_t>(least));
-  return bytes <= std::max(usual, cache / 4) ? bytes : 0;
+/// How many places a part has, a power of two, as its logarithm.
+struct Cut {
+  std::uint32_t shift, parts;
+};
+
+/// Parts that blocks access at the same time stay in the cache together. None if it takes too many
+/// of them, or if sorting takes more time than accesses in no order, of which each takes a line of
+/// memory: all of the operand is read once, by how few elements however.
+std::optional<Cut> cut_of_elements(const Places& places, std::int64_t size, std::int64_t count,
+                                   std::int64_t cache) {
+  constexpr std::int64_t usual = std::int64_t{4} << 20, bytes_an_element = 32;
+  if (places.bytes <= cache || places.bytes / bytes_an_element > count) return std::nullopt;
+  std::int64_t bytes = usual;
+  while (divide_up(places.bytes, bytes) > kernels::most_parts) bytes *= 2;
+  if (bytes > usual && bytes > cache / 4) return std::nullopt;
+  return Cut{static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(bytes / size))),
+             static_cast<std::uint32_t>(divide_up(places.bytes, bytes))};
 }
 
-/// Whether sorting takes less time than accesses in no order, of which each takes a line of memory:
-/// all of the operand is read once, by how few elements however.
-bool is_worth_it(const KernelCall& call, const Places& places, std::int64_t cache) {
-  constexpr std::int64_t many = std::int64_t{1} << 22, bytes_an_element = 32;
-  return call.kept >= many && places.bytes > cache && places.bytes / bytes_an_element <= call.kept;
+/// The same of bits: as many parts as keep all multiprocessors busy.
+std::optional<Cut> cut_of_bits(std::int64_t bits) {
+  std::uint32_t shift = 5;
+  while (divide_up(bits, std::int64_t{1} << shift) > kernels::most_parts) ++shift;
+  if (shift > kernels::most_marks_log2) return std::nullopt;
+  return Cut{shift, static_cast<std::uint32_t>(divide_up(bits, std::int64_t{1} << shift))};
 }
 
 constexpr std::size_t up_to(std::size_t bytes, std::size_t unit) {
@@ -75,29 +83,31 @@ constexpr std::size_t up_to(std::size_t bytes, std::size_t unit) {
 }  // namespace
 
 bool launch_parted(const Launcher& launcher) {
+  constexpr std::int64_t many = std::int64_t{1} << 22;
   const KernelCall& call = launcher.call;
-  const std::optional<Accessed> found = accessed(launcher);
-  if (!found) return false;
-  const auto [operand, is_read] = *found;
-  const std::uint32_t size = call.program->itemsize[operand];
-  const Places places = places_of(call, operand);
-  const std::int64_t bytes = part_bytes(places.bytes, launcher.cache());
-  const bool has_whole_steps = launcher.operands.own_strides(operand) % size == 0;
-  if (!std::has_single_bit(size) || size > 16 || !has_whole_steps || bytes == 0) return false;
-  if (!is_worth_it(call, places, launcher.cache())) return false;
+  const single_access access = call.program->singles;
+  const std::optional<std::size_t> operand = accessed(launcher);
+  if (!operand || call.kept < many) return false;
+  const std::uint32_t size = call.program->itemsize[*operand];
+  const Places places = places_of(call, *operand);
+  const bool marks = access == single_access::mark, reads = access == single_access::read;
+  const bool has_whole_steps = launcher.operands.own_strides(*operand) % size == 0;
+  if (!marks && (!std::has_single_bit(size) || size > 16 || !has_whole_steps)) return false;
+  const std::optional<Cut> cut = marks ? cut_of_bits(places.bytes - size + 1)
+                                       : cut_of_elements(places, size, call.kept, launcher.cache());
+  if (!cut) return false;
 
-  const int tile = kernels::parted_tile(size, is_read);
+  const int tile = kernels::parted_tile(size, access);
   kernels::parted parts{};
   parts.first = places.first;
   parts.tiles = divide_up(call.kept, tile);
-  parts.shift =
-      static_cast<kernels::u32>(std::countr_zero(static_cast<std::uint64_t>(bytes / size)));
-  parts.count = static_cast<kernels::u32>(divide_up(places.bytes, bytes));
+  parts.shift = cut->shift;
+  parts.count = cut->parts;
   const auto elements = static_cast<std::size_t>(parts.tiles) * static_cast<std::size_t>(tile);
-  const bool in_place = is_read && size == sizeof *parts.places;
+  const bool has_values = !marks && !(reads && size == sizeof *parts.places);  // else in place
   const std::size_t sizes[] = {
-      elements * sizeof *parts.places, in_place ? 0 : elements * size,
-      is_read ? elements * sizeof *parts.slots : 0,
+      elements * sizeof *parts.places, has_values ? elements * size : 0,
+      reads ? elements * sizeof *parts.slots : 0,
       up_to(static_cast<std::size_t>(parts.tiles) * (parts.count + 1) * sizeof *parts.runs, 16)};
   std::byte* memory = nullptr;
   try {
@@ -107,13 +117,13 @@ bool launch_parted(const Launcher& launcher) {
     return false;
   }
   parts.places = reinterpret_cast<kernels::u32*>(memory);
-  parts.values = in_place ? memory : memory + sizes[0];
+  parts.values = has_values ? memory + sizes[0] : memory;
   parts.slots = reinterpret_cast<kernels::u16*>(memory + sizes[0] + sizes[1]);
   parts.runs = reinterpret_cast<kernels::u32*>(memory + sizes[0] + sizes[1] + sizes[2]);
 
   constexpr std::int64_t whole = 16;  // every width divides a tile, the last ones are there in part
   const VectorAccess vectors =
-      is_read ? map_vectors(launcher.operands, whole) : aligned_vectors(launcher.operands);
+      reads ? map_vectors(launcher.operands, whole) : aligned_vectors(launcher.operands);
   const ParameterBlock block = parameter_block(call, true, call.reduced);
   const auto run = [&](kernels::parted_step step, std::int64_t blocks) {
     parts.step = step;
@@ -123,8 +133,9 @@ bool launch_parted(const Launcher& launcher) {
   };
   constexpr std::int64_t tiles_a_block = kernels::parted_threads / 32 * kernels::parted_runs;
   run(kernels::parted_step::partition, parts.tiles);
-  run(kernels::parted_step::access, parts.count * divide_up(parts.tiles, tiles_a_block));
-  if (is_read) run(kernels::parted_step::restore, parts.tiles);
+  run(kernels::parted_step::access,
+      parts.count * (marks ? 1 : divide_up(parts.tiles, tiles_a_block)));
+  if (reads) run(kernels::parted_step::restore, parts.tiles);
   return true;
 }
 
