@@ -27,12 +27,13 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
   static constexpr int tile = parted_tile(sizeof(T), Access::kind);
   static constexpr int threads = parted_threads;
   static constexpr int each = tile / threads, vectors = each / V, warps = threads / 32;
+  static_assert(each % V == 0);
   static constexpr u32 every_lane = 0xffffffffu, none = ~u32{0};
 
   struct shared_memory {
     u32 begin[most_parts + 1];  ///< of each part in the tile; first how many places it has
     u32 near;                   ///< of neighbours, how many have places near each other
-    u32 largest;                ///< the most places that the tile has in a part
+    u32 touched;                ///< parts that have places of the tile
     alignas(16) unsigned char sorted[tile * (sizeof(T) > 4 ? sizeof(T) : 4)];
 
     template <class U>
@@ -76,19 +77,14 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
 
   /// Counts become where each part begins, by one warp.
   static __device__ void add_up(const parted& parts, shared_memory& s) {
-    u32 before = 0, largest = 0;
+    u32 before = 0, touched = 0;
     for (u32 k = static_cast<u32>(lane()); k < (parts.count + 31) / 32 * 32; k += 32) {
       const u32 own = k < parts.count ? s.begin[k] : 0, up_to = sum_of_lanes(own);
       if (k < parts.count) s.begin[k] = before + up_to - own;
       before += __shfl_sync(every_lane, up_to, 31, 32);
-      largest = own > largest ? own : largest;
+      touched += static_cast<u32>(__popc(__ballot_sync(every_lane, own > 0)));
     }
-#pragma unroll
-    for (int apart = 16; apart > 0; apart /= 2) {
-      const u32 other = __shfl_xor_sync(every_lane, largest, apart);
-      largest = other > largest ? other : largest;
-    }
-    if (lane() == 0) s.begin[parts.count] = before, s.largest = largest;
+    if (lane() == 0) s.begin[parts.count] = before, s.touched = touched;
   }
   /// The number of a place among those of its part in the tile, in any order. Lanes that all have
   /// places in one part would wait for each other.
@@ -103,7 +99,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
     return __shfl_sync(every_lane, first, 0, 32) + static_cast<u32>(lane());
   }
 
-  /// A tile whose places are near each other as they are.
+  /// A tile whose places are near each other as they are, or in few parts.
   static __device__ void run_direct(const P& p, const parted& parts, const u32 (&place)[each],
                                     const Element (&value)[writes ? each : 1], i64 first, i64 n) {
     Element* const at = elements(p, parts);
@@ -168,7 +164,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
         at = Access::place(here, parts.first);
         if constexpr (writes) *reinterpret_cast<T*>(&value[u * V + l]) = convert<T>(E::value(here));
       }
-      const u32 before = __shfl_up_sync(every_lane, place[u * V + V - 1], 1, 32);
+      const u32 before = __shfl_up_sync(every_lane, place[u * V], 1, 32);
       const bool is_near = lane() > 0 && place[u * V] - before + near_by <= 2 * near_by;
       near += static_cast<u32>(__popc(__ballot_sync(every_lane, is_near)));
     }
@@ -182,7 +178,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
       __syncthreads();
       if (warp() == 0) add_up(parts, s);
       __syncthreads();
-      is_direct = !sorts_all && parts.count > 1 && s.largest > tile * 3 / 4;
+      is_direct = !sorts_all && s.touched <= parts.resident;
     }
     for (u32 k = threadIdx.x; k <= parts.count; k += threads) {
       const u32 begin = s.begin[k], count = k < parts.count ? s.begin[k + 1] - begin : 0;
@@ -231,6 +227,22 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
       reinterpret_cast<Words*>(to)[k] = reinterpret_cast<const Words*>(from)[k];
   }
 
+  /// Has the L2 cache read a share of the part behind `part`: lines that are written in pieces take
+  /// twice as long where it has not.
+  static __device__ void read_ahead(const Element* at_first, const parted& parts, u32 part,
+                                    u32 blocks) {
+    constexpr u64 line = 128;
+    const u64 part_bytes = sizeof(Element) << parts.shift;
+    const u64 share = (part_bytes / line + blocks - 1) / blocks * line;
+    const u64 begin = (part + u64{1}) * part_bytes, end = begin + part_bytes;
+    const u64 first = begin + blockIdx.x % blocks * share, past = first + share;
+    const char* const at = reinterpret_cast<const char*>(at_first);
+    for (u64 k = first + threadIdx.x * line; k < past && k < end && k < parts.bytes;
+         k += threads * line) {
+      prefetch(at + k);
+    }
+  }
+
   /// Accesses a part of the operand from the places of parted_runs tiles a warp.
   static __device__ void access(const P& p, const parted& parts) {
     constexpr int together = 8;
@@ -238,6 +250,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
     const i64 first_tile = static_cast<i64>(blockIdx.x % blocks) * (warps * parted_runs) + warp();
     Element* const at_first = elements(p, parts);
     Element* const values = reinterpret_cast<Element*>(parts.values);
+    if constexpr (writes) read_ahead(at_first, parts, part, blocks);
     u32 runs[parted_runs];
 #pragma unroll
     for (int r = 0; r < parted_runs; ++r) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/kernels/access.hpp>
 #include <quarry/kernels/node.hpp>
+#include <quarry/kernels/picks.hpp>
 
 /// What a thread has loaded and computed: V consecutive elements of every operand, in one access
 /// each; of some inputs every second one of 2 V elements.
@@ -47,6 +48,13 @@ __device__ V load_once(const V* at) {
   if constexpr (sizeof(V) == 4) return as_vector<V>(__ldcs(reinterpret_cast<const u32*>(at)));
 #endif
   return *at;
+}
+
+/// Has the L2 cache read a line.
+__device__ inline void prefetch([[maybe_unused]] const void* at) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
 }
 
 /// Words of 32 bits, of which the elements of an access are parts.
@@ -190,12 +198,19 @@ struct computed<V, guarded<P, E>, Out> {
   vec<Out, V> v, before;
   vec<Out, 1> last;  ///< of the lanes that are kept
   u32 kept = 0;
+  /// Elements at computed places are read for all lanes, so that the reads are in flight together:
+  /// there is one at every place.
+  static constexpr bool reads_all = picks_in<E> > 0 && !calls_user_functions<E>;
   template <class C>
   __device__ void set(int lane, const C& c) {
-    if (!P{}(c)) return;
+    const bool is_kept = P{}(c);
+    if (!is_kept && !reads_all) return;
+    vec<Out, 1> value;
+    value.v[0] = convert<Out>(E{}(c));
+    *lane_of(v, lane) = value;
+    if (!is_kept) return;
     kept |= u32{1} << lane;
-    last.v[0] = convert<Out>(E{}(c));
-    *lane_of(v, lane) = last;
+    last = value;
   }
   __device__ bool has_several() const { return (kept & (kept - 1)) != 0; }
   __device__ void store(char* const* at) {

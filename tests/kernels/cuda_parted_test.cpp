@@ -67,6 +67,7 @@ i64 run(const Positions<T>& at, Draw& draw, const std::vector<u64>& words) {
   parts.shift = u32(Body::sorts_all ? 6 + draw.below(5) : draw.below(5));
   while (((at.extent - 1) >> parts.shift) + 1 > i64{most_parts}) ++parts.shift;
   parts.count = u32((at.extent - 1) >> parts.shift) + 1;
+  parts.resident = u32(draw.below(3)), parts.bytes = u64(at.extent) * sizeof(T);
   parts.first = at.is_reversed ? (at.extent - 1) * at.stride() : 0;
   const auto elements = std::size_t(parts.tiles * Body::tile);
   const bool in_place = Body::reads && sizeof(T) == 4 && draw.one_in(2);

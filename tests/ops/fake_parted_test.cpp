@@ -55,6 +55,19 @@ TEST_F(FakeParted, MarksAndElementsAreWrittenInTwoStepsEach) {
   EXPECT_EQ(x(7919).item(), 1);
 }
 
+/// Whose vectors are as wide as they get.
+TEST_F(FakeParted, BytesAreWrittenWherePositionsOfBytesSay) {
+  const auto x = zeros<std::int8_t>({256, 256, 256, 4});
+  const auto k = arange<std::int64_t>(many);
+  const auto byte = [](const auto& number) { return eval(astype<std::uint8_t>(number)); };
+  const auto h = byte(k * 7 % 256), i = byte(floor_divide(k, 256) % 256),
+             j = byte(floor_divide(k, 65536)), l = byte(k % 4);
+  const auto values = eval(astype<std::int8_t>(k % 101));
+  const auto place = x(h, i, j, l);
+  EXPECT_GT(launches_of([&] { place.assign(values); }), 3);
+  EXPECT_EQ(eval(sum(x(h, i, j, l) != values)).item(), 0);
+}
+
 TEST_F(FakeParted, WithoutMemoryForThemElementsAreReadWhereTheyAre) {
   const auto x = arange<std::int32_t>(large);
   const auto at = eval(arange<std::int64_t>(many) * 7919 % large);

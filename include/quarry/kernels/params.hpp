@@ -137,7 +137,9 @@ struct parted {
   u32* runs;     ///< [part][tile]: where in the tile a part begins, 65536 times how many places it
                  ///< has; behind all parts, whether the first step has done the whole tile
   i64 first, tiles;  ///< bytes before the operand's first place; tiles of the map
+  u64 bytes;         ///< of all places
   u32 shift, count;  ///< parts have 1 << shift elements; parts
+  u32 resident;      ///< so many parts the cache has, whatever the order: they are not sorted
   parted_step step;
 };
 

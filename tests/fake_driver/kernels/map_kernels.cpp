@@ -264,10 +264,14 @@ std::string wrong_parts(const Launch& launch, const kernels::parted& parts, int 
   const bool marks = access == single_access::mark;
   if (parts.first != all.first || of_parts < all.count || parts.count > kernels::most_parts)
     return "the parts are not all places";
+  if (!marks && parts.bytes != static_cast<std::uint64_t>(all.count * size))
+    return "the places have other bytes";
   if (marks && (parts.shift < 5 || parts.shift > kernels::most_marks_log2))
     return "a part is no whole words, or more than a block has";
   const std::int64_t tile = kernels::parted_tile(static_cast<std::uint64_t>(size), access);
   if (parts.tiles * tile < launch.word(block_places::kept)) return "there are too few tiles";
+  if (tile / kernels::parted_threads % launch.argument(0) != 0)
+    return "a thread has no whole vectors";
   const bool is_access = parts.step == kernels::parted_step::access;
   const std::int64_t at_once =
       marks ? parts.tiles : kernels::parted_threads / 32 * kernels::parted_runs;

@@ -100,9 +100,12 @@ bool launch_parted(const Launcher& launcher) {
   const int tile = kernels::parted_tile(size, access);
   kernels::parted parts{};
   parts.first = places.first;
+  parts.bytes = static_cast<kernels::u64>(places.bytes);
   parts.tiles = divide_up(call.kept, tile);
   parts.shift = cut->shift;
   parts.count = cut->parts;
+  parts.resident =
+      static_cast<kernels::u32>(launcher.cache() / 4 * 3 / (std::int64_t{size} << cut->shift));
   const auto elements = static_cast<std::size_t>(parts.tiles) * static_cast<std::size_t>(tile);
   const bool has_values = !marks && !(reads && size == sizeof *parts.places);  // else in place
   const std::size_t sizes[] = {
@@ -121,9 +124,10 @@ bool launch_parted(const Launcher& launcher) {
   parts.slots = reinterpret_cast<kernels::u16*>(memory + sizes[0] + sizes[1]);
   parts.runs = reinterpret_cast<kernels::u32*>(memory + sizes[0] + sizes[1] + sizes[2]);
 
-  constexpr std::int64_t whole = 16;  // every width divides a tile, the last ones are there in part
+  const int each =
+      tile / kernels::parted_threads;  // whole vectors; the last ones are there in part
   const VectorAccess vectors =
-      reads ? map_vectors(launcher.operands, whole) : aligned_vectors(launcher.operands);
+      reads ? map_vectors(launcher.operands, each) : piece_vectors(launcher.operands, each);
   const ParameterBlock block = parameter_block(call, true, call.reduced);
   const auto run = [&](kernels::parted_step step, std::int64_t blocks) {
     parts.step = step;
