@@ -63,10 +63,13 @@ struct unaligned_inputs<V, Wide, K, Index, side<T, First, Axes>, Rest...>
     begin = column * size, end = columns * size;
     unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load(at, column, columns);
   }
+  __device__ packed<T, V> read_at(i64 offset) const {
+    return read_unaligned<T, V>(row + offset, begin, end);
+  }
   __device__ T get_at(int lane, i64 offset) {
     if constexpr (is_wide) {
       if (lane == 0) {
-        r = read_unaligned<T, V>(row + offset, begin, end);
+        r = read_at(offset);
         offset_read = offset, is_read = true;
       }
       if (is_read && offset == offset_read) return r.get(lane);
@@ -80,6 +83,11 @@ template <int K, int V, unsigned Wide, class Index, class T, int First, int Axes
 __device__ T side_at(unaligned_inputs<V, Wide, K, Index, side<T, First, Axes>, Rest...>& in,
                      int lane, i64 offset) {
   return in.get_at(lane, offset);
+}
+template <int K, int V, unsigned Wide, class Index, class T, int First, int Axes, class... Rest>
+__device__ packed<T, V> side_vector(
+    const unaligned_inputs<V, Wide, K, Index, side<T, First, Axes>, Rest...>& in, i64 offset) {
+  return in.read_at(offset);
 }
 template <int K, int V, unsigned Wide, class Index, class T, class... Rest>
 __device__ T loaded_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in, int lane) {
@@ -97,6 +105,16 @@ template <class T, class A, unsigned Wide>
 inline constexpr bool moves<cast<T, A>, Wide> = moves<A, Wide>;
 template <class F, class L, class... A, unsigned Wide>
 inline constexpr bool moves<op<F, L, A...>, Wide> = (moves<A, Wide> || ...);
+
+template <index_mode Mode, int S, class I, unsigned Wide>
+inline constexpr bool moves<place<Mode, S, I>, Wide> = moves<I, Wide>;
+
+/// Whether rows of a side operand are copied as they are: no lane is computed by itself.
+template <class E, class Out, unsigned Wide>
+inline constexpr bool copies_rows = false;
+template <class T, int K, class... Places, unsigned Wide>
+inline constexpr bool copies_rows<pick<T, K, Places...>, T, Wide> =
+    !is_bool<T> && input_access::of(Wide, K).is_wide && !(moves<Places, Wide> || ...);
 
 /// What is computed of a row, whether it is written, and how far from where it would begin.
 template <class E, class Out, unsigned Wide>
@@ -164,15 +182,25 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
       in[r].load(a.at + outputs, column[r], columns);
     }
     computed<V, typename Row::expression, typename Row::type> out[Rows];
+    if constexpr (copies_rows<typename Row::expression, typename Row::type, Wide>) {
+      using Pick = only_pick<typename Row::expression>;
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      if (r > 0 && by == 0) break;
-      const i64 position = static_cast<i64>(row + r * by) * columns + column[r];
+      for (int r = 0; r < Rows; ++r) {
+        const i64 offset = Pick::offset(vector_context<P, Inputs>{p, in[r], 0, 0});
+        const auto vector = side_vector<Pick::input>(in[r], offset);
+        memcpy(static_cast<void*>(&out[r].v), &vector, sizeof(vector));
+      }
+    } else {
 #pragma unroll
-      for (int lane = 0; lane < V; ++lane) {
-        const bool is_there = column[r] >= -lane && column[r] < columns - lane;
-        if (calls_user_functions<E> && !is_there) continue;
-        out[r].set(lane, vector_context<P, Inputs>{p, in[r], position + lane, lane});
+      for (int r = 0; r < Rows; ++r) {
+        if (r > 0 && by == 0) break;
+        const i64 position = static_cast<i64>(row + r * by) * columns + column[r];
+#pragma unroll
+        for (int lane = 0; lane < V; ++lane) {
+          const bool is_there = column[r] >= -lane && column[r] < columns - lane;
+          if (calls_user_functions<E> && !is_there) continue;
+          out[r].set(lane, vector_context<P, Inputs>{p, in[r], position + lane, lane});
+        }
       }
     }
 #pragma unroll

@@ -72,7 +72,7 @@ X widened(const X& tree, std::size_t axes) {
   if (axes == 0) return tree;
   std::vector<Index> entries(axes + 1, newaxis);
   entries[0] = ellipsis;
-  const Shape shape = tree.shape();
+  const Shape& shape = tree.shape();
   return viewed(tree, shape, [&](const Layout& layout) { return index(layout, entries); });
 }
 
@@ -291,7 +291,7 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
 
   template <class T>
   DeviceNDArray<T> evaluate() const {
-    const auto result = selected_elements<value_type>(mask_, values_, {values_.shape(), 0, axes_});
+    auto result = selected_elements<value_type>(mask_, values_, {values_.shape(), 0, axes_});
     if constexpr (std::same_as<T, value_type>) {
       return result;
     } else {
