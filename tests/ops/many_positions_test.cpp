@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <quarry/memory/graph.hpp>
 #include <quarry/quarry.hpp>
 
 struct Pair {
@@ -156,6 +157,27 @@ TEST(ManyPositions, ALargeArrayIsReadByParts) {
     ASSERT_EQ(d[i], static_cast<double>(value(p))) << k;
     ASSERT_EQ(e[i], value(p) + value(p)) << k;
   }
+}
+
+TEST(ManyPositions, ALargeArrayIsReadAndWrittenByPartsInAGraph) {
+  constexpr std::int64_t places = 20000003, count = (std::int64_t{1} << 22) + 9;
+  const auto at = eval(arange<std::int64_t>(count) * 7919 % places);
+  const auto x = arange<std::int32_t>(places), y = full<std::int32_t>({places}, -1);
+  const auto out = zeros<std::int32_t>({count});
+  const auto step = capture([&] {
+    out(all) = x(at) * 2;
+    y(at) = out;
+    x(at) += 1;
+  });
+  step();
+  step();
+  std::vector<std::int32_t> want_y(places, -1);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int64_t p = k * 7919 % places;
+    want_y[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(p + 1) * 2;
+  }
+  EXPECT_TRUE(listed(y) == want_y);
+  EXPECT_EQ(x(7919).item(), 7921);
 }
 
 /// Rows of 64 bytes and more along an axis between two others, some of them at one place.

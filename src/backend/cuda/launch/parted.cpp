@@ -49,38 +49,31 @@ Places places_of(const KernelCall& call, std::size_t operand) {
   return all;
 }
 
-/// How many places a part has, a power of two, as its logarithm.
-struct Cut {
-  std::uint32_t shift, parts;
-};
-
-/// Parts that blocks access at the same time stay in the cache together. None if it takes too many
-/// of them, or if sorting takes more time than accesses in no order, of which each takes a line of
-/// memory: all of the operand is read once, by how few elements however.
-std::optional<Cut> cut_of_elements(const Places& places, std::int64_t size, std::int64_t count,
-                                   std::int64_t cache) {
-  constexpr std::int64_t usual = std::int64_t{4} << 20, bytes_an_element = 32;
-  if (places.bytes <= cache || places.bytes / bytes_an_element > count) return std::nullopt;
-  std::int64_t bytes = usual;
-  while (divide_up(places.bytes, bytes) > kernels::most_parts) bytes *= 2;
-  if (bytes > usual && bytes > cache / 4) return std::nullopt;
-  return Cut{static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(bytes / size))),
-             static_cast<std::uint32_t>(divide_up(places.bytes, bytes))};
-}
-
-/// The same of bits: as many parts as keep all multiprocessors busy.
-std::optional<Cut> cut_of_bits(std::int64_t bits) {
-  std::uint32_t shift = 5;
-  while (divide_up(bits, std::int64_t{1} << shift) > kernels::most_parts) ++shift;
-  if (shift > kernels::most_marks_log2) return std::nullopt;
-  return Cut{shift, static_cast<std::uint32_t>(divide_up(bits, std::int64_t{1} << shift))};
-}
-
 constexpr std::size_t up_to(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
 }  // namespace
+
+std::optional<PartedCut> cut_of_elements(std::int64_t bytes, std::int64_t size, std::int64_t count,
+                                         std::int64_t cache) {
+  constexpr std::int64_t usual = std::int64_t{4} << 20, bytes_an_element = 32;
+  constexpr std::int64_t most_places = 0xffffffff;  // places are words; one word is no place
+  if (bytes <= cache || bytes / bytes_an_element > count) return std::nullopt;
+  if (divide_up(bytes, size) > most_places) return std::nullopt;
+  std::int64_t part = usual;
+  while (divide_up(bytes, part) > kernels::most_parts) part *= 2;
+  if (part > usual && part > cache / 4) return std::nullopt;
+  return PartedCut{std::countr_zero(static_cast<std::uint64_t>(part / size)),
+                   divide_up(bytes, part)};
+}
+
+std::optional<PartedCut> cut_of_bits(std::int64_t bits) {
+  int shift = 5;
+  while (divide_up(bits, std::int64_t{1} << shift) > kernels::most_parts) ++shift;
+  if (shift > static_cast<int>(kernels::most_marks_log2)) return std::nullopt;
+  return PartedCut{shift, divide_up(bits, std::int64_t{1} << shift)};
+}
 
 bool launch_parted(const Launcher& launcher) {
   constexpr std::int64_t many = std::int64_t{1} << 22;
@@ -93,8 +86,9 @@ bool launch_parted(const Launcher& launcher) {
   const bool marks = access == single_access::mark, reads = access == single_access::read;
   const bool has_whole_steps = launcher.operands.own_strides(*operand) % size == 0;
   if (!marks && (!std::has_single_bit(size) || size > 16 || !has_whole_steps)) return false;
-  const std::optional<Cut> cut = marks ? cut_of_bits(places.bytes - size + 1)
-                                       : cut_of_elements(places, size, call.kept, launcher.cache());
+  const std::optional<PartedCut> cut =
+      marks ? cut_of_bits(places.bytes - size + 1)
+            : cut_of_elements(places.bytes, size, call.kept, launcher.cache());
   if (!cut) return false;
 
   const int tile = kernels::parted_tile(size, access);
@@ -102,8 +96,8 @@ bool launch_parted(const Launcher& launcher) {
   parts.first = places.first;
   parts.bytes = static_cast<kernels::u64>(places.bytes);
   parts.tiles = divide_up(call.kept, tile);
-  parts.shift = cut->shift;
-  parts.count = cut->parts;
+  parts.shift = static_cast<kernels::u32>(cut->shift);
+  parts.count = static_cast<kernels::u32>(cut->parts);
   parts.resident =
       static_cast<kernels::u32>(launcher.cache() / 4 * 3 / (std::int64_t{size} << cut->shift));
   const auto elements = static_cast<std::size_t>(parts.tiles) * static_cast<std::size_t>(tile);
