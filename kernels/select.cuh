@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
+#include "kernels/pack_elements.cuh"
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
@@ -42,9 +43,19 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   static constexpr int most = V >= 8 ? 2 : 4;
   static constexpr int vectors = read_at_once < 1 ? 1 : read_at_once < most ? read_at_once : most;
 
+  /// Of elements that are kept as they are, by whole vectors (pack_elements.cuh).
+  static constexpr int copied = packed_input<E, Out>;
+  static constexpr bool packs = R == 1 && !InPlace && copied >= 0;
+
+  /// On a multiprocessor, with registers for what they load.
+  static constexpr int blocks = packs && sizeof(Out) == 2 ? 2 : 3;
+
   struct shared_memory {
     u32 bits[select_words];
-    u16 places[warps][32 * 32];
+    union {
+      u16 places[32 * 32];
+      aligned_words<16> packed[packs ? packed_vectors<Out> : 1];
+    } of_warp[warps];
     i64 sums[warps];
   };
 
@@ -211,8 +222,7 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   /// Lists where in a row of 32 words the bits are set: four words after the others by all lanes, 4
   /// bits each; where few are set, every lane those of a word.
   static __device__ void list(u32 own, int before, int all, u16* places) {
-    constexpr int few = 96;
-    if (all <= few) {
+    if (all <= few_bits) {
       for (u32 rest = own; rest != 0; rest &= rest - 1) {
         places[before++] = static_cast<u16>(lane() * 32 + __popc(~rest & (rest - 1)));
       }
@@ -275,6 +285,12 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
     }
   }
 
+  /// Whether the elements are dense, by aligned vectors.
+  static __device__ bool can_pack(const B& p) {
+    return p.stride(inputs + copied, 0) == static_cast<i64>(sizeof(Out)) &&
+           p.address(inputs + copied) % 16 == 0 && p.address(out) % sizeof(Out) == 0;
+  }
+
   /// The sum over the block of what every lane has; `before` is that of the warps before.
   static __device__ i64 sum_of_block(i64 own, shared_memory& shared, i64* before) {
     const i64 up_to = sum_of_lanes(own);
@@ -312,7 +328,16 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
       return;
     }
     if (is_last && threadIdx.x == 0) *p.template pointer<i64>(count) = before_block + all;
-    if (p.address(out) != 0) collect(p, mine, bits, before_block + before, shared.places[warp()]);
+    if (p.address(out) == 0) return;
+    auto& of_warp = shared.of_warp[warp()];
+    if constexpr (packs) {
+      if (can_pack(p)) {
+        return pack_elements(
+            p.template pointer<const Out>(inputs + copied), p.kept(), bits, mine.begin, mine.end,
+            p.template pointer<Out>(out) + (before_block + before), of_warp.packed);
+      }
+    }
+    collect(p, mine, bits, before_block + before, of_warp.places);
   }
   using param_type = B;
 };
@@ -320,7 +345,8 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
 /// V > 1 requires that inputs are dense along the last axis (bit k of Wide for input k), by aligned
 /// vectors, or do not move along it, and with R > 1 that V divides its extent.
 template <class M, int R, int IndexBytes, int V, unsigned Wide>
-__global__ void __launch_bounds__(select_threads, 3)
+__global__ void __launch_bounds__(select_threads,
+                                  (select_body<M, R, index_of<IndexBytes>, V, Wide>::blocks))
     select(const __grid_constant__
            typename select_body<M, R, index_of<IndexBytes>, V, Wide>::param_type p,
            const __grid_constant__ select_marks marks) {

@@ -52,6 +52,7 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
             .alignment = nullptr,
             .own = nullptr,
             .users = [](void*, user_visitor) {},
+            .singles = single_access::none,
             .is_at_one_place = nullptr,
             .loops = nullptr};
   const auto name = [&](const Variant& v) { return kernel_source(p, v).instantiation; };
