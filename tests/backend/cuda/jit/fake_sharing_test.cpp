@@ -53,6 +53,7 @@ struct OwnProgram {
                 .alignment = like().alignment,
                 .own = sides,
                 .users = like().users,
+                .singles = single_access::none,
                 .is_at_one_place = nullptr,
                 .loops = like().loops};
   own_axes sides[3] = {};
