@@ -118,6 +118,20 @@ struct map_addresses {
   }
 };
 
+/// Loads the inputs' vectors of V elements from number i on, of n along the only axis of a map with
+/// one output: load(addresses), or of the last vector what is there.
+template <int V, class P, class Inputs, class Load>
+__device__ void load_along(const P& p, i64 i, i64 n, Inputs& in, const Load& load) {
+  char* at[P::at.operands];
+#pragma unroll
+  for (int k = 1; k < P::at.operands; ++k) at[k] = p.template pointer<char>(k) + i * p.stride(k, 0);
+  if (i + V <= n) {
+    load(at + 1);
+  } else if (i < n) {
+    in.load_part(at + 1, static_cast<int>(n - i));
+  }
+}
+
 /// Calls run(row, by) for the rows of a thread: Rows of them, `by` = blockDim.y (a power of two)
 /// apart. The last rows, too few for that, are those of further blocks, with `by` = 0: one row per
 /// thread, Rows times over, since a second copy of the code would take as long to compile.

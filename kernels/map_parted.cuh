@@ -42,8 +42,9 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
     }
   };
 
-  /// Elements this near each other are in few lines of memory. A single bit is found by sorting.
+  /// Elements this near each other are in few lines of memory.
   static constexpr u32 near_by = 1024 / sizeof(T);
+  /// Bits are set in shared memory only, whatever the order of their places.
   static constexpr bool sorts_all = Access::kind == single_access::mark;
 
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
@@ -53,14 +54,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
     return tile_begin + (u * threads + static_cast<int>(threadIdx.x)) * V;
   }
   static __device__ void load(const P& p, i64 i, i64 n, Inputs& in) {
-    char* at[Types::count];
-#pragma unroll
-    for (int k = 1; k < Types::count; ++k) at[k] = p.template pointer<char>(k) + i * p.stride(k, 0);
-    if (i + V <= n) {
-      in.load(at + 1);
-    } else if (i < n) {
-      in.load_part(at + 1, static_cast<int>(n - i));
-    }
+    load_along<V>(p, i, n, in, [&](char** at) { in.load(at); });
   }
   static __device__ void store(const P& p, i64 i, i64 n, const computed<V, E, Out>& out) {
     char* const to = p.template pointer<char>(0) + i * p.stride(0, 0);

@@ -16,15 +16,7 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
   static constexpr int vectors = scatter_vectors;
 
   static __device__ void load(const P& p, i64 i, i64 n, Inputs& in) {
-    char* at[P::at.operands];
-#pragma unroll
-    for (int k = 1; k < P::at.operands; ++k)
-      at[k] = p.template pointer<char>(k) + i * p.stride(k, 0);
-    if (i + V <= n) {
-      in.load_once(at + 1);
-    } else if (i < n) {
-      in.load_part(at + 1, static_cast<int>(n - i));
-    }
+    load_along<V>(p, i, n, in, [&](char** at) { in.load_once(at); });
   }
   /// A thread has `vectors` vectors, as far apart as its block has threads.
   static __device__ void run(const P& p) {

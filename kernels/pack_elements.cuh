@@ -24,18 +24,8 @@ inline constexpr int few_bits = 96;
 template <class T>
 inline constexpr int packed_vectors = 32 * 32 * sizeof(T) / 16 + 1;
 
-template <class T>
-__device__ u32 to_bits(const T& value) {
-  u32 bits = 0;
-  memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
-  return bits;
-}
-template <class T>
-__device__ T from_bits(u32 bits) {
-  T value;
-  memcpy(static_cast<void*>(&value), &bits, sizeof(T));
-  return value;
-}
+/// The number of the lowest bit that is set.
+inline __device__ int lowest_bit(u32 word) { return static_cast<int>(__popc(~word & (word - 1))); }
 
 /// The 32 elements from number `first` on, of which there are n.
 template <class T, int N>
@@ -51,7 +41,8 @@ __device__ void load_row(const T* from, i64 first, i64 n, aligned_words<16> (&wo
   for (int b = 0; b < 32; ++b) {
     u32& word = words[b * size / 16].word[b * size / 4 % 4];
     if (b * size % 4 == 0) word = 0;
-    if (first + b < n) word |= to_bits(from[first + b]) << (b * size % 4 * 8);
+    if (first + b < n)
+      word |= u32{bits_as<make_unsigned<T>>(from[first + b])} << (b * size % 4 * 8);
   }
 }
 
@@ -78,15 +69,15 @@ __device__ void pack_elements(const T* from, i64 n, const u32* bits, i64 begin, 
     const int of_row = __shfl_sync(every_lane, up_to, 31, 32), all = filled + of_row;
     T* at = stage + filled + up_to - count;
     if (of_row <= few_bits) {
-      for (u32 rest = own; rest != 0; rest &= rest - 1)
-        *at++ = from[first + __popc(~rest & (rest - 1))];
+      for (u32 rest = own; rest != 0; rest &= rest - 1) *at++ = from[first + lowest_bit(rest)];
     } else {
       aligned_words<16> words[2 * size];
       if (own != 0) load_row(from, first, n, words);
 #pragma unroll
       for (int b = 0; b < 32; ++b) {
         const u32 word = words[b * size / 16].word[b * size / 4 % 4];
-        if ((own >> b & 1) != 0) *at++ = from_bits<T>(word >> (b * size % 4 * 8));
+        if ((own >> b & 1) != 0)
+          *at++ = bits_as<T>(static_cast<make_unsigned<T>>(word >> (b * size % 4 * 8)));
       }
     }
     __syncwarp();

@@ -224,7 +224,7 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   static __device__ void list(u32 own, int before, int all, u16* places) {
     if (all <= few_bits) {
       for (u32 rest = own; rest != 0; rest &= rest - 1) {
-        places[before++] = static_cast<u16>(lane() * 32 + __popc(~rest & (rest - 1)));
+        places[before++] = static_cast<u16>(lane() * 32 + lowest_bit(rest));
       }
     } else {
       const int first = lane() % 8 * 4;

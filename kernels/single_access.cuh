@@ -7,6 +7,13 @@
 /// What map_parted wants of an expression that accesses single elements of a side operand.
 namespace quarry::kernels {
 
+/// The number of an element of T, `offset` bytes behind a pointer; number 0 is `first` bytes
+/// behind.
+template <class T>
+__device__ u32 element_number(i64 offset, i64 first) {
+  return static_cast<u32>(static_cast<u64>(offset - first) / sizeof(T));
+}
+
 /// The places of a map's side operand, numbered from its first element, and what is done there.
 template <class E, class Out>
 struct parted_access {
@@ -19,7 +26,7 @@ struct parted_access {
   }
   template <class C>
   static __device__ u32 place(const C& c, i64 first) {
-    return static_cast<u32>(static_cast<u64>(only_pick<E>::offset(c) - first) / sizeof(type));
+    return element_number<type>(only_pick<E>::offset(c), first);
   }
 };
 template <class E, class T, int First, int Axes>
@@ -33,7 +40,7 @@ struct parted_access<E, side<T, First, Axes>> {
   }
   template <class C>
   static __device__ u32 place(const C& c, i64 first) {
-    return static_cast<u32>(static_cast<u64>(E::offset(c) - first) / sizeof(T));
+    return element_number<T>(E::offset(c), first);
   }
 };
 template <class V, class... Places, class T, int First, int Axes>

@@ -29,6 +29,11 @@ template <template <class...> class Node, class... A>
 inline constexpr bool calls_user_functions<Node<A...>> = (calls_user_functions<A> || ...);
 template <class F, class... A>
 inline constexpr bool calls_user_functions<call<F, A...>> = true;
+template <index_mode Mode, int S, class I>
+inline constexpr bool calls_user_functions<place<Mode, S, I>> = calls_user_functions<I>;
+template <class T, int K, class... Places>
+inline constexpr bool calls_user_functions<pick<T, K, Places...>> = (calls_user_functions<Places> ||
+                                                                     ...);
 
 #ifdef __CUDA_ARCH__
 template <class V, class Word>

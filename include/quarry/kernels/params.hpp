@@ -113,7 +113,7 @@ inline constexpr int scatter_vectors = 4;
 
 /// map_parted: threads of a block, and in how many tiles a warp accesses a part.
 inline constexpr int parted_threads = 512, parted_runs = 4;
-/// What a map does at one place of a side operand for each of its elements.
+/// What singles_of says of an expression.
 enum class single_access : u8 {
   none,
   read,     ///< once (picks.hpp)

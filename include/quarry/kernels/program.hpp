@@ -96,6 +96,7 @@ using place_test = bool (*)(const i64* strides);
 template <class E>
 inline constexpr place_test is_at_one_place = nullptr;
 
+/// What a map does at one place of a side operand for each of its elements.
 template <class E>
 inline constexpr single_access singles_of =
     picks_in<E> == 1 ? single_access::read : single_access::none;
@@ -109,7 +110,7 @@ struct program {
   const std::uint32_t *itemsize, *alignment;  ///< of every operand
   const own_axes* own;                        ///< of every operand: see side in node.hpp
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
-  single_access singles;
+  single_access singles;                      ///< singles_of the expression
   place_test is_at_one_place;
   const void* loops;  ///< the CPU's: map_loops, reduce_loops, ...
   /// The CUDA backend's list of compiled variants; entries are added and never removed.

@@ -49,10 +49,6 @@ Places places_of(const KernelCall& call, std::size_t operand) {
   return all;
 }
 
-constexpr std::size_t up_to(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
-
 }  // namespace
 
 std::optional<PartedCut> cut_of_elements(std::int64_t bytes, std::int64_t size, std::int64_t count,
@@ -105,7 +101,7 @@ bool launch_parted(const Launcher& launcher) {
   const std::size_t sizes[] = {
       elements * sizeof *parts.places, has_values ? elements * size : 0,
       reads ? elements * sizeof *parts.slots : 0,
-      up_to(static_cast<std::size_t>(parts.tiles) * (parts.count + 1) * sizeof *parts.runs, 16)};
+      static_cast<std::size_t>(parts.tiles) * (parts.count + 1) * sizeof *parts.runs};
   std::byte* memory = nullptr;
   try {
     memory =

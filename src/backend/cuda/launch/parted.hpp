@@ -21,9 +21,9 @@ std::optional<PartedCut> cut_of_elements(std::int64_t bytes, std::int64_t size, 
 /// Of bits: as many parts as keep all multiprocessors busy. None if a block has no room for a part.
 std::optional<PartedCut> cut_of_bits(std::int64_t bits);
 
-/// Runs a map along one axis that reads or replaces one element of a side operand for each of its
-/// own, where the operand is larger than the cache and there are enough accesses to be worth
-/// sorting. Returns false for others, and where there is no memory for it.
+/// Runs a map along one axis that, for each of its elements, reads or replaces one of a side
+/// operand that is larger than the cache, or marks a bit, where there are enough accesses to be
+/// worth sorting. Returns false for others, and where there is no memory for it.
 bool launch_parted(const Launcher& launcher);
 
 }  // namespace quarry::backend::cuda
