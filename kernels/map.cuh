@@ -132,13 +132,28 @@ __device__ void load_along(const P& p, i64 i, i64 n, Inputs& in, const Load& loa
   }
 }
 
-/// Calls run(row, by) for the rows of a thread: Rows of them, `by` = blockDim.y (a power of two)
-/// apart. The last rows, too few for that, are those of further blocks, with `by` = 0: one row per
-/// thread, Rows times over, since a second copy of the code would take as long to compile.
+/// The block's place along the columns and the rows of a strided map.
+struct place_of_block {
+  u32 column = blockIdx.x, row = blockIdx.y;
+
+  explicit __device__ place_of_block(int order) {
+    if ((order & blocks_rows_first) != 0) {
+      const u32 number = blockIdx.y * gridDim.x + blockIdx.x;
+      column = number / gridDim.y;
+      row = number - column * gridDim.y;
+    }
+    if ((order & blocks_backwards) != 0) row = gridDim.y - 1 - row;
+  }
+};
+
+/// Calls run(row, by) for the rows of a thread of block `number`: Rows of them, `by` =
+/// blockDim.y (a power of two) apart. The last rows, too few for that, are those of further blocks,
+/// with `by` = 0: one row per thread, Rows times over, since a second copy of the code would take
+/// as long to compile.
 template <int Rows, class Index, class Run>
-__device__ void for_each_row(Index rows, int backwards, const Run& run) {
+__device__ void for_each_row(Index rows, u32 number, const Run& run) {
   const Index by = static_cast<Index>(blockDim.y), y = static_cast<Index>(threadIdx.y);
-  const Index block = static_cast<Index>(backwards != 0 ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
+  const Index block = static_cast<Index>(number);
   const Index whole = Rows > 1 ? rows & ~(Rows * by - 1) : 0, before = whole - whole / Rows;
 #pragma unroll 1
   for (Index first = block * by; first + before < rows;
@@ -211,16 +226,17 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   }
 
   /// A thread computes V columns of Rows rows.
-  static __device__ void run(const P& p, int backwards) {
+  static __device__ void run(const P& p, int order) {
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
-    const Index column = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
+    const place_of_block block(order);
+    const Index column = (static_cast<Index>(block.column) * static_cast<Index>(blockDim.x) +
                           static_cast<Index>(threadIdx.x)) *
                              V -
                          lead(p);
     if (column < 0 || column >= static_cast<Index>(p.extent(R - 1))) return;
-    for_each_row<Rows>(rows, backwards, [&](Index row, Index by) { run_rows(p, column, row, by); });
+    for_each_row<Rows>(rows, block.row, [&](Index row, Index by) { run_rows(p, column, row, by); });
   }
   using param_type = P;
 };
@@ -232,9 +248,9 @@ template <class M, int R, int IndexBytes, int Rows, int V = 1, unsigned Wide = 0
 __global__ void __launch_bounds__(256)
     map_strided(const __grid_constant__
                 typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
-                int backwards) {
+                int order) {
   wait_for_stream();
-  map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
+  map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, order);
 }
 
 }  // namespace quarry::kernels

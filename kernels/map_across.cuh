@@ -3,12 +3,13 @@
 #include <quarry/kernels/node.hpp>
 
 #include "kernels/params.cuh"
+#include "kernels/row_places.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/unaligned.cuh"
 #include "kernels/vector.cuh"
 
 /// The kernel of maps of dense outputs with inputs that are the same for several rows, or for a
-/// whole row:
+/// whole row, and of rows that are copied from where positions say:
 ///   map_across  the rows of the outputs are accessed as one, by vectors that go on from a row to
 ///               the next one
 namespace quarry::kernels {
@@ -21,6 +22,12 @@ struct place_across {
   Index row, column, columns;
   Index left;  ///< the elements of the row from `column` on
   bool goes_on;
+
+  /// Of a vector of V elements T.
+  template <class T, int V>
+  __device__ i32 bytes_of_row() const {
+    return (left < V ? static_cast<i32>(left) : V) * static_cast<i32>(sizeof(T));
+  }
 };
 
 /// How far a row and the next one are from the first one, in an operand.
@@ -47,27 +54,6 @@ struct row_offsets {
   }
 };
 
-/// The first `lanes` elements of a, then those of b.
-template <class T, int V>
-__device__ packed<T, V> joined(const packed<T, V>& a, const packed<T, V>& b, i32 lanes) {
-  packed<T, V> result;
-  if constexpr (sizeof(result) < 4) {
-#pragma unroll
-    for (int lane = 0; lane < V; ++lane) {
-      reinterpret_cast<vec<T, 1>*>(&result)[lane] =
-          reinterpret_cast<const vec<T, 1>*>(lane < lanes ? &a : &b)[lane];
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < packed<T, V>::words; ++i) {
-      const i32 bits = 8 * static_cast<i32>(sizeof(T)) * lanes - 32 * i;
-      const u32 mask = static_cast<u32>((u64{~0u} << between(bits, 0, 32)) >> 32);
-      result.word[i] = (a.word[i] & mask) | (b.word[i] & ~mask);
-    }
-  }
-  return result;
-}
-
 /// Inputs of the set Flat are as dense as the outputs. The others are dense along rows (Wide), or
 /// have one element for a row.
 template <int V, unsigned Wide, unsigned Flat, int K, class... In>
@@ -91,11 +77,10 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
       const auto offsets = row_offsets<Index>::template of<R>(p, First + K, place.row);
       const char *const row = from + offsets.row, *const next = from + offsets.next;
       if constexpr (is_wide) {
-        constexpr Index size = sizeof(T);
-        const Index end = place.columns * size;
-        r = read_unaligned<T, V, Index>(row, place.column * size, end);
+        const i32 left = place.template bytes_of_row<T, V>();
+        r = read_part<T, V>(row + place.column * static_cast<Index>(sizeof(T)), 0, left);
         if (place.goes_on) {
-          r = joined(r, read_unaligned<T, V, Index>(next, -place.left * size, end),
+          r = joined(r, read_part<T, V>(next - left, left, sizeof(T) * V),
                      static_cast<i32>(place.left));
         }
       } else {
@@ -111,6 +96,36 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
   }
   __device__ T get(int lane) const { return r.get(lane); }
 };
+/// Of a side operand nothing is read before the position is known.
+template <int V, unsigned Wide, unsigned Flat, int K, class T, int First, int Axes, class... Rest>
+struct across_inputs<V, Wide, Flat, K, side<T, First, Axes>, Rest...>
+    : across_inputs<V, Wide, Flat, K + 1, Rest...> {
+  const char *row, *next;
+  i64 begin;  // of the vector in the row, in bytes
+  i32 left;   // bytes of the vector that the row has
+
+  template <int R, int FirstInput, class P, class Index>
+  __device__ void load(const P& p, const place_across<Index>& place) {
+    const char* const from = p.template pointer<const char>(FirstInput + K);
+    const auto offsets = row_offsets<Index>::template of<R>(p, FirstInput + K, place.row);
+    row = from + offsets.row, next = from + offsets.next;
+    begin = i64{place.column} * sizeof(T);
+    left = place.template bytes_of_row<T, V>();
+    across_inputs<V, Wide, Flat, K + 1, Rest...>::template load<R, FirstInput>(p, place);
+  }
+  /// The lanes that the row, or the next one, has in the vector; the others are any.
+  __device__ packed<T, V> of_row(i64 offset) const {
+    return read_part<T, V>(row + offset + begin, 0, left);
+  }
+  __device__ packed<T, V> of_next(i64 offset) const {
+    return read_part<T, V>(next + offset - left, left, sizeof(T) * V);
+  }
+};
+template <int K, int V, unsigned Wide, unsigned Flat, class T, int First, int Axes, class... Rest>
+__device__ const auto& side_rows(
+    const across_inputs<V, Wide, Flat, K, side<T, First, Axes>, Rest...>& in) {
+  return in;
+}
 template <int K, int V, unsigned Wide, unsigned Flat, class T, class... Rest>
 __device__ T loaded_at(const across_inputs<V, Wide, Flat, K, T, Rest...>& in, int lane) {
   return in.get(lane);
@@ -126,6 +141,32 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
   static constexpr int K = Types::count, outputs = Types::outputs;
   using P = params<K, S, R>;
   using Inputs = across_inputs<V, Wide, Flat, 0, In...>;
+  using Row = written_row<E, Out, Wide>;
+
+  static constexpr bool copies = copies_rows<typename Row::expression, typename Row::type, Wide>;
+  static_assert(copies || !(is_side_operand<In> || ...), "rows of side operands are only copied");
+
+  /// Copies the first `count` elements of a vector.
+  static __device__ void copy(const P& p, Inputs& in, const place_across<Index>& place, int count,
+                              char* to) {
+    using Pick = only_pick<typename Row::expression>;
+    using T = typename Pick::type;
+    const vector_context<P, Inputs> here{p, in, 0, 0}, behind{p, in, 0, V - 1};
+    const bool has_row = Row::is_written(here);
+    const bool has_next = place.goes_on && Row::is_written(behind);
+    if (!has_row && !has_next) return;
+    const int left = place.left < count ? static_cast<int>(place.left) : count;
+    const auto& rows = side_rows<Pick::input>(in);
+    packed<T, V> out{};
+    if (has_row) out = rows.of_row(Pick::offset(here));
+    if (has_next) out = joined(out, rows.of_next(Pick::offset(behind)), left);
+    const int begin = has_row ? 0 : left, end = has_next ? count : left;
+    if (begin == 0 && end == V) {
+      *reinterpret_cast<packed<T, V>*>(to) = out;
+    } else {
+      store_lanes<T, V>(reinterpret_cast<const char*>(&out), begin, end, to);
+    }
+  }
 
   /// A thread computes V elements, the last one those that are left.
   static __device__ void run(const P& p, int backwards) {
@@ -141,22 +182,27 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
                                     columns, left, left < V && left < n - first};
     Inputs in;
     in.template load<R, outputs>(p, place);
-    computed<V, E, Out> out;
-#pragma unroll
-    for (int lane = 0; lane < V; ++lane) {
-      if (calls_user_functions<E> && lane >= n - first) continue;
-      out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
-    }
     char* to[outputs];
 #pragma unroll
     for (int k = 0; k < outputs; ++k) {
       to[k] = p.template pointer<char>(k) + first * static_cast<Index>(Types::size_of(k));
     }
-    if (n - first >= V) {
-      fetch(out, to);
-      out.store(to);
+    const int count = n - first < V ? static_cast<int>(n - first) : V;
+    if constexpr (copies) {
+      copy(p, in, place, count, to[0]);
     } else {
-      out.store_part(0, static_cast<int>(n - first), to);
+      computed<V, E, Out> out;
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane) {
+        if (calls_user_functions<E> && lane >= count) continue;
+        out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
+      }
+      if (count == V) {
+        fetch(out, to);
+        out.store(to);
+      } else {
+        out.store_part(0, count, to);
+      }
     }
   }
   using param_type = P;
@@ -164,7 +210,8 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 
 /// Rows have V elements or more. Outputs, and inputs of the set Flat, are dense and aligned to
 /// vectors; a vector of the widest of them has at most 16 bytes. Inputs of the set
-/// Wide are aligned to their elements, the sizes of which are powers of two.
+/// Wide are aligned to their elements, the sizes of which are powers of two. A side operand is one
+/// of these; rows of it are all that is stored, and no other input moves along rows.
 template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
 __global__ void __launch_bounds__(256)
     map_across(const __grid_constant__

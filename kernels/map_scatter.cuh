@@ -73,6 +73,9 @@ __device__ void combine_at(T* at, T value, T* first) {
   } else if constexpr (is_same<F, largest> && is_same<T, i64>) {
     if (!rises<E> && *const_cast<volatile T*>(at) >= value) return;
     atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(value));
+  } else if constexpr (is_same<F, largest> && is_same<T, i32>) {
+    if (!rises<E> && *const_cast<volatile T*>(at) >= value) return;
+    atomicMax(at, value);
   } else if constexpr (is_sum<F> && is_integer<T> && sizeof(T) == 8) {
     using Word = unsigned long long;
     if (value != 0) atomicAdd(reinterpret_cast<Word*>(at), static_cast<Word>(value));
@@ -129,9 +132,9 @@ template <class M, int R, int IndexBytes, int Rows, int V = 1, unsigned Wide = 0
 __global__ void __launch_bounds__(256)
     map_scatter(const __grid_constant__
                 typename map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
-                int backwards) {
+                int order) {
   wait_for_stream();
-  map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
+  map_strided_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, order);
 }
 
 }  // namespace quarry::kernels

@@ -35,9 +35,9 @@ template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
 __global__ void __launch_bounds__(256) map_scatter_rows(
     const __grid_constant__
     typename map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
-    int backwards) {
+    int order) {
   wait_for_stream();
-  map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
+  map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, order);
 }
 
 }  // namespace quarry::kernels

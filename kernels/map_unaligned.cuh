@@ -4,6 +4,7 @@
 
 #include "kernels/map.cuh"
 #include "kernels/params.cuh"
+#include "kernels/row_places.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/unaligned.cuh"
 #include "kernels/vector.cuh"
@@ -24,7 +25,7 @@ template <int V, unsigned Wide, int K, class Index, class T, class... Rest>
 struct unaligned_inputs<V, Wide, K, Index, T, Rest...>
     : unaligned_inputs<V, Wide, K + 1, Index, Rest...> {
   static constexpr input_access access = input_access::of(Wide, K);
-  static constexpr int gap = access.has_gaps ? 2 : 1, read = access.is_wide ? V * gap : 1;
+  static constexpr int gap = access.has_gaps ? 2 : 1, read = access.moves() ? V * gap : 1;
   static constexpr Index size = sizeof(T);
   packed<T, read, (read > 1 && sizeof(T) * read >= 4)> r;
 
@@ -35,12 +36,17 @@ struct unaligned_inputs<V, Wide, K, Index, T, Rest...>
   }
   /// The rest, from `column` on, of rows that begin at `at` and have `columns` elements.
   __device__ void load(const char* const* at, Index column, Index columns) {
-    if constexpr (read > 1) {
+    if constexpr (access.is_backwards) {
+      r = read_unaligned<T, V>(at[K] - (columns - 1) * size, (columns - V - column) * size,
+                               columns * size);
+    } else if constexpr (read > 1) {
       r = read_unaligned<T, read>(at[K], column * gap * size, ((columns - 1) * gap + 1) * size);
     }
     unaligned_inputs<V, Wide, K + 1, Index, Rest...>::load(at, column, columns);
   }
-  __device__ T get(int lane) const { return r.get(read == 1 ? 0 : lane * gap); }
+  __device__ T get(int lane) const {
+    return r.get(read == 1 ? 0 : access.is_backwards ? V - 1 - lane : lane * gap);
+  }
 };
 /// Of a side operand they are read when the position of the first lane is known; lanes with another
 /// position are read one by one.
@@ -93,50 +99,6 @@ template <int K, int V, unsigned Wide, class Index, class T, class... Rest>
 __device__ T loaded_at(const unaligned_inputs<V, Wide, K, Index, T, Rest...>& in, int lane) {
   return in.get(lane);
 }
-
-/// Whether an expression may have several values in a row.
-template <class E, unsigned Wide>
-inline constexpr bool moves = true;
-template <class T, int K, unsigned Wide>
-inline constexpr bool moves<in<T, K>, Wide> = input_access::of(Wide, K).is_wide;
-template <class T, int S, unsigned Wide>
-inline constexpr bool moves<val<T, S>, Wide> = false;
-template <class T, class A, unsigned Wide>
-inline constexpr bool moves<cast<T, A>, Wide> = moves<A, Wide>;
-template <class F, class L, class... A, unsigned Wide>
-inline constexpr bool moves<op<F, L, A...>, Wide> = (moves<A, Wide> || ...);
-
-template <index_mode Mode, int S, class I, unsigned Wide>
-inline constexpr bool moves<place<Mode, S, I>, Wide> = moves<I, Wide>;
-
-/// Whether rows of a side operand are copied as they are: no lane is computed by itself.
-template <class E, class Out, unsigned Wide>
-inline constexpr bool copies_rows = false;
-template <class T, int K, class... Places, unsigned Wide>
-inline constexpr bool copies_rows<pick<T, K, Places...>, T, Wide> =
-    !is_bool<T> && input_access::of(Wide, K).is_wide && !(moves<Places, Wide> || ...);
-
-/// What is computed of a row, whether it is written, and how far from where it would begin.
-template <class E, class Out, unsigned Wide>
-struct written_row {
-  using expression = E;
-  using type = Out;
-  template <class C>
-  static __device__ bool is_written(const C& /*c*/) {
-    return true;
-  }
-  template <class C>
-  static __device__ i64 offset(const C& /*c*/) {
-    return 0;
-  }
-};
-template <class P, class E, class Out, unsigned Wide>
-requires(!moves<P, Wide>) struct written_row<guarded<P, E>, Out, Wide> : written_row<E, Out, Wide> {
-  template <class C>
-  static __device__ bool is_written(const C& c) {
-    return P{}(c);
-  }
-};
 
 template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 struct map_unaligned_body;
@@ -220,31 +182,33 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   static __device__ int part_end(Index left) { return left < V ? static_cast<int>(left) : V; }
 
   /// As map_strided: a thread computes a vector of each of Rows rows, the last rows one by one.
-  static __device__ void run(const P& p, int backwards) {
+  static __device__ void run(const P& p, int order) {
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
-    const Index ahead = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
+    const place_of_block block(order);
+    const Index ahead = (static_cast<Index>(block.column) * static_cast<Index>(blockDim.x) +
                          static_cast<Index>(threadIdx.x)) *
                         V;
     const Index columns = static_cast<Index>(p.extent(R - 1));
     if (ahead - static_cast<Index>(line(columns) / size) >= columns) return;
-    for_each_row<Rows>(rows, backwards, [&](Index row, Index by) { run_rows(p, ahead, row, by); });
+    for_each_row<Rows>(rows, block.row, [&](Index row, Index by) { run_rows(p, ahead, row, by); });
   }
   using param_type = P;
 };
 
 /// Outputs are dense along the last axis, and as far from a vector as the first one. An input is
-/// dense along it (bit k of Wide for input k), has every second element (bit 16 + k too), or has
-/// the stride 0 along it; a side operand has none with gaps. All are aligned to their elements, the
+/// dense along it (bit k of Wide for input k), has every second element (bit 16 + k too), is dense
+/// and backwards (bit 16 + k alone), or has the stride 0 along it; a side operand is dense or has
+/// the stride 0. All are aligned to their elements, the
 /// sizes of which are powers of two.
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
 __global__ void __launch_bounds__(256) map_unaligned(
     const __grid_constant__
     typename map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::param_type p,
-    int backwards) {
+    int order) {
   wait_for_stream();
-  map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, backwards);
+  map_unaligned_body<M, R, index_of<IndexBytes>, Rows, V, Wide>::run(p, order);
 }
 
 }  // namespace quarry::kernels

@@ -67,7 +67,7 @@ struct reduce_places {
         const Index odd = static_cast<Index>(from / unit % V), head = odd == 0 ? 0 : V - odd;
         first += head < end - begin ? head : end - begin;
         // the vector of the last element may reach beyond it
-        if (Wide >= 1u << input_access::every_second && first < end) --end;
+        if (Wide >= 1u << input_access::other_step && first < end) --end;
         rest = first + (end - first) / V * V;
       }
     }

@@ -41,9 +41,48 @@ struct packed<T, V, false> {
   __device__ T get(int lane) const { return kernels::load<T>(&v.v[lane]); }
 };
 
+/// The vector that begins `bytes` bytes behind the first of two that lie side by side.
+template <class T, int V, class Words>
+__device__ packed<T, V> shifted(const Words& a, const Words& b, u32 bytes) {
+  constexpr int count = packed<T, V>::words;
+  u32 word[2 * count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) word[i] = a.word[i], word[count + i] = b.word[i];
+  move_to_front<count, sizeof(T)>(word, bytes);
+  packed<T, V> result;
+#pragma unroll
+  for (int i = 0; i < count; ++i) result.word[i] = word[i];
+  return result;
+}
+
 template <class I>
 __device__ I between(I i, I least, I most) {
   return i < least ? least : i > most ? most : i;
+}
+
+/// The V elements of T, up to 16 bytes, at `at`, of which those from byte `first` on before byte
+/// `past` are there. The others are any values: only words are read that have some of those.
+template <class T, int V>
+__device__ packed<T, V> read_part(const char* at, i32 first, i32 past) {
+  constexpr i32 size = sizeof(T), bytes = size * V;
+  packed<T, V> result;
+  if constexpr (bytes < 4) {
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      const bool is_there = lane * size >= first && lane * size < past;
+      auto* const to = reinterpret_cast<vec<T, 1>*>(&result) + lane;
+      if (is_there) *to = reinterpret_cast<const vec<T, 1>*>(at)[lane];
+    }
+  } else {
+    using Words = aligned_words<static_cast<u64>(bytes)>;
+    const i32 shift = static_cast<i32>(reinterpret_cast<u64>(at)) & (bytes - 1);
+    const auto* const words = reinterpret_cast<const Words*>(at - shift);
+    Words a{}, b{};
+    if (bytes - shift > first) a = words[0];
+    if (shift != 0 && bytes - shift < past) b = words[1];
+    result = shifted<T, V>(a, b, static_cast<u32>(shift));
+  }
+  return result;
 }
 
 /// V elements of T, up to 16 bytes, of a row that has `end` bytes: those from byte `from` on. The
@@ -59,7 +98,6 @@ __device__ packed<T, V> read_unaligned(const char* row, Index from, Index end) {
       reinterpret_cast<vec<T, 1>*>(&result)[lane] = *reinterpret_cast<const vec<T, 1>*>(row + at);
     }
   } else {
-    constexpr int count = packed<T, V>::words;
     using Words = aligned_words<static_cast<u64>(bytes)>;
     const Index before = static_cast<Index>(reinterpret_cast<u64>(row) & (bytes - 1));
     const Index first = from + before, last = (end - 1 + before) & mask;
@@ -70,12 +108,28 @@ __device__ packed<T, V> read_unaligned(const char* row, Index from, Index end) {
     const Words a = read_at(first & mask);
     Words b = a;
     if (shift != 0) b = read_at((first & mask) + bytes);
-    u32 word[2 * count];
+    result = shifted<T, V>(a, b, shift);
+  }
+  return result;
+}
+
+/// The first `lanes` elements of a, then those of b.
+template <class T, int V>
+__device__ packed<T, V> joined(const packed<T, V>& a, const packed<T, V>& b, i32 lanes) {
+  packed<T, V> result;
+  if constexpr (sizeof(result) < 4) {
 #pragma unroll
-    for (int i = 0; i < count; ++i) word[i] = a.word[i], word[count + i] = b.word[i];
-    move_to_front<count, sizeof(T)>(word, shift);
+    for (int lane = 0; lane < V; ++lane) {
+      reinterpret_cast<vec<T, 1>*>(&result)[lane] =
+          reinterpret_cast<const vec<T, 1>*>(lane < lanes ? &a : &b)[lane];
+    }
+  } else {
 #pragma unroll
-    for (int i = 0; i < count; ++i) result.word[i] = word[i];
+    for (int i = 0; i < packed<T, V>::words; ++i) {
+      const i32 bits = 8 * static_cast<i32>(sizeof(T)) * lanes - 32 * i;
+      const u32 mask = static_cast<u32>((u64{~0u} << between(bits, 0, 32)) >> 32);
+      result.word[i] = (a.word[i] & mask) | (b.word[i] & ~mask);
+    }
   }
   return result;
 }

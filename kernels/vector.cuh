@@ -161,6 +161,33 @@ struct lane_context {
   __device__ i64 index() const { return position; }
 };
 
+/// Stores the lanes of a vector from `begin` on before `end`, small elements by words where those
+/// are whole. `lanes` are aligned as the vector.
+template <class T, int V>
+__device__ void store_lanes(const char* lanes, int begin, int end, char* to) {
+  constexpr int word = sizeof(T) < 4 && V * sizeof(T) >= 4 ? 4 / sizeof(T) : 1;
+  using Word = vec<T, word>;
+  using One = vec<T, 1>;
+#pragma unroll
+  for (int first = 0; first < V; first += word) {
+    const bool is_whole = begin <= first && end >= first + word;
+    if (is_whole) {
+      *reinterpret_cast<Word*>(to + first * sizeof(T)) =
+          *reinterpret_cast<const Word*>(lanes + first * sizeof(T));
+    }
+    if constexpr (word > 1) {
+#pragma unroll
+      for (int lane = first; lane < first + word; ++lane) {
+        const bool is_there = lane >= begin && lane < end && !is_whole;
+        if (is_there) {
+          *reinterpret_cast<One*>(to + lane * sizeof(T)) =
+              *reinterpret_cast<const One*>(lanes + lane * sizeof(T));
+        }
+      }
+    }
+  }
+}
+
 /// V consecutive elements of every output.
 template <int V, class E, class Out>
 struct computed {
@@ -171,26 +198,9 @@ struct computed {
     v.v[lane] = convert<Out>(E{}(c));
   }
   __device__ void store(char* const* at) const { *reinterpret_cast<vec<Out, V>*>(at[0]) = v; }
-  /// Stores the lanes from `begin` on before `end`; small elements by words where those are whole.
+  /// Stores the lanes from `begin` on before `end`.
   __device__ void store_part(int begin, int end, char* const* at) const {
-    constexpr int word = sizeof(Out) < 4 && V * sizeof(Out) >= 4 ? 4 / sizeof(Out) : 1;
-#pragma unroll
-    for (int first = 0; first < V; first += word) {
-      using Word = vec<Out, word>;
-      const bool is_whole = begin <= first && end >= first + word;
-      if (is_whole) reinterpret_cast<Word*>(at[0])[first / word] = *part<Word>(first);
-      if constexpr (word > 1) {
-#pragma unroll
-        for (int lane = first; lane < first + word; ++lane) {
-          const bool is_there = lane >= begin && lane < end && !is_whole;
-          if (is_there) reinterpret_cast<vec<Out, 1>*>(at[0])[lane] = *part<vec<Out, 1>>(lane);
-        }
-      }
-    }
-  }
-  template <class Word>
-  __device__ const Word* part(int lane) const {
-    return reinterpret_cast<const Word*>(&v.v[lane]);
+    store_lanes<Out, V>(reinterpret_cast<const char*>(&v), begin, end, at[0]);
   }
 };
 /// Lanes that are not kept stay what they are. One that is kept alone is stored alone; of a vector

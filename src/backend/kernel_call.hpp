@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/base/shape.hpp>
+#include <quarry/kernels/join_parts.hpp>
 #include <quarry/kernels/program.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/small_array.hpp"
@@ -44,6 +46,7 @@ struct KernelCall {
   std::int64_t span = 0;
   bool any_order = false;      ///< of a map: its program does not use positions
   bool along_reduced = false;  ///< the smallest strides of the inputs are those of reduced axes
+  std::shared_ptr<const kernels::join_parts> joined;  ///< of a join, the result of which is flat
 
   std::size_t rank() const { return shape.size(); }
   std::size_t reduced_rank() const { return rank() - kept_rank; }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -171,13 +172,18 @@ Places<T> places_of(const Target& target, std::int64_t elements, const Region& r
 
 }  // namespace
 
-Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
-                  const Shape& turns) {
+template <class N>
+Owners<N> new_owners(const Target& target, std::span<const kernels::side_axis> own,
+                     const Shape& turns) {
   const Region all = region_of(target, own, turns);
-  Owners owners = places_of<std::int64_t>(target, all.size(), all, sizeof(std::int64_t));
+  Owners<N> owners = places_of<N>(target, all.size(), all, sizeof(N));
   owners.array.fill(-1);
   return owners;
 }
+template Owners<std::int32_t> new_owners(const Target&, std::span<const kernels::side_axis>,
+                                         const Shape&);
+template Owners<std::int64_t> new_owners(const Target&, std::span<const kernels::side_axis>,
+                                         const Shape&);
 
 namespace {
 
@@ -196,10 +202,10 @@ std::optional<std::size_t> only_axis(const Shape& turns) {
 template <class K>
 const kernels::program& owned_rows_program() {
   using namespace kernels;
-  using Owner = in<i64, 0>;
-  using IsThere = op<greater_equal_op, i64, Owner, val<i64, 1>>;
+  using Owner = in<i32, 0>;
+  using IsThere = op<greater_equal_op, i32, Owner, val<i32, 1>>;
   using Value = pick<K, 1, place<index_mode::from_end, 0, Owner>>;
-  return program_for<map_of<guarded<IsThere, Value>, K, 2, i64, side<K>>>::value;
+  return program_for<map_of<guarded<IsThere, Value>, K, 2, i32, side<K>>>::value;
 }
 
 }  // namespace
@@ -211,6 +217,7 @@ bool has_owned_rows(const Target& target, std::span<const kernels::side_axis> ow
   if (own.size() != 1 || !axis || from_end(target.window.shape(), *axis) != 1) return false;
   const std::int64_t count = element_count(turns), elements = element_count(target.shape);
   const auto itemsize = static_cast<std::int64_t>(values.dtype().itemsize());
+  if (count > std::numeric_limits<std::int32_t>::max()) return false;
   const bool is_worth_it = elements / count * itemsize >= least_bytes &&
                            own[0].extent / most_places <= count &&
                            from_end(values.shape(), *axis) == count;
@@ -219,7 +226,7 @@ bool has_owned_rows(const Target& target, std::span<const kernels::side_axis> ow
 }
 
 void write_owned_rows(const Target& target, const kernels::side_axis& own, const Shape& turns,
-                      const DeviceNDArrayBase& values, const Owners& owners) {
+                      const DeviceNDArrayBase& values, const Owners<std::int32_t>& owners) {
   const std::size_t axis = target.shape.size() - 1 - only_axis(turns).value();
   Layout out = broadcast_to(target.window.layout(), target.shape);
   Layout row = broadcast_to(values.layout(), target.shape);
@@ -230,7 +237,7 @@ void write_owned_rows(const Target& target, const kernels::side_axis& own, const
   row.shape[axis] = 1, row.strides[axis] = 0;
   Layout owner{Shape::filled(out.rank(), 1), Strides::filled(out.rank(), 0)};
   owner.shape[axis] = own.extent, owner.strides[axis] = owners.own[0].stride;
-  const DeviceNDArray<std::int64_t> owned(owner, owners.array.device_pointer(),
+  const DeviceNDArray<std::int32_t> owned(owner, owners.array.device_pointer(),
                                           owners.array.buffer());
   const std::int64_t to_window = target.window.device_pointer() - target.array.device_pointer();
   with_numbers(values.dtype(), [&]<class U>(U) {

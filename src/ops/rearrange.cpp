@@ -83,9 +83,7 @@ std::vector<std::int64_t> repeated_positions(std::vector<std::int64_t> counts,
   return result;
 }
 
-std::vector<std::vector<MovedBox>> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
-                                                const ReduceAxes& axes) {
-  constexpr std::size_t most_boxes = 16;
+Shape rolled_offsets(const Shape& shape, const ReduceAxes& shifts, const ReduceAxes& axes) {
   const Axes &by = shifts.list(), &along = axes.list();
   const std::size_t count = std::max(by.size(), along.size());
   require<ShapeError>(
@@ -98,6 +96,11 @@ std::vector<std::vector<MovedBox>> rolled_boxes(const Shape& shape, const Reduce
     const std::int64_t shift = by[by.size() == 1 ? 0 : i] % extent;
     offsets[axis] = (offsets[axis] + shift + extent) % extent;
   }
+  return offsets;
+}
+
+std::vector<std::vector<MovedBox>> rolled_boxes(const Shape& shape, const Shape& offsets) {
+  constexpr std::size_t most_boxes = 16;
   const std::vector<Index> whole(shape.size(), all);
   std::vector<std::vector<MovedBox>> moves{{{whole, whole}}};
   for (std::size_t d = 0; d < shape.size(); ++d) {

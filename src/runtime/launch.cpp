@@ -256,4 +256,17 @@ void launch_reduction(const kernels::program& program, const Shape& shape,
   launch(call, shape, operands, scalars, workspace, stream);
 }
 
+void launch_join(const kernels::program& program, std::byte* to,
+                 std::shared_ptr<const kernels::join_parts> parts, const Stream& stream) {
+  KernelCall call(program);
+  call.kept = parts->columns.extent;
+  for (int d = 0; d < parts->axes; ++d) call.kept *= parts->axis[d].result.extent;
+  call.kept_rank = 1;
+  make_flat(call, call.kept);
+  call.joined = std::move(parts);
+  const Layout flat{{call.kept}, {program.itemsize[0]}};
+  const Operand result{to, &flat};
+  launch(call, flat.shape, {&result, 1}, nullptr, backend::no_workspace(), stream);
+}
+
 }  // namespace quarry::runtime

@@ -41,4 +41,8 @@ void launch_selection(const kernels::program& program, const Shape& shape,
                       std::span<const Operand> operands, const Scalar* scalars,
                       backend::Workspace& workspace, const Stream& stream);
 
+/// Writes a dense array at `to`, in words of the size of the program's, which is a join_of.
+void launch_join(const kernels::program& program, std::byte* to,
+                 std::shared_ptr<const kernels::join_parts> parts, const Stream& stream);
+
 }  // namespace quarry::runtime

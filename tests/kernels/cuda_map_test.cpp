@@ -62,7 +62,9 @@ TYPED_TEST(cuda_map, computes_what_plain_loops_compute) {
   EXPECT_GT(seen["blocks of rows"], 20);
   const bool can_go_on = Map<TypeParam>::inputs > 0 && seen["unaligned"] > 0;
   EXPECT_TRUE(!can_go_on || Case<TypeParam>::Types::outputs > 1 || seen["across"] > 3);
-  EXPECT_TRUE(Map<TypeParam>::inputs == 0 || seen["unaligned"] == 0 || seen["gaps"] > 0);
+  for (const char* const what : {"gaps", "backwards"}) {
+    EXPECT_TRUE(Map<TypeParam>::inputs == 0 || seen["unaligned"] == 0 || seen[what] > 0) << what;
+  }
   EXPECT_GT(seen["rows of elements"] + seen["rows of vectors"], 3);
 }
 

@@ -40,7 +40,7 @@ template <class E, class Op, class Acc, class Out, class A>
 struct Walk<reduction_of<E, Op, Acc, Out, 0, A>> {
   using M = reduction_of<E, Op, Acc, Out, 0, A>;
   static constexpr i64 size = sizeof(A), written = sizeof(Out), accumulator = sizeof(Acc);
-  static constexpr unsigned gaps = 1u | 1u << input_access::every_second;
+  static constexpr unsigned gaps = 1u | 1u << input_access::other_step;
 
   explicit Walk(std::uint64_t seed) : draw(seed), call(program_for<M>::value) {
     gap = draw.one_in(3) ? 2 : 1;

@@ -166,7 +166,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   }
 
   bool is_along() const { return variant.along_reduced == 1 || variant.along_reduced == 2; }
-  bool has_gaps() const { return variant.wide >> input_access::every_second > 0; }
+  bool has_gaps() const { return variant.wide >> input_access::other_step > 0; }
 
   ReduceKernel kernel() {
     const auto& all = kernels_of<M, widest, (1u << sizeof...(In)) - 1>();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <numeric>
@@ -140,6 +141,111 @@ TEST(cuda_map_unaligned, reads_rows_where_positions_say) {
     gather_unaligned<u16, 8, false>(page, draw);
     gather_unaligned<u32, 4, false>(page, draw);
     gather_unaligned<u32, 2, true>(page, draw);
+  }
+}
+
+/// Rows of a table that ends or begins with a page, one behind the other, those at positions that
+/// say so; with Guarded only where these are not negative.
+template <class T, int V, bool Guarded>
+void gather_across(const GuardedPage& page, Draw& draw) {
+  using Row = in<i64, 0>;
+  using Pick = pick<T, 1, place<index_mode::from_end, 0, Row>>;
+  using Kept = guarded<op<greater_equal_op, i64, Row, val<i64, 1>>, Pick>;
+  using M = std::conditional_t<Guarded, map_of<Kept, T, 2, i64, side<T>>,
+                               map_of<Pick, T, 1, i64, side<T>>>;
+  const i64 size = sizeof(T), rows = 1 + draw.below(9);
+  const i64 columns = V + draw.below(draw.of({3, 30})), n = rows * columns;
+  const i64 extent = 1 + draw.below(3), bytes = extent * columns * size;
+  const char* const table = draw.below(2) == 0 ? page.begin() : page.end() - bytes;
+  std::vector<i64> positions(static_cast<std::size_t>(rows));
+  for (i64& p : positions) p = draw.below(2 * extent) - extent;
+  alignas(16) static char to[2 * GuardedPage::size];
+  std::memset(to, 99, sizeof to);
+  std::vector<char> expected(std::begin(to), std::end(to));
+  for (i64 i = 0; i < n; ++i) {
+    const i64 at = positions[std::size_t(i / columns)];
+    if (Guarded && at < 0) continue;
+    const char* const row = table + (at < 0 ? at + extent : at) * columns * size;
+    std::memcpy(expected.data() + i * size, row + i % columns * size, sizeof(T));
+  }
+  const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
+  std::vector<u64> words{u64(n),
+                         1,
+                         1,
+                         word(to),
+                         word(positions.data()),
+                         word(table),
+                         u64(extent),
+                         u64(columns * size)};
+  if (Guarded) words.insert(words.end(), {0, 0});
+  for (const i64 w : {rows, columns, columns * size, size, i64{8}, i64{0}, i64{0}, size}) {
+    words.push_back(u64(w));
+  }
+  using P = typename map_across_body<M, 2, i32, V, 2, 0>::param_type;
+  P p;
+  ASSERT_EQ(sizeof(P), words.size() * sizeof(u64));
+  std::memcpy(&p, words.data(), sizeof(P));
+  const int backwards = int(draw.below(2));
+  const auto faults = launch({{unsigned(n) / (V * 32) + 1}, {32}}, 1,
+                             [&] { map_across<M, 2, 4, V, 2, 0>(p, backwards); });
+  ASSERT_EQ(faults, std::vector<std::string>{});
+  ASSERT_TRUE(std::equal(expected.begin(), expected.end(), std::begin(to)));
+}
+
+/// The same of each of several tables, as take() along the second of three axes.
+template <class T, int V>
+void gather_across_tables(const GuardedPage& page, Draw& draw) {
+  using M = map_of<pick<T, 1, place<index_mode::from_end, 0, in<i64, 0>>>, T, 1, i64, side<T>>;
+  const i64 size = sizeof(T), tables = 1 + draw.below(3), rows = 1 + draw.below(4);
+  const i64 columns = V + draw.below(20), extent = 1 + draw.below(3), n = tables * rows * columns;
+  const i64 of_table = extent * columns * size;
+  const char* const first = page.end() - tables * of_table;
+  std::vector<i64> positions(static_cast<std::size_t>(rows));
+  for (i64& p : positions) p = draw.below(2 * extent) - extent;
+  alignas(16) static char to[2 * GuardedPage::size];
+  std::memset(to, 99, sizeof to);
+  const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
+  std::vector<u64> words{u64(n),
+                         1,
+                         1,
+                         word(to),
+                         word(positions.data()),
+                         word(first),
+                         u64(extent),
+                         u64(columns * size)};
+  for (const i64 w : {tables, rows, columns, rows * columns * size, columns * size, size, i64{0},
+                      i64{8}, i64{0}, of_table, i64{0}, size}) {
+    words.push_back(u64(w));
+  }
+  using P = typename map_across_body<M, 3, i64, V, 2, 0>::param_type;
+  P p;
+  ASSERT_EQ(sizeof(P), words.size() * sizeof(u64));
+  std::memcpy(&p, words.data(), sizeof(P));
+  const auto faults =
+      launch({{unsigned(n) / (V * 32) + 1}, {32}}, 1, [&] { map_across<M, 3, 8, V, 2, 0>(p, 0); });
+  ASSERT_EQ(faults, std::vector<std::string>{});
+  for (i64 i = 0; i < n; ++i) {
+    const i64 at = positions[std::size_t(i / columns % rows)];
+    const char* const row =
+        first + i / (rows * columns) * of_table + (at < 0 ? at + extent : at) * columns * size;
+    ASSERT_EQ(std::memcmp(to + i * size, row + i % columns * size, sizeof(T)), 0) << i;
+  }
+  ASSERT_EQ(to[n * size], 99);
+}
+
+TEST(cuda_map_unaligned, rows_at_positions_are_copied_across) {
+  const GuardedPage page;
+  std::iota(page.begin(), page.end(), char{3});
+  Draw draw(9);
+  for (int i = 0; i < 300; ++i) {
+    gather_across<u8, 16, false>(page, draw);
+    gather_across<u8, 2, true>(page, draw);
+    gather_across<u8, 16, true>(page, draw);
+    gather_across<u16, 8, true>(page, draw);
+    gather_across<u32, 4, false>(page, draw);
+    gather_across<u32, 4, true>(page, draw);
+    gather_across_tables<u8, 16>(page, draw);
+    gather_across_tables<u32, 4>(page, draw);
   }
 }
 

@@ -65,15 +65,15 @@ void add_unaligned(MapKernels& all) {
         run_unaligned<M, R, Index, Rows, V, Wide>),
    ...);
 }
-/// Every set of inputs that move, and every set of those that have gaps: `Sets` is a number with
-/// a digit from 0 to 2 for each input.
+/// Every set of inputs that move, and every set of those that have gaps or are backwards: `Sets` is
+/// a number with a digit from 0 to 3 for each input.
 template <class M, int V, int Inputs, int Sets>
 void add_unaligned_of_width(MapKernels& all) {
   constexpr unsigned wide = [] {
     unsigned bits = 0;
-    for (int input = 0, sets = Sets; input < Inputs; ++input, sets /= 3) {
-      if (sets % 3 > 0) bits |= 1u << input;
-      if (sets % 3 > 1) bits |= 1u << (16 + input);
+    for (int input = 0, sets = Sets; input < Inputs; ++input, sets /= 4) {
+      if (sets % 4 == 1 || sets % 4 == 2) bits |= 1u << input;
+      if (sets % 4 > 1) bits |= 1u << (16 + input);
     }
     return bits;
   }();
@@ -135,7 +135,7 @@ void add_widths(MapKernels& all) {
   if constexpr (V > 1) {
     constexpr int sets = Inputs == 0 ? 1 : Inputs == 1 ? 3 : 9;
     if constexpr (!has_sides<M> && Inputs < 3) {
-      add_unaligned_of_width<M, V, Inputs, sets - 1>(all);
+      add_unaligned_of_width<M, V, Inputs, (1 << 2 * Inputs) - 1>(all);
       add_across_of_width<M, V, Inputs, sets - 1>(all);
     }
     add_widths<M, Inputs, V / 2>(all);
@@ -229,8 +229,8 @@ struct Case<map_of<E, Out, S, In...>> {
     const auto aligned = backend::cuda::map_vectors(call, extents.back());
     const auto across = backend::cuda::vectors_across(call, Shape(extents));
     if (can_be_any && across.width > aligned.width && draw.one_in(2)) return choose_across(across);
-    const auto unaligned = backend::cuda::unaligned_map_vectors(call, extents.back(),
-                                                                draw.one_in(2) ? 1 : aligned.width);
+    const auto unaligned = backend::cuda::unaligned_map_vectors(
+        call, size() / extents.back(), extents.back(), draw.one_in(2) ? 1 : aligned.width);
     if (can_be_any && unaligned.width > aligned.width) {
       what = "unaligned";
       return choose_rows<UnalignedMap>(
@@ -291,9 +291,9 @@ struct Case<map_of<E, Out, S, In...>> {
       operands.store_all(expected, before, i, static_cast<several<E>*>(nullptr),
                          static_cast<several<Out>*>(nullptr));
     }
-    const int backwards = int(draw.below(2));
+    const int order = int(draw.below(what == "strided" || what == "unaligned" ? 4 : 2));
     const i64 wanted = mixes - unmixed;
-    const auto faults = launch(grid, draw.bits(), [&] { run(operands.words.data(), backwards); });
+    const auto faults = launch(grid, draw.bits(), [&] { run(operands.words.data(), order); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
     EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
@@ -325,7 +325,8 @@ std::map<std::string, int> run_cases(int count) {
     c.check();
     ++seen[c.what];
     ++seen[c.width > 1 ? "vectors" : "elements"];
-    if ((c.wide >> 16) != 0) ++seen["gaps"];
+    if ((c.wide >> 16 & c.wide) != 0) ++seen["gaps"];
+    if ((c.wide >> 16 & ~c.wide) != 0) ++seen["backwards"];
     if (c.rows > 1) ++seen[c.width > 1 ? "rows of vectors" : "rows of elements"];
     if (c.grid.grid.y > 1) ++seen["blocks of rows"];
     if (::testing::Test::HasFailure()) break;

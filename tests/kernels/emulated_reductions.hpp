@@ -50,7 +50,7 @@ void add_widths(ReduceKernels& all) {
     add<M, 1, 2, i64, 3, V, Wide>(all);
     add<M, 2, 2, i32, 3, V, Wide>(all);
     if constexpr (V <= 8) {
-      constexpr unsigned gaps = Wide | Wide << input_access::every_second;
+      constexpr unsigned gaps = Wide | Wide << input_access::other_step;
       add<M, 0, 1, i32, 2, V, gaps>(all);
       add<M, 1, 1, i64, 2, V, gaps>(all);
       add<M, 2, 1, i32, 2, V, gaps>(all);

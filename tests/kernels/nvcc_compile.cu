@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of every family, for a test in which nvcc compiles this file. Needs no GPU.
 #include "kernels/bincount.cuh"
+#include "kernels/join.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
 #include "kernels/map_parted.cuh"
@@ -71,6 +72,9 @@ using in_order = select_of<in<bool, 0>, pick<float, 1, place<index_mode::clip, 0
                            float, true, 1, bool, side<float>>;
 using where_true = map_of<guarded<in<bool, 0>, in<float, 1>>, float, 0, bool, float>;
 
+using copied_rows =
+    map_of<pick<i16, 0, place<index_mode::clip, 0, in<i64, 1>>>, i16, 1, side<i16>, i64>;
+
 template <class M, int V>
 using flat_params = typename map_flat_body<M, V>::param_type;
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
@@ -138,6 +142,9 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
   template __global__ void bincount_direct<M, __VA_ARGS__>(     \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>);
+#define QUARRY_JOIN(M, ...)                                                              \
+  template __global__ void join<M, __VA_ARGS__>(const __grid_constant__ params<1, 0, 0>, \
+                                                const __grid_constant__ join_parts);
 #define QUARRY_ROWS(M, Count, ...)                      \
   template __global__ void rows<M, __VA_ARGS__, Count>( \
       const __grid_constant__ rows_params<M, __VA_ARGS__>);
@@ -181,6 +188,9 @@ QUARRY_UNALIGNED(fused_map<float>, 1, 8, 1, 4, 1)
 QUARRY_UNALIGNED(two_outputs, 2, 4, 2, 4, 0x10003)
 QUARRY_ACROSS(fused_map<i8>, 2, 4, 16, 1, 2)
 QUARRY_ACROSS(two_outputs, 3, 8, 2, 1, 0)
+QUARRY_ACROSS(copied_rows, 2, 4, 8, 1, 0)
+QUARRY_JOIN(join_of<u8>, 1, 4, 1)
+QUARRY_JOIN(join_of<u32>, 2, 8, 0)
 QUARRY_TILED(fused_map<float>, 2, 2, 4, 2, 1, 0)
 QUARRY_TILED(fused_map<i8>, 4, 3, 1, 0, 3, 5)
 QUARRY_TILED(two_outputs, 3, 2, 2, 1, 2, 0)

@@ -174,6 +174,14 @@ Later joined(Scene& t) {
     return i < k ? 1 + i : 2 * (i - k);
   });
 }
+Later joined_rows(Scene& t) {
+  const Array c = concatenate({t.array(1), t.array(0)}, 1);
+  return later(c, [](int i) {
+    constexpr int k = static_cast<int>(columns);
+    const int row = i / (2 * k), column = i % (2 * k);
+    return row * k + column + (column < k ? 1 : -k);
+  });
+}
 Later tiled(Scene& t) {
   const Array c = tile(t.array(1, {columns}) + 1, {2});
   return later(c, [](int i) { return 2 + i % static_cast<int>(columns); });
@@ -312,6 +320,7 @@ std::vector<EntryPoint> expression_entries() {
       {"FilledMisaligned", filled_misaligned},
       {"Triangle", triangle},
       {"Joined", joined},
+      {"JoinedRows", joined_rows},
       {"Tiled", tiled},
       {"Rolled", rolled},
       {"Padded", padded},

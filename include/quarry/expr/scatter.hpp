@@ -104,10 +104,12 @@ struct Places {
     return made;
   }
 };
-/// The numbers of the values that stay.
-using Owners = Places<std::int64_t>;
-Owners new_owners(const Target& target, std::span<const kernels::side_axis> own,
-                  const Shape& turns);
+/// The numbers of the values that stay, of type N: std::int64_t or std::int32_t.
+template <class N>
+using Owners = Places<N>;
+template <class N>
+Owners<N> new_owners(const Target& target, std::span<const kernels::side_axis> own,
+                     const Shape& turns);
 /// Whether it takes less time to find out if places are repeated than to have owners of all of
 /// them, and whether the host can wait for that, which it cannot in a capture: there are many
 /// places, and not more `turns`; all are on the own axes.
@@ -115,11 +117,11 @@ bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> o
                      const Shape& turns);
 /// Whether the values are rows that are written in the order of the places they belong to: each
 /// place reads the row of its owner, which takes less time than a write of each row where its
-/// position says.
+/// position says. Their numbers have 32 bits.
 bool has_owned_rows(const Target& target, std::span<const kernels::side_axis> own,
                     const Shape& turns, const DeviceNDArrayBase& values);
 void write_owned_rows(const Target& target, const kernels::side_axis& own, const Shape& turns,
-                      const DeviceNDArrayBase& values, const Owners& owners);
+                      const DeviceNDArrayBase& values, const Owners<std::int32_t>& owners);
 /// A bit for each place, as kernels::marked sets them.
 using Marks = Places<std::uint32_t>;
 Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns);
@@ -168,14 +170,14 @@ bool are_distinct(const Target& target, const OwnAxes<Axes>& own, const Shape& t
   return !is_one_repeated(marks);
 }
 
-template <kernels::index_mode Mode, int Axes, class... P>
-Owners owners_of(const Target& target, const OwnAxes<Axes>& own, const Shape& turns,
-                 const P&... positions) {
-  Owners owners = new_owners(target, own.axis, turns);
+template <class N, kernels::index_mode Mode, int Axes, class... P>
+Owners<N> owners_of(const Target& target, const OwnAxes<Axes>& own, const Shape& turns,
+                    const P&... positions) {
+  using K = kernel_type_t<N>;
+  Owners<N> owners = new_owners<N>(target, own.axis, turns);
   const auto window = owners.seen();
-  scatter<kernels::largest, kernels::i64, Mode>({owners.array, window, turns},
-                                                owners.template axes<Axes>(), -1,
-                                                Position<kernels::i64>{}, positions...);
+  scatter<kernels::largest, K, Mode>({owners.array, window, turns}, owners.template axes<Axes>(),
+                                     -1, Position<K>{}, positions...);
   return owners;
 }
 
@@ -202,7 +204,7 @@ void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& t
   }
   if constexpr (are_elements<K, V>) {
     if (own_input < 0 && has_owned_rows(target, own.axis, turns, values.array)) {
-      const Owners owners = owners_of<Mode>(target, own, turns, positions...);
+      const auto owners = owners_of<std::int32_t, Mode>(target, own, turns, positions...);
       return write_owned_rows(target, own.axis[0], turns, values.array, owners);
     }
   }
@@ -212,7 +214,7 @@ void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& t
       return scatter<kernels::replaced, K, Mode>(target, own, own_input, values, positions...);
     }
   }
-  const Owners owners = owners_of<Mode>(target, own, turns, positions...);
+  const auto owners = owners_of<std::int64_t, Mode>(target, own, turns, positions...);
   const auto leaf = owners.template leaf<Axes>();  // what is written before
   const Constant<kernels::turns> numbers{turns_of(target.shape, turns)};
   using Op = Operation<IntoOwned<Mode>, OwnAxes<Axes>, SideLeaf<std::int64_t, Axes>,

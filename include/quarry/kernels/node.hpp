@@ -188,4 +188,8 @@ struct select_of {};
 template <class E, class Program, class Out, int Scalars, class... In>
 struct rows_of {};
 
+/// Rows of words T that are joined of parts of others (join_parts.hpp).
+template <class T>
+struct join_of {};
+
 }  // namespace quarry::kernels

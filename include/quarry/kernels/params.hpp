@@ -29,6 +29,13 @@ inline constexpr i64 short_row = 32;
 /// the first output; the first threads of a row may then be idle.
 inline constexpr i64 lead_columns = 1024;
 
+/// Bits of the order of blocks, in maps whose threads are along rows, which run from the first
+/// column of the first row on. (In other maps it is `backwards` or not.) Backwards: the last rows
+/// first, which are what the map before, in the other order, accessed last, so that they are still
+/// in the L2 cache. Rows first: all rows of some columns, then those of the next ones, where rows
+/// of an input are the same one; the grid has fewer than 2^32 blocks.
+inline constexpr int blocks_backwards = 1, blocks_rows_first = 2;
+
 /// Divides integers below 2^31 by a constant of at most 2^31 with one multiplication (Granlund and
 /// Montgomery, Division by Invariant Integers using Multiplication, 1994).
 struct divisor {

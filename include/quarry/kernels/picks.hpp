@@ -17,6 +17,22 @@ inline constexpr int picks_in<place<Mode, S, I>> = picks_in<I>;
 template <class T, int K, class... Places>
 inline constexpr int picks_in<pick<T, K, Places...>> = 1 + (picks_in<Places> + ... + 0);
 
+/// Whether an expression is the same wherever its inputs are.
+template <class E>
+inline constexpr bool is_of_inputs = false;
+template <class T, int K>
+inline constexpr bool is_of_inputs<in<T, K>> = true;
+template <class T, int S>
+inline constexpr bool is_of_inputs<val<T, S>> = true;
+template <class T, class A>
+inline constexpr bool is_of_inputs<cast<T, A>> = is_of_inputs<A>;
+template <class F, class L, class... A>
+inline constexpr bool is_of_inputs<op<F, L, A...>> = (is_of_inputs<A> && ...);
+template <class F, class... A>
+inline constexpr bool is_of_inputs<call<F, A...>> = (is_of_inputs<A> && ...);
+template <index_mode Mode, int S, class I>
+inline constexpr bool is_of_inputs<place<Mode, S, I>> = is_of_inputs<I>;
+
 /// The pick of an expression that has one: its element's `type`, its `input`, and the `offset` from
 /// the operand's first element in bytes.
 template <class E>

@@ -101,6 +101,17 @@ template <class E>
 inline constexpr single_access singles_of =
     picks_in<E> == 1 ? single_access::read : single_access::none;
 
+/// Whether a map copies elements of a side operand as they are, if need be where a condition is
+/// true, and its inputs alone say which and whether: rows where these do not move are copied whole.
+template <class M>
+inline constexpr bool copies_picks = false;
+template <class T, int K, class... Places, int S, class... In>
+inline constexpr bool copies_picks<map_of<pick<T, K, Places...>, T, S, In...>> =
+    !is_bool<T> && (is_of_inputs<Places> && ...);
+template <class P, class E, class T, int S, class... In>
+inline constexpr bool copies_picks<map_of<guarded<P, E>, T, S, In...>> =
+    is_of_inputs<P>&& copies_picks<map_of<E, T, S, In...>>;
+
 /// There is one for each type M; it lives as long as the executable or shared object that defines
 /// it is loaded. The operands are the outputs, then the inputs.
 struct program {
@@ -112,7 +123,8 @@ struct program {
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
   single_access singles;                      ///< singles_of the expression
   place_test is_at_one_place;
-  const void* loops;  ///< the CPU's: map_loops, reduce_loops, ...
+  const void* loops;    ///< the CPU's: map_loops, reduce_loops, ...
+  bool copies = false;  ///< copies_picks of M
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
   mutable std::atomic<const void*> compiled = nullptr;
   /// What the CUDA backend knows of operands that are the same in all calls.
@@ -145,7 +157,8 @@ struct program_for {
                                         detail::visit_users<typename Parts::expression>,
                                         singles_of<typename Parts::expression>,
                                         is_at_one_place<typename Parts::expression>,
-                                        &Parts::loops::loops};
+                                        &Parts::loops::loops,
+                                        copies_picks<M>};
 };
 
 }  // namespace quarry::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/array/creation.hpp>
+#include <quarry/ops/joined_rows.hpp>
 #include <quarry/ops/shape.hpp>
 
 #include <tuple>
@@ -8,7 +9,8 @@
 /// NumPy's joins. Parts are arrays in braces, a range of arrays or expressions, or, where their
 /// types differ, a std::tuple of them: concatenate({a, b}), concatenate(std::tuple(a, b + 1), 1).
 /// The result is a new array of the common type, in the stream of the first part. An expression is
-/// computed where its elements belong, and every part is one kernel. All throw ShapeError, with the
+/// computed where its elements belong, and every part is one kernel, or all are one where rows are
+/// short. All throw ShapeError, with the
 /// shapes, where parts do not fit, and for no parts.
 namespace quarry {
 
@@ -104,6 +106,23 @@ decltype(auto) settled_parts(const P& parts) {
     }
   }
 }
+/// Writes parts that are arrays of the result's elements. False as JoinedRows::write.
+template <class T, class P>
+bool write_joined(const DeviceNDArray<T>& result, const P& parts, std::size_t axis,
+                  const ViewRule& rule) {
+  if (!JoinedRows::has_rows(result, axis)) return false;
+  JoinedRows rows(result, axis);
+  bool are_arrays = true;
+  for_each_part(parts, [&]<class A>(const A& part) {
+    if constexpr (is_array_of<T, A>) {
+      const auto seen = viewed(part, rule);
+      rows.add(seen.ref(), 0, seen.shape()[axis]);
+    } else {
+      are_arrays = false;
+    }
+  });
+  return are_arrays && rows.write();
+}
 /// The parts as `rule` shows them, one after the other along an axis.
 template <class G>
 auto join(const G& given, std::int64_t axis, const ViewRule& rule) {
@@ -113,6 +132,7 @@ auto join(const G& given, std::int64_t axis, const ViewRule& rule) {
   const Shape& shape = joined.along(axis);
   const std::size_t d = normalize_axis(axis, shape.size());
   const DeviceNDArray<part_element_t<P>> result(shape, joined.options());
+  if (write_joined(result, parts, d, rule)) return result;
   std::int64_t at = 0;
   for_each_part(parts, [&](const auto& part) {
     const auto seen = viewed(part, rule);

@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/array/creation.hpp>
 #include <quarry/ops/elementwise.hpp>
+#include <quarry/ops/joined_rows.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/ops/shape.hpp>
 
@@ -36,7 +37,7 @@ enum class PadMode {
 enum class Reflect { even, odd };
 
 /// A value before and one after an axis: one number for all of them, a pair {before, after} for all
-/// axes, or a pair for each axis.
+/// axes, or a pair for each axis, in braces or a std::vector<std::pair<T, T>>.
 template <class T>
 class PadPairs {
  public:
@@ -50,6 +51,9 @@ class PadPairs {
   PadPairs(std::initializer_list<std::initializer_list<T>> pairs) {
     for (const auto& pair : pairs) add(pair);
   }
+  /// The same where their number is known at run time only.
+  template <std::same_as<std::vector<std::pair<T, T>>> P>
+  PadPairs(P pairs) : pairs_(std::move(pairs)) {}
   ///@{
   /// Of an axis. Throw ShapeError unless there are pairs for all axes.
   const T& before(std::size_t axis, std::size_t rank) const { return pair(axis, rank).first; }
@@ -89,6 +93,7 @@ class PadFrame {
   PadFrame(const Shape& inside, const PadPairs<std::int64_t>& widths, PadMode mode);
 
   Shape shape() const;  ///< of the result
+  const Shape& inside() const { return inside_; }
   std::size_t rank() const { return inside_.size(); }
   std::int64_t extent(std::size_t axis) const { return inside_[axis]; }
   std::int64_t before(std::size_t axis) const { return before_[axis]; }
@@ -133,6 +138,28 @@ DeviceNDArray<double> medians(const DeviceNDArray<double>& values, std::int64_t 
 DeviceNDArray<std::complex<double>> medians(const DeviceNDArray<std::complex<double>>& values,
                                             std::int64_t axis);
 ///@}
+
+/// `source` in the frame, with values around it. False as JoinedRows::write.
+template <class T>
+bool write_padded(const DeviceNDArray<T>& result, const DeviceRef& source, const PadFrame& frame,
+                  const PadPairs<T>& values) {
+  std::size_t axis = frame.rank();
+  while (axis > 0 && frame.before(axis - 1) == 0 && frame.after(axis - 1) == 0) --axis;
+  const bool has_elements = element_count(frame.inside()) > 0;
+  if (axis == 0 || !has_elements || !JoinedRows::has_rows(result, axis - 1)) return false;
+  JoinedRows rows(result, --axis);
+  const auto before = [&](std::size_t d) { return values.before(d, frame.rank()); };
+  const auto after = [&](std::size_t d) { return values.after(d, frame.rank()); };
+  for (std::size_t d = 0; d < axis; ++d) {
+    const T left = before(d), right = after(d);
+    rows.pad(d, frame.before(d), frame.extent(d), &left, &right);
+  }
+  const T left = before(axis), right = after(axis);
+  rows.fill(frame.before(axis), &left);
+  rows.add(source, 0, frame.extent(axis));
+  rows.fill(frame.after(axis), &right);
+  return rows.write();
+}
 
 template <PadMode mode, class T>
 auto statistic(const DeviceNDArray<T>& values, std::int64_t axis) {
@@ -228,7 +255,8 @@ void pad_odd(const DeviceNDArray<T>& result, const PadFrame& frame, std::size_t 
 
 /// `a` with elements before and after each axis, as NumPy's pad: `pad(a, 1)`,
 /// `pad<PadMode::wrap>(a, {2, 3})`, `pad(a, {{0, 1}, {2, 2}}, {.constant_values = 5})`. Every
-/// element is written once, the new ones by kernels of their own. Throws ShapeError, with the
+/// element is written once, the new ones by kernels of their own; by one kernel where constant
+/// values are around short rows. Throws ShapeError, with the
 /// values, for negative widths, for pairs for another number of axes, and where the mode takes
 /// values from an axis without elements.
 template <PadMode mode = PadMode::constant, expr::Operand A>
@@ -242,6 +270,11 @@ auto pad(const A& a, const PadPairs<std::int64_t>& widths,
   const DeviceNDArray<T> result(
       frame.shape(),
       ArrayOptions{.stream = detail::home_of(source), .order = is_fortran ? Order::f : Order::c});
+  using Source = std::remove_cvref_t<decltype(source)>;
+  if constexpr (mode == PadMode::constant && expr::is_array_of<T, Source>) {
+    const auto& values = options.constant_values;
+    if (expr::write_padded(result, source.ref(), frame, values)) return result;
+  }
   expr::viewed(result, [&](const Layout& l) { return frame.inside(l); }).assign(source);
   if (source.size() == 0 && mode != PadMode::constant) return result;
   constexpr bool reflects = mode == PadMode::reflect || mode == PadMode::symmetric;

@@ -101,20 +101,22 @@ void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof.
   const Target target{elements.array, elements.window, shape};
   if (element_count(broadcast_shapes(shape, values.shape())) == 0) return;
   const auto scratch = [&](i64 value) {
-    Owners made = new_owners(target, elements.axis, shape);
+    Owners<std::int64_t> made = new_owners<std::int64_t>(target, elements.axis, shape);
     if (value != -1) made.array.fill(value);
     return made;
   };
-  const Owners peaks = scratch(-1), high = scratch(0), low = scratch(0);
+  const Owners<std::int64_t> peaks = scratch(-1), high = scratch(0), low = scratch(0);
   OwnAxes<axes> own = peaks.template axes<axes>();
-  const auto into = [&]<class F>(F, const Owners& to, const auto& tree) {
+  const auto into = [&]<class F>(F, const Owners<std::int64_t>& to, const auto& tree) {
     const auto window = to.seen();
     scatter<F, i64, Mode>({to.array, window, shape}, own, -1, tree, positions...);
   };
   into(kernels::largest{}, peaks, Node<Call<kernels::peak_of>, V>(values));
   const Constant<i64> bits{bits_of_each(element_count(shape))};
   using Owned = Node<Pick<Mode>, SideLeaf<std::int64_t, axes>, P...>;
-  const auto at = [&](const Owners& of) { return Owned(of.template leaf<axes>(), positions...); };
+  const auto at = [&](const Owners<std::int64_t>& of) {
+    return Owned(of.template leaf<axes>(), positions...);
+  };
   const Owned peak = at(peaks);
   const auto limb = [&]<class F>(F) {
     return Node<Call<F>, V, Owned, Constant<i64>>(values, peak, bits);
@@ -131,7 +133,7 @@ void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof.
         positions...);
   }
   const Layout region = region_of(target, elements.axis, shape).layout();
-  const auto sums = [&](const Owners& of) {
+  const auto sums = [&](const Owners<std::int64_t>& of) {
     return Leaf<std::int64_t>{of.array.reshape(region.shape)};
   };
   const DeviceNDArray<T> out(region, elements.window.device_pointer(), elements.window.buffer());

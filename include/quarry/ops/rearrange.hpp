@@ -2,8 +2,11 @@
 #pragma once
 #include <quarry/ops/elementwise.hpp>
 #include <quarry/ops/join.hpp>
+#include <quarry/ops/joined_rows.hpp>
 #include <quarry/ops/reduce.hpp>
 #include <quarry/ops/take.hpp>
+
+#include <utility>
 
 /// NumPy's functions that repeat elements, move them, insert them and leave them out. Results are
 /// new arrays unless said; every element is written once.
@@ -30,10 +33,12 @@ std::vector<std::int64_t> repeated_positions(std::vector<std::int64_t> counts, s
 struct MovedBox {
   std::vector<Index> to, from;
 };
+/// By how many places each axis is rolled, in [0, extent). Throws ShapeError for other numbers of
+/// shifts than of axes.
+Shape rolled_offsets(const Shape& shape, const ReduceAxes& shifts, const ReduceAxes& axes);
 /// The boxes of one move or of several, one after the other: the boxes of one are twice as many
-/// with every axis. Throws ShapeError for other numbers of shifts than of axes.
-std::vector<std::vector<MovedBox>> rolled_boxes(const Shape& shape, const ReduceAxes& shifts,
-                                                const ReduceAxes& axes);
+/// with every axis.
+std::vector<std::vector<MovedBox>> rolled_boxes(const Shape& shape, const Shape& offsets);
 /// Positions on an axis, negative ones counted from the end, or those of a range. Throws
 /// IndexError, with the value, for one below -extent or at `limit` and above.
 std::vector<std::int64_t> places(std::vector<std::int64_t> positions, std::int64_t extent,
@@ -124,6 +129,7 @@ expr::ArrayOf<A> tile(const A& a, const Shape& counts) {
   const auto array = eval(a);
   const auto seen = expr::viewed(array, [&](const Layout& l) { return expr::tiled(l, counts); });
   const auto result = expr::new_like(array, expr::tiled_shape(array.shape(), counts));
+  if (expr::write_tiled(result, array.ref(), counts)) return result;
   result.reshape(seen.shape()).assign(seen);
   return result;
 }
@@ -174,16 +180,23 @@ expr::ArrayOf<A> repeat(const A& a, const R& counts,
 template <expr::Operand A>
 expr::ArrayOf<A> roll(const A& a, const ReduceAxes& shifts, const ReduceAxes& axes) {
   const auto& source = expr::settled(a);
-  const auto move = [](const auto& from, const std::vector<expr::MovedBox>& boxes) {
-    const auto result = device_array_like(from);
+  const Shape offsets = expr::rolled_offsets(source.shape(), shifts, axes);
+  auto result = device_array_like(source);
+  using Source = std::remove_cvref_t<decltype(source)>;
+  if constexpr (expr::is_array_of<std::remove_const_t<typename A::value_type>, Source>) {
+    if (expr::write_rolled(result, source.ref(), offsets)) return result;
+  }
+  const auto move = [](const auto& to, const auto& from, const auto& boxes) {
     for (const expr::MovedBox& box : boxes) {
-      result(std::span<const Index>(box.to)).assign(from(std::span<const Index>(box.from)));
+      to(std::span<const Index>(box.to)).assign(from(std::span<const Index>(box.from)));
     }
-    return result;
   };
-  const auto moves = expr::rolled_boxes(source.shape(), shifts, axes);
-  auto result = move(source, moves[0]);
-  for (std::size_t i = 1; i < moves.size(); ++i) result = move(result, moves[i]);
+  const auto moves = expr::rolled_boxes(source.shape(), offsets);
+  move(result, source, moves[0]);
+  for (std::size_t i = 1; i < moves.size(); ++i) {
+    const auto before = std::exchange(result, device_array_like(result));
+    move(result, before, moves[i]);
+  }
   return result;
 }
 ///@{

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include <quarry/base/error.hpp>
-#include <quarry/kernels/access.hpp>
 #include <quarry/kernels/params.hpp>
 
 #include "backend/cuda/launch/geometry.hpp"
+#include "backend/cuda/operands_case.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -18,50 +18,6 @@ constexpr std::int64_t extents[] = {
     1,   2,   3,   5,   7,    16,   31,   32,   33,    63,    64,    100,     127,      128,
     129, 255, 256, 257, 1000, 1024, 4095, 4096, 65535, 65536, 70000, 1000000, 16777216, 1 << 30};
 constexpr int multiprocessors = 132;
-
-/// Operands by address, size of an element, and all their strides in a row.
-struct Case {
-  std::vector<std::uint64_t> pointers;
-  std::vector<std::uint32_t> itemsizes;
-  std::vector<std::int64_t> strides;
-  std::size_t outputs = 1;
-  std::vector<Operand> all{};
-
-  CallOperands operands() {
-    const auto rank = static_cast<std::ptrdiff_t>(strides.size() / pointers.size());
-    auto first = strides.begin();
-    all.clear();
-    for (const std::uint64_t pointer : pointers) {
-      all.push_back({reinterpret_cast<std::byte*>(pointer), Strides(first, first + rank)});
-      first += rank;
-    }
-    return {all, itemsizes.data(), outputs};
-  }
-};
-
-int width(std::vector<std::uint64_t> pointers, std::vector<std::uint32_t> sizes) {
-  const std::vector<std::int64_t> dense(sizes.begin(), sizes.end());
-  return vector_width(Case{std::move(pointers), std::move(sizes), dense}.operands());
-}
-
-TEST(cuda_geometry, vectors_are_sixteen_bytes_of_the_widest_operand) {
-  EXPECT_EQ(width({256, 512}, {4, 4}), 4);
-  EXPECT_EQ(width({256, 512}, {1, 1}), 16);
-  EXPECT_EQ(width({256, 512}, {8, 2}), 2);
-  EXPECT_EQ(width({256, 512}, {16, 1}), 1);
-}
-
-TEST(cuda_geometry, vectors_shrink_to_the_least_alignment) {
-  EXPECT_EQ(width({256, 520}, {4, 4}), 2);
-  EXPECT_EQ(width({256, 516}, {4, 4}), 1);
-  EXPECT_EQ(width({257, 512}, {1, 1}), 1);
-  EXPECT_EQ(width({256, 514}, {4, 1}), 2);
-}
-
-TEST(cuda_geometry, elements_that_are_no_power_of_two_are_moved_one_by_one) {
-  EXPECT_EQ(width({256, 512}, {3, 1}), 1);
-  EXPECT_EQ(width({256, 512}, {24, 24}), 1);
-}
 
 TEST(cuda_geometry, a_flat_grid_covers_every_element) {
   EXPECT_EQ(flat_grid(1, 4), 1u);
@@ -109,6 +65,30 @@ TEST(cuda_geometry, threads_take_the_rows_that_the_device_does_not_need_as_block
   EXPECT_EQ(rows({4096, 1 << 20, 1000, 0, 30, 1}), 2);
 }
 
+/// The last of them, too few for all of a thread's, are read as often as a thread has rows.
+TEST(cuda_geometry, threads_take_fewer_rows_where_many_would_be_the_last_ones) {
+  const auto rows = [](std::int64_t of) {
+    return strided_geometry({1 << 20, of, 1000}, multiprocessors).rows_a_thread;
+  };
+  EXPECT_EQ(rows(16), 8);
+  EXPECT_EQ(rows(13), 4);
+  EXPECT_EQ(rows(7), 1);
+}
+
+/// An array of 1000 columns of 4 bytes, repeated `times`, beside a cache of 64 KiB.
+TEST(cuda_geometry, rows_that_are_repeated_far_apart_come_before_other_columns) {
+  const auto repeats = [](std::int64_t times, std::int64_t rows, std::int64_t columns) {
+    Case c{{256, 512}, {4, 4}, {rows * columns * 4, columns * 4, 4, 0, columns * 4, 4}};
+    return repeats_rows(c.operands(), Shape{times, rows, columns}, 256, 64 << 10);
+  };
+  EXPECT_TRUE(repeats(3, 5, 1000));
+  EXPECT_FALSE(repeats(1, 5, 1000));   // not repeated
+  EXPECT_FALSE(repeats(3, 2, 1000));   // the cache has all rows
+  EXPECT_FALSE(repeats(3, 50, 1000));  // it has not 256 columns of all of them
+  Case same_rows{{256, 512}, {4, 4}, {4000, 4, 4, 0}};
+  EXPECT_FALSE(repeats_rows(same_rows.operands(), Shape{1 << 20, 1000}, 256, 64 << 10));
+}
+
 TEST(cuda_geometry, large_calls_have_wide_indices) {
   constexpr std::int64_t limit = (std::int64_t{1} << 31) - (std::int64_t{1} << 28);
   EXPECT_FALSE(strided_geometry({10, 10, limit - 1}, 1).wide_index);
@@ -120,59 +100,6 @@ TEST(cuda_geometry, large_calls_have_wide_indices) {
   ReduceShape pieces{2, limit, 0, false};
   pieces.vector_width = 8, pieces.in_pieces = true;
   EXPECT_TRUE(reduce_geometry(pieces, 1).wide_index);
-}
-
-void expect_vectors(const VectorAccess& access, int width, int wide, bool is_shifted = false) {
-  EXPECT_EQ(access.places == VectorPlaces::shifted, is_shifted);
-  EXPECT_EQ(access.width, width);
-  EXPECT_EQ(access.wide, wide);
-}
-
-TEST(cuda_geometry, dense_rows_are_moved_by_vectors) {
-  const auto vectors = [](std::int64_t columns) {
-    return map_vectors(Case{{256, 512}, {4, 4}, {400, 4, 800, 4}}.operands(), columns);
-  };
-  expect_vectors(vectors(100), 4, 1);
-  expect_vectors(vectors(102), 2, 1);
-  expect_vectors(vectors(101), 1, 0);
-}
-
-TEST(cuda_geometry, an_input_that_does_not_move_is_read_once_a_vector) {
-  Case c{{256, 513, 512}, {4, 24, 2}, {400, 4, 24, 0, 200, 2}};
-  expect_vectors(map_vectors(c.operands(), 100), 4, 2);
-}
-
-TEST(cuda_geometry, vectors_of_rows_are_aligned_in_every_row) {
-  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {408, 4, 800, 4}}.operands(), 100), 2, 1);
-  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {404, 4, 800, 4}}.operands(), 100), 1, 0);
-  expect_vectors(map_vectors(Case{{264, 512}, {4, 4}, {400, 4, 800, 4}}.operands(), 100), 2, 1);
-  expect_vectors(map_vectors(Case{{256, 516}, {4, 4}, {400, 4, 800, 4}}.operands(), 100), 1, 0);
-  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {400, 4, 800, 8}}.operands(), 100), 1, 0);
-  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {400, 4, -800, 4}}.operands(), 100), 4, 1);
-  expect_vectors(map_vectors(Case{{256, 512}, {4, 4}, {400, 8, 800, 4}}.operands(), 100), 1, 0);
-}
-
-TEST(cuda_geometry, every_output_is_written_by_vectors) {
-  const std::vector<std::int64_t> strides{400, 4, 800, 8, 400, 4};
-  expect_vectors(map_vectors(Case{{256, 512, 1024}, {4, 8, 4}, strides, 2}.operands(), 100), 2, 1);
-  expect_vectors(map_vectors(Case{{256, 520, 1024}, {4, 8, 4}, strides, 2}.operands(), 100), 1, 0);
-  const std::vector<std::int64_t> far{400, 4, 800, 16, 400, 4};
-  expect_vectors(map_vectors(Case{{256, 512, 1024}, {4, 8, 4}, far, 2}.operands(), 100), 1, 0);
-}
-
-TEST(cuda_geometry, too_many_inputs_are_read_one_by_one) {
-  for (const std::size_t inputs : {16u, 17u}) {
-    Case c{std::vector<std::uint64_t>(inputs + 1, 256), std::vector<std::uint32_t>(inputs + 1, 4),
-           std::vector<std::int64_t>(inputs + 1, 4)};
-    expect_vectors(map_vectors(c.operands(), 100), inputs > 16 ? 1 : 4, inputs > 16 ? 0 : 0xffff);
-  }
-}
-
-TEST(cuda_geometry, reductions_read_vectors_whatever_their_output) {
-  expect_vectors(row_vectors(Case{{257, 512}, {8, 4}, {3, 0, 800, 4}}.operands(), 1, 100), 4, 1);
-  expect_vectors(row_vectors(Case{{257, 512}, {8, 4}, {3, 0, 804, 4}}.operands(), 1, 100), 4, 1,
-                 true);
-  expect_vectors(row_vectors(Case{{256, 512}, {4, 4}, {4, 0, 4, 0}}.operands(), 1, 100), 1, 0);
 }
 
 TEST(cuda_geometry, long_rows_begin_at_lines) {
@@ -231,67 +158,6 @@ TEST(cuda_geometry, reductions_cover_every_element_once) {
       }
     }
   }
-}
-
-TEST(cuda_geometry, rows_of_any_alignment_have_vectors_if_all_are_shifted_alike) {
-  const auto rows = [](std::vector<std::uint64_t> pointers, std::vector<std::int64_t> strides,
-                       std::size_t reduced_rank, std::int64_t extent) {
-    std::vector<std::uint32_t> sizes(pointers.size(), 4);
-    sizes[0] = 8;
-    return row_vectors(Case{std::move(pointers), std::move(sizes), std::move(strides)}.operands(),
-                       reduced_rank, extent);
-  };
-  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 1001), 4, 1, true);
-  expect_vectors(rows({256, 516}, {8, 0, 4004, 4}, 1, 20), 2, 1, true);
-  expect_vectors(rows({256, 512}, {8, 0, 4000, 4}, 1, 20), 4, 1);
-  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 4004, 4}, 1, 1001), 4, 3, true);
-  expect_vectors(rows({256, 512, 1028}, {8, 0, 4004, 4, 4004, 4}, 1, 1001), 1, 0);
-  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 4008, 4}, 1, 1001), 1, 0);
-  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 0, 0}, 1, 1001), 4, 1, true);
-  expect_vectors(rows({256, 512, 1024}, {8, 0, 4004, 4, 8, 8}, 1, 1001), 1, 0);
-  expect_vectors(rows({256, 512}, {8, 0, 400, 4}, 2, 100), 4, 1);
-  expect_vectors(rows({256, 512}, {8, 0, 404, 4}, 2, 101), 1, 0);
-}
-
-TEST(cuda_geometry, rows_of_every_second_element_have_vectors_with_gaps) {
-  constexpr int gaps = 1 << kernels::input_access::every_second;
-  const auto rows = [](std::uint64_t pointer, std::uint32_t size, std::int64_t row,
-                       std::size_t reduced_rank = 1) {
-    const auto step = static_cast<std::int64_t>(2 * size);
-    Case c{{256, pointer}, {8, size}, {8, 0, row, step}};
-    return row_vectors(c.operands(), reduced_rank, 1000);
-  };
-  expect_vectors(rows(512, 1, 2000), 8, 1 | gaps, true);
-  expect_vectors(rows(514, 1, 2002), 8, 1 | gaps, true);
-  expect_vectors(rows(512, 2, 4000), 4, 1 | gaps, true);
-  expect_vectors(rows(512, 4, 8000), 2, 1 | gaps, true);
-  expect_vectors(rows(512, 8, 16000), 1, 0);
-  expect_vectors(rows(513, 1, 2000), 1, 0);
-  expect_vectors(rows(512, 1, 2001), 1, 0);
-  expect_vectors(rows(512, 1, 2000, 2), 1, 0);
-  const auto pair = [](std::uint32_t first, std::int64_t step, std::uint32_t second) {
-    Case c{{256, 512, 1024}, {8, first, second}, {8, 0, 8000, step, 8000, 4}};
-    return row_vectors(c.operands(), 1, 1000);
-  };
-  expect_vectors(pair(2, 4, 2), 4, 3 | 3 * gaps, true);
-  expect_vectors(pair(2, 4, 4), 4, 3 | gaps, true);
-  expect_vectors(pair(2, 2, 4), 4, 3);
-  expect_vectors(pair(2, 2, 2), 1, 0);
-  Case many{std::vector<std::uint64_t>(16, 256), std::vector<std::uint32_t>(16, 1),
-            std::vector<std::int64_t>(16, 2)};
-  expect_vectors(row_vectors(many.operands(), 1, 1000), 1, 0);
-}
-
-TEST(cuda_geometry, columns_have_vectors_along_the_last_kept_axis) {
-  const auto columns = [](std::uint32_t size, std::int64_t row, std::int64_t extent) {
-    Case c{{256, 512}, {8, size}, {8, 0, size, row}};
-    return column_vectors(c.operands(), 0, extent);
-  };
-  expect_vectors(columns(4, 400, 100), 4, 1);
-  expect_vectors(columns(4, 408, 102), 2, 1);
-  expect_vectors(columns(4, 404, 101), 1, 0);
-  expect_vectors(columns(2, 400, 200), 4, 1);
-  expect_vectors(columns(8, 800, 100), 2, 1);
 }
 
 TEST(cuda_geometry, outputs_in_any_order_are_split_too) {

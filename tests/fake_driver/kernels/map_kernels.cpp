@@ -136,12 +136,13 @@ bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
   for (int k = 0; k < operands.count(); ++k) {
     const std::uint32_t size = program.itemsize[k];
     const int input = k - program.outputs;
-    const bool is_wide = input < 0 || has(input), has_gaps = input >= 0 && has(16 + input);
-    const std::int64_t apart = is_wide ? (has_gaps ? 2 : 1) * std::int64_t{size} : 0;
+    const bool is_wide = input < 0 || has(input), is_other = input >= 0 && has(16 + input);
+    const int step = is_wide ? (is_other ? 2 : 1) : is_other ? -1 : 0;
+    const std::int64_t apart = step * std::int64_t{size};
     const bool is_side = program.is_side(static_cast<std::size_t>(k));
-    if (is_side && (has_gaps || !has_whole_steps(launch, k))) return false;
+    if (is_side && (is_other || !has_whole_steps(launch, k))) return false;
     if (operands.stride(k, last) != apart) return false;
-    if (!std::has_single_bit(size) || width * apart > 16) return false;
+    if (!std::has_single_bit(size) || width * std::abs(apart) > 16) return false;
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
     const bool is_like_first = size == program.itemsize[0];
     if (input < 0 && !(is_like_first && is_congruent(launch, operands, k, vector))) return false;
@@ -196,7 +197,10 @@ bool has_vectors_across(const Launch& launch, const Operands& operands) {
     const int input = k - program.outputs;
     const bool is_flat = input < 0 || has(4, input), is_wide = is_flat || has(3, input);
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
-    if (program.is_side(static_cast<std::size_t>(k))) return false;
+    const bool is_side = program.is_side(static_cast<std::size_t>(k));
+    const bool is_copied = is_wide && !is_flat && has_whole_steps(launch, k);
+    if (program.copies && input >= 0 && is_wide != is_side) return false;
+    if (is_side && !(program.copies && is_copied)) return false;
     if (is_wide && (!std::has_single_bit(size) || vector > 16)) return false;
     if (is_flat && !(is_dense(launch, operands, k) && launch.pointer(k) % vector == 0))
       return false;
@@ -316,6 +320,9 @@ CUresult run_parted(const Launch& launch) {
   });
 }
 
+CUresult run_in_order(const Launch& launch, CUresult (*run)(const Launch&)) {
+  return launch.more.back() > 3 ? illegal(launch, "the blocks have no order") : run(launch);
+}
 CUresult run_if_direction(const Launch& launch, CUresult (*run)(const Launch&)) {
   return launch.more.back() > 1 ? illegal(launch, "`backwards` is neither 0 nor 1") : run(launch);
 }
@@ -337,28 +344,28 @@ std::span<const Kernel> map_kernels() {
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(int)},
-       [](const Launch& launch) { return run_if_direction(launch, run_strided); }},
+       [](const Launch& launch) { return run_in_order(launch, run_strided); }},
       {"map",
        "map_scatter",
        5,
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(int)},
-       [](const Launch& launch) { return run_if_direction(launch, run_strided); }},
+       [](const Launch& launch) { return run_in_order(launch, run_strided); }},
       {"map",
        "map_unaligned",
        5,
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(int)},
-       [](const Launch& launch) { return run_if_direction(launch, run_unaligned<false>); }},
+       [](const Launch& launch) { return run_in_order(launch, run_unaligned<false>); }},
       {"map",
        "map_scatter_rows",
        5,
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(int)},
-       [](const Launch& launch) { return run_if_direction(launch, run_unaligned<true>); }},
+       [](const Launch& launch) { return run_in_order(launch, run_unaligned<true>); }},
       {"map",
        "map_scatter_singles",
        2,

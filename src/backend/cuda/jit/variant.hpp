@@ -164,5 +164,10 @@ struct Bincount {
     return {is_private ? "bincount_private" : "bincount_direct", {width, wide}};
   }
 };
+struct Join {
+  int axes, index_bytes;
+  bool is_short = false;  ///< parts have few words
+  operator Variant() const { return {"join", {axes, index_bytes, is_short ? 1 : 0}}; }
+};
 
 }  // namespace quarry::backend::cuda

@@ -180,7 +180,9 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
   std::int64_t rows = most_rows(shape);
   const auto fills = [&](std::int64_t n) {
     const std::int64_t blocks = divide_up(shape.rows, n * by) * grid_x;
-    return shape.rows >= n * by && blocks >= std::int64_t{8} * multiprocessors;
+    const std::int64_t again = shape.rows % (n * by) * (n - 1);  // how often the last rows are read
+    return shape.rows >= n * by && blocks >= std::int64_t{8} * multiprocessors &&
+           again <= shape.rows;
   };
   if (rows > 4 && !fills(rows)) rows = 4;
   if (!fills(rows)) rows = 1;
@@ -190,6 +192,25 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
           .block_y = static_cast<unsigned>(by),
           .rows_a_thread = static_cast<int>(rows),
           .wide_index = needs_wide_index(shape.span, std::max(shape.columns, shape.rows))};
+}
+
+bool repeats_rows(const CallOperands& operands, const Shape& shape, std::int64_t columns,
+                  std::int64_t cache) {
+  const std::size_t last = shape.size() - 1;
+  const auto repeats = [&](std::size_t k) {
+    const std::int64_t size = operands.itemsizes[k];
+    std::int64_t between = size * shape[last], rows = 1;
+    for (std::size_t d = last; d-- > 0; rows *= shape[d]) {
+      const bool is_repeated = operands.stride(k, d) == 0 && shape[d] > 1;
+      if (is_repeated) return between > cache / 4 && 2 * rows * columns * size <= cache / 4;
+      between *= shape[d];
+    }
+    return false;
+  };
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (operands.stride(k, last) != 0 && !operands.is_side(k) && repeats(k)) return true;
+  }
+  return false;
 }
 
 AcrossGeometry across_geometry(std::int64_t size, std::int64_t span, int vector_width) {

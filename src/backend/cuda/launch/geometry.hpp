@@ -33,6 +33,10 @@ struct StridedGeometry {
   bool wide_index;  ///< 64-bit offsets
 };
 StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors);
+/// Whether rows of an input are the same one, but so far apart that the cache has not the first of
+/// them when the next one is read, and would have if all rows of so many columns came first.
+bool repeats_rows(const CallOperands& operands, const Shape& shape, std::int64_t columns,
+                  std::int64_t cache);
 /// Of map_across, a thread for every vector.
 struct AcrossGeometry {
   unsigned grid;

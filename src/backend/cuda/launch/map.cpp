@@ -34,9 +34,14 @@ void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int
                     .rows = g.rows_a_thread,
                     .width = vectors.width,
                     .wide = vectors.wide};
-  const int backwards = launcher.backwards();
+  int order = launcher.backwards() != 0 ? kernels::blocks_backwards : 0;
+  const auto columns_of_block = static_cast<std::int64_t>(g.block_x) * vectors.width;
+  if (std::uint64_t{g.grid_x} * g.grid_y <= 0xffffffff &&
+      repeats_rows(launcher.operands, call.shape, columns_of_block, launcher.cache())) {
+    order |= kernels::blocks_rows_first;
+  }
   launcher.run_early(variant, {g.grid_x, g.grid_y, g.block_x, g.block_y},
-                     parameter_block(call, true, call.reduced), backwards);
+                     parameter_block(call, true, call.reduced), order);
 }
 
 bool has_sides(const KernelCall& call) {
@@ -78,7 +83,8 @@ void launch_tiled(const Launcher& launcher, Tiles& tiles) {
 bool launch_unaligned(const Launcher& launcher, int width) {
   const CallOperands& operands = launcher.operands;
   const std::int64_t columns = launcher.call.shape.back();
-  const VectorAccess vectors = unaligned_map_vectors(operands, columns, width);
+  const VectorAccess vectors =
+      unaligned_map_vectors(operands, launcher.call.kept / columns, columns, width);
   if (vectors.width <= width) return false;
   const std::int64_t lead = unaligned_lead(operands.itemsizes[0], columns, vectors.width);
   if (operands.is_side(0))
@@ -109,7 +115,8 @@ void launch_dense(const Launcher& launcher) {
 }  // namespace
 
 /// Where operands are not dense, the kernel with the widest vectors: of rows that are whole ones,
-/// of all rows as one, of rows that begin at any element.
+/// of all rows as one, of rows that begin at any element. Side operands have rows as one only where
+/// they are copied.
 void launch_map(const Launcher& launcher) {
   if (launcher.call.is_flat()) return launch_dense(launcher);
   if (launch_parted(launcher)) return;
@@ -121,9 +128,14 @@ void launch_map(const Launcher& launcher) {
   const CallOperands& operands = launcher.operands;
   const Shape& shape = launcher.call.shape;
   const VectorAccess aligned = map_vectors(operands, shape.back());
-  if (!has_sides(launcher.call)) {
+  const bool copies = launcher.call.program->copies && !operands.is_side(0);
+  if (copies || !has_sides(launcher.call)) {
     const VectorsAcross across = vectors_across(operands, shape);
-    if (across.width > aligned.width) return launch_across(launcher, across);
+    const std::int64_t of_block = std::int64_t{flat_threads} * across.width;
+    if (across.width > aligned.width &&
+        !repeats_rows(operands, shape, of_block, launcher.cache())) {
+      return launch_across(launcher, across);
+    }
   }
   if (launch_unaligned(launcher, aligned.width)) return;
   const std::int64_t lead = lead_of(operands, shape.back());

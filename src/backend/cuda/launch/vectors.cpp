@@ -89,7 +89,7 @@ VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int w
     width = aligned_width(places_of(operands, k, axis, {}), unit, width);
     width = own_width(operands, k, unit, width);
     inputs.add(k);
-    if (has_gaps) inputs.add(k, kernels::input_access::every_second);
+    if (has_gaps) inputs.add(k, kernels::input_access::other_step);
   }
   return inputs.access(width, VectorPlaces::aligned);
 }
@@ -114,7 +114,7 @@ VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int
     if (k != *first) width = aligned_width(places_of(operands, k, axis, first), unit, width);
     width = own_width(operands, k, unit, width);
     inputs.add(k);
-    if (has_gaps) inputs.add(k, kernels::input_access::every_second);
+    if (has_gaps) inputs.add(k, kernels::input_access::other_step);
   }
   return inputs.access(width, VectorPlaces::shifted);
 }
@@ -176,20 +176,26 @@ VectorAccess shifted_map_vectors(const CallOperands& operands) {
   return access;
 }
 
-VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t columns,
-                                   int aligned) {
+VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t rows,
+                                   std::int64_t columns, int aligned) {
   const std::size_t axis = operands.rank() - 1;
   const auto has_gaps = [&](std::size_t k) {
     return k >= operands.outputs &&
            operands.stride(k, axis) == 2 * std::int64_t{operands.itemsizes[k]};
   };
-  // a word of each row is enough for several rows a thread; a row alone, one with gaps, or one that
-  // is read where a position says is not
+  const auto is_backwards = [&](std::size_t k) {
+    return k >= operands.outputs &&
+           operands.stride(k, axis) == -std::int64_t{operands.itemsizes[k]};
+  };
+  // a word of each row is enough for several rows a thread; few rows, some with gaps or backwards,
+  // or such that are read where a position says are not
   const std::uint32_t bytes = static_cast<std::uint32_t>(aligned) * operands.itemsizes[0];
-  bool is_useful = bytes < 4 || axis == 0;
+  constexpr std::int64_t few_rows = 32;
+  bool is_useful = bytes < 4 || axis == 0 || (rows < few_rows && bytes < 8);
   for (std::size_t k = 0; k < operands.all.size(); ++k) {
     is_useful = is_useful || has_gaps(k) || (operands.is_side(k) && bytes < 8);
-    if (operands.is_side(k) && has_gaps(k)) return {};
+    is_useful = is_useful || (is_backwards(k) && bytes < 8);
+    if (operands.is_side(k) && (has_gaps(k) || is_backwards(k))) return {};
   }
   if (operands.is_side(0) && !operands.writes_rows()) return {};
   WideInputs inputs(operands, axis);
@@ -199,8 +205,9 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t co
     const bool is_output = k < operands.outputs;
     if (!is_output && !inputs.moves(k)) continue;
     const std::uint32_t size = operands.itemsizes[k];
-    const std::int64_t apart = operands.stride(k, axis);
+    const std::int64_t apart = std::abs(operands.stride(k, axis));
     if (!is_power_of_two(size) || (apart != size && !has_gaps(k))) return {};
+    if (is_output && operands.stride(k, axis) < 0) return {};
     const std::uint64_t places = places_of(operands, k, axis, {}) | operands.own_strides(k);
     if (!is_multiple(places, std::uint64_t{size})) return {};
     width = std::min(width, static_cast<int>(16u / static_cast<std::uint32_t>(apart)));
@@ -208,8 +215,8 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t co
       if (size != operands.itemsizes[0]) return {};
       if (k > 0) width = aligned_width(places_of(operands, k, axis, 0), size, width);
     } else {
-      inputs.add(k);
-      if (has_gaps(k)) inputs.add(k, kernels::input_access::every_second);
+      if (!is_backwards(k)) inputs.add(k);
+      if (has_gaps(k) || is_backwards(k)) inputs.add(k, kernels::input_access::other_step);
     }
   }
   while (width > 1 && columns < 4 * std::int64_t{width}) width /= 2;
@@ -227,10 +234,17 @@ VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
     return true;
   };
   if (axis == 0 || operands.all.size() - operands.outputs > most_wide_inputs) return {};
+  bool has_sides = false;
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    has_sides = has_sides || operands.is_side(k);
+  }
   for (std::size_t k = 0; k < operands.all.size(); ++k) {
     const std::uint32_t size = operands.itemsizes[k];
-    const bool is_flat = is_dense(k), moves = operands.stride(k, axis) != 0;
+    const bool is_side = operands.is_side(k), moves = operands.stride(k, axis) != 0;
+    const bool is_flat = !is_side && is_dense(k);
     if (!is_power_of_two(size) || (!is_flat && k < operands.outputs)) return {};
+    if (has_sides && k >= operands.outputs && is_side != moves) return {};
+    if (is_side && !is_multiple(operands.own_strides(k), std::uint64_t{size})) return {};
     const int bit = k < operands.outputs ? 0 : 1 << (k - operands.outputs);
     if (moves) access.width = dense_width(operands, k, axis, access.width);
     if (is_flat) {

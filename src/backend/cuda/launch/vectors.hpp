@@ -65,11 +65,13 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// where elements differ in size.
 VectorAccess shifted_map_vectors(const CallOperands& operands);
 /// The same where rows of `columns` elements begin and end at any element, and inputs too, which
-/// may have every second element: kernels/map_unaligned.cuh, map_scatter_rows.cuh. None where rows
-/// are shorter than a few vectors, or where aligned vectors of `aligned` elements are as fast.
-VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t columns, int aligned);
-/// The vectors of a map of dense outputs that go on from a row to the next one:
-/// kernels/map_across.cuh.
+/// may have every second element or be backwards: kernels/map_unaligned.cuh, map_scatter_rows.cuh.
+/// None where rows are shorter than a few vectors, or where aligned vectors of `aligned` elements
+/// are as fast.
+VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t rows,
+                                   std::int64_t columns, int aligned);
+/// The vectors of a map of dense outputs that go on from a row to the next one. A side operand is
+/// one that a program copies: kernels/map_across.cuh.
 struct VectorsAcross {
   int width = 1;
   int wide = 0, flat = 0;

@@ -8,6 +8,7 @@
 
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/bincount.hpp>
+#include <quarry/kernels/join.hpp>
 #include <quarry/kernels/map.hpp>
 #include <quarry/kernels/reduce.hpp>
 #include <quarry/kernels/rows.hpp>
@@ -26,6 +27,7 @@ using quarry::backend::cuda::Binary;
 using quarry::backend::cuda::Bincount;
 using quarry::backend::cuda::compile_kernel;
 using quarry::backend::cuda::FlatMap;
+using quarry::backend::cuda::Join;
 using quarry::backend::cuda::kernel_source;
 using quarry::backend::cuda::Reduce;
 using quarry::backend::cuda::ReduceFinish;
@@ -75,6 +77,7 @@ void add_maps(std::vector<Check>& checks) {
     checks.push_back({of, flat(widest)});
     checks.push_back({of, strided(2, 2, false, widest, 2)});
     checks.push_back({of, UnalignedMap{2, 8, 2, widest, 3}});
+    checks.push_back({of, UnalignedMap{2, 4, 1, widest, 0x10002}});
     checks.push_back({of, AcrossMap{2, 4, widest, 1, 2}});
     checks.push_back({of, TiledMap{2, 2, widest, 2, 1}});
     checks.push_back({of, TiledMap{3, 2, widest, 2, 1, sizeof(T) < 4 ? 16 : 0, true, true}});
@@ -129,6 +132,38 @@ void add_counts(std::vector<Check>& checks) {
   checks.push_back({of, Bincount{true, widest, 1}});
   checks.push_back({of, Bincount{false, widest, 1}});
   checks.push_back({of, Bincount{false}});
+}
+
+/// Programs that copy rows across their ends, which no other program with side operands may.
+template <class E>
+inline constexpr bool copies = copies_picks<map_of<E, float, 1, i64, side<float>>>;
+template <class I>
+using row_at = pick<float, 1, place<index_mode::clip, 0, I>>;
+static_assert(copies<row_at<in<i64, 0>>> && copies<guarded<in<i64, 0>, row_at<in<i64, 0>>>>);
+static_assert(!copies<row_at<iota<i64>>> && !copies<row_at<pick<i64, 0, in<i64, 0>>>>);
+static_assert(!copies<guarded<iota<i64>, row_at<in<i64, 0>>>>);
+static_assert(!copies<op<add_op, float, row_at<in<i64, 0>>, in<i64, 0>>>);
+
+template <class T>
+void add_joins(std::vector<Check>& checks) {
+  const program* of = &program_for<join_of<T>>::value;
+  checks.push_back({of, Join{1, 4}});
+  checks.push_back({of, Join{3, 8}});
+  if constexpr (sizeof(T) <= 4) checks.push_back({of, Join{1, 4, true}});
+}
+
+/// Rows where positions say, all of them and those of a mask; functors, which NVRTC knows, compute
+/// both.
+template <class T>
+void add_copied_rows(std::vector<Check>& checks) {
+  using row = pick<T, 1, place<index_mode::from_end, 0, call<peak_of, cast<double, in<i64, 0>>>>>;
+  using kept =
+      guarded<op<greater_op, i64, call<peak_of, cast<double, in<i64, 0>>>, val<i64, 1>>, row>;
+  constexpr int widest = 16 / static_cast<int>(sizeof(T));
+  checks.push_back(
+      {&program_for<map_of<row, T, 1, i64, side<T>>>::value, AcrossMap{2, 4, widest, 2}});
+  checks.push_back(
+      {&program_for<map_of<kept, T, 2, i64, side<T>>>::value, AcrossMap{3, 8, widest, 2}});
 }
 
 template <class... T>
@@ -225,6 +260,11 @@ std::vector<Check> all_checks() {
   add_selections<u8>(checks);
   add_selections<float>(checks);
   add_selections<complex<double>>(checks);
+  add_joins<u8>(checks);
+  add_joins<u32>(checks);
+  add_joins<record<16, 16>>(checks);
+  add_copied_rows<i8>(checks);
+  add_copied_rows<double>(checks);
   add_counts<bool>(checks);
   add_counts<i32>(checks);
   add_counts<u64>(checks);
