@@ -6,29 +6,18 @@
 #include <cstring>
 
 #include "base/power_of_two.hpp"
+#include "memory/transfer/words.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 
 namespace quarry::expr {
 namespace {
 
-template <class Word>
-const kernels::program& join_program() {
-  return kernels::program_for<kernels::join_of<Word>>::value;
-}
-const kernels::program& join_program_of(std::int64_t word) {
-  switch (word) {
-    case 1:
-      return join_program<kernels::u8>();
-    case 2:
-      return join_program<kernels::u16>();
-    case 4:
-      return join_program<kernels::u32>();
-    case 8:
-      return join_program<kernels::u64>();
-    default:
-      return join_program<kernels::record<16, 16>>();
-  }
+const kernels::program& join_program_of(std::size_t word) {
+  return memory::word_program(
+      word, []<class Word>(std::type_identity<Word>) -> auto& {
+        return kernels::program_for<kernels::join_of<Word>>::value;
+      });
 }
 
 /// The bytes of one index along `axis`, if what is behind it is dense; else -1.
@@ -139,14 +128,14 @@ void JoinedRows::merge_axes() {
 
 /// The largest word of which everything is a multiple.
 std::int64_t JoinedRows::word_size() const {
-  std::uint64_t places = 16 | reinterpret_cast<std::uintptr_t>(result_.device_pointer());
+  std::uint64_t places = reinterpret_cast<std::uintptr_t>(result_.device_pointer());
   for (const Part& part : parts_) {
     places |= static_cast<std::uint64_t>(part.begin) | static_cast<std::uint64_t>(part.end);
     if (!part.data) continue;
     places |= reinterpret_cast<std::uintptr_t>(part.data);
     for (const std::int64_t pitch : part.pitch) places |= static_cast<std::uint64_t>(pitch);
   }
-  return static_cast<std::int64_t>(places & (~places + 1));
+  return static_cast<std::int64_t>(memory::common_word(places));
 }
 
 std::shared_ptr<kernels::join_parts> JoinedRows::parts_of_words(std::int64_t word) const {
@@ -188,8 +177,8 @@ bool JoinedRows::write() {
   }
   result_.buffer()->used_on(stream);
   memory::note_write(result_.device_pointer(), result_.layout(), result_.dtype().itemsize());
-  runtime::launch_join(join_program_of(word), result_.device_pointer(), parts_of_words(word),
-                       stream);
+  runtime::launch_join(join_program_of(static_cast<std::size_t>(word)), result_.device_pointer(),
+                       parts_of_words(word), stream);
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "backend/annotation.hpp"
 #include "base/power_of_two.hpp"
 #include "memory/transfer/strided_copy.hpp"
+#include "memory/transfer/words.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
@@ -19,24 +20,11 @@
 namespace quarry {
 namespace {
 
-/// Fill programs, by the size of the word that they write.
-template <class Word>
-const kernels::program& fill_program() {
-  return kernels::program_for<kernels::map_of<kernels::val<Word, 0>, Word, 1>>::value;
-}
 const kernels::program& fill_program_of(std::size_t word) {
-  switch (word) {
-    case 1:
-      return fill_program<kernels::u8>();
-    case 2:
-      return fill_program<kernels::u16>();
-    case 4:
-      return fill_program<kernels::u32>();
-    case 8:
-      return fill_program<kernels::u64>();
-    default:
-      return fill_program<kernels::record<16, 16>>();
-  }
+  return memory::word_program(
+      word, []<class Word>(std::type_identity<Word>) -> auto& {
+        return kernels::program_for<kernels::map_of<kernels::val<Word, 0>, Word, 1>>::value;
+      });
 }
 
 }  // namespace

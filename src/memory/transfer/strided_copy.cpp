@@ -8,40 +8,26 @@
 #include <initializer_list>
 #include <span>
 
+#include "memory/transfer/words.hpp"
 #include "runtime/launch.hpp"
 
 namespace quarry::memory {
 namespace {
 
-/// Copy programs, by the size of the word that they move.
-template <class Word>
-const kernels::program& copy_program() {
-  return kernels::program_for<kernels::map_of<kernels::in<Word, 0>, Word, 0, Word>>::value;
-}
-using Word16 = kernels::record<16, 16>;
-
 const kernels::program& copy_program_of(std::size_t word) {
-  switch (word) {
-    case 1:
-      return copy_program<kernels::u8>();
-    case 2:
-      return copy_program<kernels::u16>();
-    case 4:
-      return copy_program<kernels::u32>();
-    case 8:
-      return copy_program<kernels::u64>();
-    default:
-      return copy_program<Word16>();
-  }
+  return word_program(
+      word, []<class Word>(std::type_identity<Word>) -> auto& {
+        return kernels::program_for<kernels::map_of<kernels::in<Word, 0>, Word, 0, Word>>::value;
+      });
 }
 /// The largest power of two up to 16 that divides every one of `values`.
 std::size_t common_word(std::initializer_list<std::int64_t> values, std::span<const Dims> more) {
-  std::uint64_t bits = 16;
+  std::uint64_t bits = 0;
   for (const std::int64_t v : values) bits |= static_cast<std::uint64_t>(v);
   for (const Dims& dims : more) {
     for (const std::int64_t v : dims) bits |= static_cast<std::uint64_t>(v);
   }
-  return std::size_t{1} << std::countr_zero(bits);
+  return memory::common_word(bits);
 }
 
 std::int64_t address(const std::byte* p) { return std::bit_cast<std::int64_t>(p); }
