@@ -82,14 +82,19 @@ struct join_body<join_of<T>, R, Index, IsShort> {
       place.next_part();
     }
   }
+  /// What reading word by word asks of a part, in shared memory: threads ask for different ones.
+  struct alignas(16) short_part {
+    u64 data;
+    i32 pitch, end;
+  };
   /// The same where many parts have few words, along one axis as it is, and none is filled: word by
   /// word. Those behind the last row are any.
-  static __device__ Vector by_words(const join_parts& join, i32 row, i32 column) {
+  static __device__ Vector by_words(const short_part* parts, const join_parts& join, i32 row,
+                                    i32 column) {
     constexpr int each = 4 / sizeof(T), words = 4;
-    const i32 columns = static_cast<i32>(join.columns.extent);
     const i32 last = static_cast<i32>(join.axis[0].result.extent) - 1;
-    const joined_part* part = join.part;
-    while (column >= static_cast<i32>(part->end)) ++part;
+    i32 k = 0;
+    while (column >= parts[k].end) ++k;
     Vector out;
 #pragma unroll(V > 4 ? 1 : words)
     for (int i = 0; i < words; ++i) {
@@ -98,14 +103,15 @@ struct join_body<join_of<T>, R, Index, IsShort> {
       u32 word = 0;
 #pragma unroll
       for (int e = 0; e < each; ++e) {
-        const i64 offset = i64{row} * static_cast<i32>(part->pitch[0]) + column * size;
-        const char* const from = reinterpret_cast<const char*>(part->data) + offset;
+        const short_part part = parts[k];
+        const i64 offset = i64{row} * part.pitch + column * size;
+        const char* const from = reinterpret_cast<const char*>(part.data) + offset;
         word |= static_cast<u32>(*reinterpret_cast<const T*>(from)) << 8 * sizeof(T) * e;
         ++column;
-        part += column == static_cast<i32>(part->end) ? 1 : 0;
-        const bool ends = column == columns;
+        k += column == part.end ? 1 : 0;
+        const bool ends = k == join.parts;
         column = ends ? 0 : column;
-        part = ends ? join.part : part;
+        k = ends ? 0 : k;
         row = ends && row < last ? row + 1 : row;
       }
       out.word[words - 1] = word;
@@ -118,14 +124,22 @@ struct join_body<join_of<T>, R, Index, IsShort> {
     const Index first = (static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
                          static_cast<Index>(threadIdx.x)) *
                         V;
-    if (first >= n) return;
     const Index count = n - first < V ? n - first : Index{V};
     Vector out;
     if constexpr (IsShort) {
+      __shared__ short_part parts[most_joined_parts];
+      if (threadIdx.x < static_cast<u32>(join.parts)) {
+        const joined_part& part = join.part[threadIdx.x];
+        parts[threadIdx.x] = {part.data, static_cast<i32>(part.pitch[0]),
+                              static_cast<i32>(part.end)};
+      }
+      __syncthreads();
+      if (first >= n) return;
       const Index row = join.columns.quotient(first);
       const Index column = first - row * static_cast<Index>(join.columns.extent);
-      out = by_words(join, static_cast<i32>(row), static_cast<i32>(column));
+      out = by_words(parts, join, static_cast<i32>(row), static_cast<i32>(column));
     } else {
+      if (first >= n) return;
       out = by_vectors(join, Place(join, first), count);
     }
     char* const to = p.template pointer<char>(0) + first * size;

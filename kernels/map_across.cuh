@@ -54,8 +54,8 @@ struct row_offsets {
   }
 };
 
-/// Inputs of the set Flat are as dense as the outputs. The others are dense along rows (Wide), or
-/// have one element for a row.
+/// Inputs of the set Flat are as dense as the outputs. The others are dense along rows, forwards or
+/// backwards, as Wide says (input_access), or have one element for a row.
 template <int V, unsigned Wide, unsigned Flat, int K, class... In>
 struct across_inputs {
   template <int R, int First, class P, class Index>
@@ -64,8 +64,8 @@ struct across_inputs {
 template <int V, unsigned Wide, unsigned Flat, int K, class T, class... Rest>
 struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat, K + 1, Rest...> {
   static constexpr bool is_flat = K < 32 && (Flat >> (K % 32) & 1u) != 0;
-  static constexpr bool is_wide = K < 32 && (Wide >> (K % 32) & 1u) != 0;
-  packed<T, V, (is_flat || is_wide) && sizeof(T) * V >= 4> r;
+  static constexpr input_access access = input_access::of(Wide, K);
+  packed<T, V, (is_flat || access.moves()) && sizeof(T) * V >= 4> r;
 
   /// Operand `First` is the first input.
   template <int R, int First, class P, class Index>
@@ -76,8 +76,15 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
     } else {
       const auto offsets = row_offsets<Index>::template of<R>(p, First + K, place.row);
       const char *const row = from + offsets.row, *const next = from + offsets.next;
-      if constexpr (is_wide) {
-        const i32 left = place.template bytes_of_row<T, V>();
+      const i32 left = place.template bytes_of_row<T, V>();
+      if constexpr (access.is_backwards) {  // the lanes of the row are the last ones in memory
+        constexpr i32 size = sizeof(T), bytes = size * V;
+        r = read_part<T, V>(row - place.column * size - (bytes - size), bytes - left, bytes);
+        if (place.goes_on) {
+          r = joined(read_part<T, V>(next + left - (bytes - size), 0, bytes - left), r,
+                     V - static_cast<i32>(place.left));
+        }
+      } else if constexpr (access.is_wide) {
         r = read_part<T, V>(row + place.column * static_cast<Index>(sizeof(T)), 0, left);
         if (place.goes_on) {
           r = joined(r, read_part<T, V>(next - left, left, sizeof(T) * V),
@@ -94,7 +101,7 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
     }
     across_inputs<V, Wide, Flat, K + 1, Rest...>::template load<R, First>(p, place);
   }
-  __device__ T get(int lane) const { return r.get(lane); }
+  __device__ T get(int lane) const { return r.get(access.is_backwards ? V - 1 - lane : lane); }
 };
 /// Of a side operand nothing is read before the position is known.
 template <int V, unsigned Wide, unsigned Flat, int K, class T, int First, int Axes, class... Rest>
@@ -209,9 +216,10 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 };
 
 /// Rows have V elements or more. Outputs, and inputs of the set Flat, are dense and aligned to
-/// vectors; a vector of the widest of them has at most 16 bytes. Inputs of the set
-/// Wide are aligned to their elements, the sizes of which are powers of two. A side operand is one
-/// of these; rows of it are all that is stored, and no other input moves along rows.
+/// vectors; a vector of the widest of them has at most 16 bytes. Inputs that move along rows, as
+/// Wide says, are aligned to their elements, the sizes of which are powers of two. A side operand
+/// is one of these, forwards; rows of it are all that is stored, and no other input moves along
+/// rows.
 template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
 __global__ void __launch_bounds__(256)
     map_across(const __grid_constant__

@@ -21,11 +21,16 @@ namespace quarry::test {
 namespace {
 
 using namespace quarry::kernels;
+using backend::cuda::Interleave;
 using backend::cuda::Join;
 using backend::cuda::Variant;
 
 using JoinKernel = void (*)(const params<1, 0, 0>&, const join_parts&);
 
+template <class M, int N>
+void run_interleave(const params<1, 0, 0>& p, const join_parts& parts) {
+  interleave<M, N>(p, parts);
+}
 template <class M, int R, int IndexBytes, int IsShort>
 void run(const params<1, 0, 0>& p, const join_parts& parts) {
   join<M, R, IndexBytes, IsShort>(p, parts);
@@ -44,6 +49,12 @@ std::unordered_map<Variant, JoinKernel, HashOfVariant> kernels_of() {
   if constexpr (sizeof(T) <= 4) {
     all[Join{1, 4, true}] = run<M, 1, 4, 1>;
     all[Join{1, 8, true}] = run<M, 1, 8, 1>;
+  }
+  if constexpr (sizeof(T) <= 2) {
+    all[Interleave{2}] = run_interleave<M, 2>;
+    all[Interleave{3}] = run_interleave<M, 3>;
+    all[Interleave{5}] = run_interleave<M, 5>;
+    all[Interleave{8}] = run_interleave<M, 8>;
   }
   return all;
 }
@@ -175,6 +186,61 @@ TYPED_TEST(cuda_join, has_the_words_of_plain_loops) {
   EXPECT_GT(seen["vectors"], 50);
   EXPECT_GT(seen["several blocks"], 20);
   EXPECT_GT(seen["word by word"], sizeof(T) <= 4 ? 50 : -1);
+}
+
+template <class T>
+class cuda_interleave : public ::testing::Test {};
+using SmallWords = ::testing::Types<u8, u16>;
+TYPED_TEST_SUITE(cuda_interleave, SmallWords);
+
+TYPED_TEST(cuda_interleave, has_a_word_of_each_part_in_turn) {
+  using T = TypeParam;
+  constexpr i64 size = sizeof(T), of_warp = 32 * 16 / size;
+  const auto kernels = kernels_of<T>();
+  int several_blocks = 0, unaligned = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draw draw(seed);
+    const i64 count = draw.of<i64>({2, 3, 5, 8});
+    const i64 rows = draw.one_in(4) ? of_warp * (1 + draw.below(9)) : 1 + draw.below(9 * of_warp);
+    join_parts parts{};
+    parts.columns = joined_extent::of(count);
+    parts.axes = 1, parts.parts = static_cast<i32>(count);
+    parts.axis[0] = {joined_extent::of(rows), 0, rows, 0, 0};
+    std::vector<Memory> memories;
+    std::vector<i64> begins;
+    for (i64 k = 0; k < count; ++k) {
+      begins.push_back(draw.one_in(2) ? 0 : draw.below(16) * size);
+      unaligned += begins.back() % 16 != 0 ? 1 : 0;
+      const Memory& memory =
+          memories.emplace_back(draw, static_cast<std::size_t>(begins.back() + rows * size));
+      joined_part& part = parts.part[k];
+      part.end = k + 1, part.pitch[0] = size;
+      part.data =
+          reinterpret_cast<u64>(memory.bytes.get()) + static_cast<u64>(begins.back() - k * size);
+    }
+    constexpr i64 guard = 64;
+    const i64 n = rows * count;
+    Memory result(draw, static_cast<std::size_t>(n * size + 2 * guard));
+    std::vector<std::byte> expected(result.bytes.get(), result.bytes.get() + result.size);
+    for (i64 i = 0; i < n; ++i) {
+      const auto k = static_cast<std::size_t>(i % count);
+      std::memcpy(expected.data() + guard + i * size,
+                  memories[k].bytes.get() + begins[k] + i / count * size, sizeof(T));
+    }
+    params<1, 0, 0> p{};
+    p.word[0] = static_cast<u64>(n);
+    p.word[3] = reinterpret_cast<u64>(result.bytes.get() + guard);
+    const auto blocks = static_cast<unsigned>(backend::cuda::divide_up(rows * size, 16 * 256));
+    several_blocks += blocks > 1 ? 1 : 0;
+    const Variant variant = Interleave{static_cast<int>(count)};
+    const auto faults = launch({{blocks}, {256}}, seed, [&] { kernels.at(variant)(p, parts); });
+    EXPECT_EQ(faults, std::vector<std::string>{});
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result.bytes.get()));
+    if (::testing::Test::HasFailure()) break;
+  }
+  EXPECT_GT(several_blocks, 5);
+  EXPECT_GT(unaligned, 20);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@
 #define atomicMax(to, value) ::quarry::test::atomic_max(to, value)
 
 #include "kernels/bincount.cuh"
+#include "kernels/interleave.cuh"
 #include "kernels/join.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"

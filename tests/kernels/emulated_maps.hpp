@@ -89,18 +89,18 @@ void run_across(const u64* words, int backwards) {
   using P = typename map_across_body<M, R, Index, V, Wide, Flat>::param_type;
   map_across<M, R, sizeof(Index), V, Wide, Flat>(packed<P>(words), backwards);
 }
-/// Every input is dense along rows, or as dense as the outputs, or the same for a row: digits 0
-/// to 2 of `Sets`.
+/// Every input is dense along rows, or as dense as the outputs, or the same for a row, or
+/// backwards: digits 0 to 3 of `Sets`.
 template <class M, int V, int Inputs, int Sets>
 void add_across_of_width(MapKernels& all) {
   constexpr auto digits_of = [](int digit) {
     unsigned bits = 0;
-    for (int input = 0, sets = Sets; input < Inputs; ++input, sets /= 3) {
-      if (sets % 3 == digit) bits |= 1u << input;
+    for (int input = 0, sets = Sets; input < Inputs; ++input, sets /= 4) {
+      if (sets % 4 == digit) bits |= 1u << input;
     }
     return bits;
   };
-  constexpr unsigned wide = digits_of(0), dense = digits_of(1);
+  constexpr unsigned wide = digits_of(0) | digits_of(3) << 16, dense = digits_of(1);
   all[AcrossMap{2, 4, V, int{wide}, int{dense}}] = run_across<M, 2, i32, V, wide, dense>;
   all[AcrossMap{3, 8, V, int{wide}, int{dense}}] = run_across<M, 3, i64, V, wide, dense>;
   if constexpr (Sets > 0) add_across_of_width<M, V, Inputs, Sets - 1>(all);
@@ -133,9 +133,9 @@ void add_widths(MapKernels& all) {
   if constexpr (!has_sides<M>) all[FlatMap{V}] = run_flat<M, V>;
   add_of_width<M, Inputs, V, (1u << Inputs) - 1>(all);
   if constexpr (V > 1) {
-    constexpr int sets = Inputs == 0 ? 1 : Inputs == 1 ? 3 : 9;
+    constexpr int sets = 1 << 2 * Inputs;
     if constexpr (!has_sides<M> && Inputs < 3) {
-      add_unaligned_of_width<M, V, Inputs, (1 << 2 * Inputs) - 1>(all);
+      add_unaligned_of_width<M, V, Inputs, sets - 1>(all);
       add_across_of_width<M, V, Inputs, sets - 1>(all);
     }
     add_widths<M, Inputs, V / 2>(all);
@@ -256,6 +256,7 @@ struct Case<map_of<E, Out, S, In...>> {
     const auto g = backend::cuda::across_geometry(size(), drawn_span(), vectors.width);
     choose(AcrossMap{int(extents.size()), g.wide_index ? 8 : 4, vectors.width, vectors.wide,
                      vectors.flat});
+    wide = vectors.wide;
     grid = {{g.grid}, {backend::cuda::flat_threads}};
   }
 
@@ -326,7 +327,7 @@ std::map<std::string, int> run_cases(int count) {
     ++seen[c.what];
     ++seen[c.width > 1 ? "vectors" : "elements"];
     if ((c.wide >> 16 & c.wide) != 0) ++seen["gaps"];
-    if ((c.wide >> 16 & ~c.wide) != 0) ++seen["backwards"];
+    if ((c.wide >> 16 & ~c.wide) != 0) ++seen[c.what == "across" ? "back across" : "backwards"];
     if (c.rows > 1) ++seen[c.width > 1 ? "rows of vectors" : "rows of elements"];
     if (c.grid.grid.y > 1) ++seen["blocks of rows"];
     if (::testing::Test::HasFailure()) break;

@@ -228,6 +228,32 @@ TYPED_TEST(JoinedRows, ValuesAroundAnArray) {
   }
 }
 
+/// Arrays of as many elements as their rows have of each, which begin anywhere.
+TYPED_TEST(JoinedRows, ElementsInTurn) {
+  using T = TypeParam;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Shape shape{random.between(1, 3), random.between(1, 4000)};
+    std::vector<Plain<T>> plain;
+    std::vector<DeviceNDArray<T>> parts;
+    const std::int64_t count = random.between(2, 9);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const auto part = this->drawn(random, shape, plain.emplace_back());
+      const std::int64_t before = random.between(0, 17);
+      const DeviceNDArray<T> more(before + part.size());
+      const auto view = more(range(before, _)).reshape(shape);
+      view.assign(part);
+      parts.push_back(view);
+    }
+    Shape whole = shape;
+    whole.push_back(count);
+    EXPECT_EQ(values(stack(parts, -1)), filled<T>(whole, [&](const Coordinates& c) {
+                return plain[std::size_t(c[2])].at({c[0], c[1]});
+              }));
+  }
+}
+
 TEST(JoinedRowsOfGpus, AreWrittenByOneKernel) {
   if (test::kind() != test::Kind::fake) GTEST_SKIP() << "counts the fake driver's launches";
   const auto launches_of = [](const auto& work) {

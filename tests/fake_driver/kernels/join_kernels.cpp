@@ -11,12 +11,14 @@ namespace quarry::fake {
 namespace {
 
 using kernels::join_parts;
+using kernels::joined_axis;
+using kernels::joined_part;
 
 /// Whether the kernel for parts of few words has all that it takes for granted.
 bool can_be_short(const Launch& launch, const join_parts& join, std::int64_t n) {
   constexpr std::int64_t most = 0x7fffffff;
-  const kernels::joined_axis& axis = join.axis[0];
-  const auto is_near = [](const kernels::joined_part& part) {
+  const joined_axis& axis = join.axis[0];
+  const auto is_near = [](const joined_part& part) {
     return part.data != 0 && std::abs(part.pitch[0]) <= most;
   };
   return launch.program->itemsize[0] <= 4 && join.axes == 1 && axis.shift == 0 &&
@@ -27,7 +29,7 @@ bool can_be_short(const Launch& launch, const join_parts& join, std::int64_t n) 
 /// Whether the words of a part lie in live memory, aligned to themselves.
 bool is_legal(const Launch& launch, const join_parts& join, int k) {
   const std::uint64_t word = launch.program->itemsize[0];
-  const kernels::joined_part& part = join.part[k];
+  const joined_part& part = join.part[k];
   if (part.data == 0) return part.value >= 0 && part.value < kernels::most_joined_values;
   const std::int64_t begin = k == 0 ? 0 : join.part[k - 1].end;
   std::int64_t first = begin * std::int64_t(word), past = part.end * std::int64_t(word);
@@ -41,25 +43,24 @@ bool is_legal(const Launch& launch, const join_parts& join, int k) {
          state().memory.find(lowest, static_cast<std::size_t>(past - first), launch.device);
 }
 
-CUresult run_join(const Launch& launch) {
+join_parts parts_of(const Launch& launch) {
   join_parts join;
   std::memcpy(static_cast<void*>(&join), launch.more.data(), sizeof join);
+  return join;
+}
+
+/// Writes the rows, of which a thread has `words` words.
+CUresult run(const Launch& launch, join_parts join, std::int64_t words) {
   const std::int64_t n = launch.word(kernels::block_places::kept);
-  const std::int64_t word = launch.program->itemsize[0], width = 16 / word;
+  const std::int64_t word = launch.program->itemsize[0];
   if (launch.block_y != 1 || launch.grid_y != 1) return illegal(launch, "blocks have several rows");
-  if (launch.grid_x * launch.block_x * width < n) return illegal(launch, "too few blocks");
-  if (join.axes != launch.argument(0) || join.part[join.parts - 1].end != join.columns.extent) {
+  if (launch.grid_x * launch.block_x * words < n) return illegal(launch, "too few blocks");
+  if (join.part[join.parts - 1].end != join.columns.extent) {
     return illegal(launch, "the parts make up no row");
   }
   std::int64_t rows = 1;
   for (int d = 0; d < join.axes; ++d) rows *= join.axis[d].result.extent;
   if (rows * join.columns.extent != n) return illegal(launch, "the rows make up no result");
-  if (launch.argument(1) == 4 && n * word >= std::int64_t{1} << 31) {
-    return illegal(launch, "32 bits have not all places");
-  }
-  if (launch.argument(2) != 0 && !can_be_short(launch, join, n)) {
-    return illegal(launch, "the kernel for parts of few words cannot make this join");
-  }
   if (launch.pointer(0) % 16 != 0) return misaligned(launch);
   std::byte* const to =
       state().memory.find(launch.pointer(0), static_cast<std::size_t>(n * word), launch.device);
@@ -78,12 +79,42 @@ CUresult run_join(const Launch& launch) {
   return CUDA_SUCCESS;
 }
 
+CUresult run_join(const Launch& launch) {
+  const join_parts join = parts_of(launch);
+  const std::int64_t n = launch.word(kernels::block_places::kept);
+  const std::int64_t word = launch.program->itemsize[0];
+  if (join.axes != launch.argument(0)) return illegal(launch, "the rows have other axes");
+  if (launch.argument(1) == 4 && n * word >= std::int64_t{1} << 31) {
+    return illegal(launch, "32 bits have not all places");
+  }
+  if (launch.argument(2) != 0 && !can_be_short(launch, join, n)) {
+    return illegal(launch, "the kernel for parts of few words cannot make this join");
+  }
+  return run(launch, join, 16 / word);
+}
+
+CUresult run_interleave(const Launch& launch) {
+  const join_parts join = parts_of(launch);
+  const std::int64_t word = launch.program->itemsize[0];
+  const joined_axis& axis = join.axis[0];
+  const auto is_one_dense_word = [&](int k) {
+    const joined_part& part = join.part[k];
+    return part.data != 0 && part.end == k + 1 && part.pitch[0] == word;
+  };
+  bool is_legal = word <= 2 && join.parts == launch.argument(0) && join.axes == 1 &&
+                  axis.shift == 0 && axis.size == axis.result.extent;
+  for (int k = 0; k < join.parts; ++k) is_legal = is_legal && is_one_dense_word(k);
+  if (!is_legal) return illegal(launch, "the kernel for parts of one word cannot make this join");
+  return run(launch, join, 16 / word * join.parts);
+}
+
 }  // namespace
 
 std::span<const Kernel> join_kernels() {
   static constexpr auto rank = [](const std::vector<int>&) { return 0; };
   static constexpr Kernel kernels[] = {
-      {"join", "join", 3, 256, rank, {sizeof(join_parts)}, run_join}};
+      {"join", "join", 3, 256, rank, {sizeof(join_parts)}, run_join},
+      {"join", "interleave", 1, 256, rank, {sizeof(join_parts)}, run_interleave}};
   return kernels;
 }
 

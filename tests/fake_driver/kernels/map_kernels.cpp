@@ -195,16 +195,19 @@ bool has_vectors_across(const Launch& launch, const Operands& operands) {
   for (int k = 0; k < operands.count(); ++k) {
     const std::uint32_t size = program.itemsize[k];
     const int input = k - program.outputs;
-    const bool is_flat = input < 0 || has(4, input), is_wide = is_flat || has(3, input);
+    const bool is_flat = input < 0 || has(4, input);
+    const bool is_backwards = !is_flat && input < 14 && !has(3, input) && has(3, 16 + input);
+    const bool is_wide = is_flat || is_backwards || has(3, input);
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
     const bool is_side = program.is_side(static_cast<std::size_t>(k));
-    const bool is_copied = is_wide && !is_flat && has_whole_steps(launch, k);
+    const bool is_copied = is_wide && !is_flat && !is_backwards && has_whole_steps(launch, k);
     if (program.copies && input >= 0 && is_wide != is_side) return false;
     if (is_side && !(program.copies && is_copied)) return false;
     if (is_wide && (!std::has_single_bit(size) || vector > 16)) return false;
     if (is_flat && !(is_dense(launch, operands, k) && launch.pointer(k) % vector == 0))
       return false;
-    if (!is_flat && operands.stride(k, last) != (is_wide ? std::int64_t{size} : 0)) return false;
+    const std::int64_t step = is_backwards ? -std::int64_t{size} : is_wide ? std::int64_t{size} : 0;
+    if (!is_flat && operands.stride(k, last) != step) return false;
   }
   return true;
 }

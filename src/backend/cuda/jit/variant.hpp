@@ -98,7 +98,7 @@ struct PartedMap {
 struct AcrossMap {
   int rank, index_bytes;
   int width = 2;  ///< at least 2
-  int wide = 0;   ///< bit k: input k is dense along rows
+  int wide = 0;   ///< input_access, along rows
   int flat = 0;   ///< bit k: input k is as dense as the outputs
   operator Variant() const { return {"map_across", {rank, index_bytes, width, wide, flat}}; }
 };
@@ -168,6 +168,11 @@ struct Join {
   int axes, index_bytes;
   bool is_short = false;  ///< parts have few words
   operator Variant() const { return {"join", {axes, index_bytes, is_short ? 1 : 0}}; }
+};
+/// Joins of rows that have one word of each part.
+struct Interleave {
+  int parts;
+  operator Variant() const { return {"interleave", {parts}}; }
 };
 
 }  // namespace quarry::backend::cuda

@@ -22,16 +22,37 @@ bool can_be_by_words(const kernels::join_parts& join, std::int64_t words) {
          std::all_of(join.part, end, is_near);
 }
 
+/// Whether words are read faster one by one than as vectors, each of which has some words of several
+/// parts, to be shifted into their places. What either takes depends on the words in 16 bytes.
+bool has_short_parts(const kernels::join_parts& join, std::int64_t word) {
+  const std::int64_t bytes = join.columns.extent * word, most = word == 1 ? 7 : word == 2 ? 24 : 8;
+  return word <= 4 && bytes <= most * join.parts;
+}
+
+/// Whether rows have one word of each part, which are dense. Larger words are as fast one by one.
+bool is_interleaved(const kernels::join_parts& join, std::int64_t word) {
+  constexpr std::int64_t largest_word = 2;
+  constexpr int most_parts = 8;  // which have 36 KiB of shared memory
+  const auto is_dense = [&](const auto& part) { return part.pitch[0] == word; };
+  return word <= largest_word && join.parts >= 2 && join.parts <= most_parts &&
+         join.columns.extent == join.parts &&
+         std::all_of(join.part, join.part + join.parts, is_dense);
+}
+
 }  // namespace
 
 void launch_join(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
   const kernels::join_parts& join = *call.joined;
-  const std::int64_t width = 16 / std::int64_t{call.program->itemsize[0]};
+  const std::int64_t word = call.program->itemsize[0], width = 16 / word;
+  if (can_be_by_words(join, call.kept) && is_interleaved(join, word)) {
+    launcher.run_early(Interleave{join.parts},
+                       {flat_grid(divide_up(call.kept, width * join.parts), 1), 1, flat_threads, 1},
+                       parameter_block(call, false, call.reduced), join);
+    return;
+  }
   const bool is_wide = needs_wide_index(call.span, call.kept);
-  // a vector of few parts shifts each into its place, which takes longer than 3 words of their own
-  const bool is_short = width >= 4 && join.columns.extent * 3 < join.parts * width &&
-                        can_be_by_words(join, call.kept);
+  const bool is_short = has_short_parts(join, word) && can_be_by_words(join, call.kept);
   launcher.run_early(Join{join.axes, is_wide ? 8 : 4, is_short},
                      {flat_grid(divide_up(call.kept, width), 1), 1, flat_threads, 1},
                      parameter_block(call, false, call.reduced), join);

@@ -245,14 +245,20 @@ VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
     if (!is_power_of_two(size) || (!is_flat && k < operands.outputs)) return {};
     if (has_sides && k >= operands.outputs && is_side != moves) return {};
     if (is_side && !is_multiple(operands.own_strides(k), std::uint64_t{size})) return {};
+    const bool is_backwards = operands.stride(k, axis) == -std::int64_t{size};
     const int bit = k < operands.outputs ? 0 : 1 << (k - operands.outputs);
-    if (moves) access.width = dense_width(operands, k, axis, access.width);
+    if (is_backwards) {
+      if (is_side || operands.all.size() - operands.outputs > most_with_gaps) return {};
+      access.width = std::min(access.width, static_cast<int>(std::max(16u / size, 1u)));
+    } else if (moves) {
+      access.width = dense_width(operands, k, axis, access.width);
+    }
     if (is_flat) {
       access.width = aligned_width(operands.address(k), size, access.width);
       access.flat |= bit;
     } else if (moves) {
       if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
-      access.wide |= bit;
+      access.wide |= is_backwards ? bit << kernels::input_access::other_step : bit;
     }
   }
   return access.width < 2 || access.width > shape[axis] ? VectorsAcross{} : access;

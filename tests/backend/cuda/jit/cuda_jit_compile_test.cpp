@@ -27,6 +27,7 @@ using quarry::backend::cuda::Binary;
 using quarry::backend::cuda::Bincount;
 using quarry::backend::cuda::compile_kernel;
 using quarry::backend::cuda::FlatMap;
+using quarry::backend::cuda::Interleave;
 using quarry::backend::cuda::Join;
 using quarry::backend::cuda::kernel_source;
 using quarry::backend::cuda::Reduce;
@@ -150,6 +151,10 @@ void add_joins(std::vector<Check>& checks) {
   checks.push_back({of, Join{1, 4}});
   checks.push_back({of, Join{3, 8}});
   if constexpr (sizeof(T) <= 4) checks.push_back({of, Join{1, 4, true}});
+  if constexpr (sizeof(T) <= 2) {
+    checks.push_back({of, Interleave{3}});
+    checks.push_back({of, Interleave{8}});
+  }
 }
 
 /// Rows where positions say, all of them and those of a mask; functors, which NVRTC knows, compute
