@@ -78,7 +78,17 @@ void view(Run& run, Make make) {
   run.issue([&] { benchmark::DoNotOptimize(make(a)); }, [] {});
 }
 
-/// In turn with a launch by the driver alone that is waited for.
+/// In turn with launches by the driver alone that are waited for.
+void issue_beside_waits(Run& run, auto work) {
+  if (qy::get_current_device().is_cpu()) return run.issue(work, [] {});
+  const BareLaunch launch;
+  const auto launch_and_wait = [&] {
+    launch();
+    qy::synchronize();
+  };
+  run.issue_beside(work, launch_and_wait, [] {});
+}
+
 void read_by_mask(Run& run) {
   const auto a = random_array<float>(0, small);
   const Array<bool> mask = a > 0.5f;
@@ -89,14 +99,16 @@ void read_by_mask(Run& run) {
   check(
       kept, [&](std::int64_t i) { return expected.at(static_cast<std::size_t>(i)); }, 0);
   run.size = std::to_string(small);
-  const auto work = [&] { kept = a(mask); };
-  if (qy::get_current_device().is_cpu()) return run.issue(work, [] {});
-  const BareLaunch launch;
-  const auto launch_and_wait = [&] {
-    launch();
-    qy::synchronize();
-  };
-  run.issue_beside(work, launch_and_wait, [] {});
+  issue_beside_waits(run, [&] { kept = a(mask); });
+}
+
+void item_of_sum(Run& run) {
+  const auto a = random_array<float>(0, small);
+  double expected = 0;
+  for (std::int64_t i = 0; i < small; ++i) expected += static_cast<double>(uniform(0, i));
+  expect_near(static_cast<double>(qy::sum(a).item()), expected, 1e-3, "sum");
+  run.size = std::to_string(small);
+  issue_beside_waits(run, [&] { benchmark::DoNotOptimize(qy::sum(a).item()); });
 }
 
 // --- first use
@@ -189,6 +201,7 @@ void register_rows() {
   row("quarry/view_diagonal",
       [](Run& run) { view(run, [](const auto& a) { return qy::diagonal(a); }); });
   row("quarry/read_by_mask", read_by_mask);
+  row("quarry/item_of_sum", item_of_sum);
   if (qy::get_current_device().is_cpu()) return;  // nothing is compiled there
   row("quarry/first_kernel", [](Run& run) { cold(run, &FirstKernels::first); });
   row("quarry/further_kernel", [](Run& run) { cold(run, &FirstKernels::further); });

@@ -108,6 +108,7 @@ PARTS = {
         Item("launch_add", "`c = a + b`, 1024, issue", "launch", multiple=1.15),
         Item("launch_add_into", "`c(all) = a + b`, 1024, issue", "launch"),
         Item("read_by_mask", "`c = a(mask)`, 1024", "launch_and_wait", multiple=1.3),
+        Item("item_of_sum", "`sum(a).item()`, 1024", "launch_and_wait"),
         Item("view_part", "view `a(range, range, range)`", seconds=60e-9),
         Item("view_reshape", "view `a.reshape({m, n})`", seconds=60e-9),
         Item("view_transpose", "view `a.transpose({2, 0, 1})`", seconds=60e-9),

@@ -20,6 +20,7 @@ def first_use(peer, cp):
     peer.issue("cupy", "allocate_free", lambda: cp.empty(256, cp.float32))
     mask, v = a > 0.5, cp.zeros((64, 48, 32), cp.float32)
     peer.issue("cupy", "read_by_mask", lambda: a[mask])
+    peer.issue("cupy", "item_of_sum", lambda: a.sum().item())
     peer.issue("cupy", "view_part", lambda: v[1:9, 1:9, 1:9])
     peer.issue("cupy", "view_reshape", lambda: v.reshape(64 * 48, 32))
     peer.issue("cupy", "view_transpose", lambda: v.transpose(2, 0, 1))

@@ -45,6 +45,8 @@ def first_use(j):
         "jax", "further_kernel", j.jitted(lambda a, b: j.jnp.sqrt(a) + j.jnp.exp(b) * a, a, b)
     )
     j.peer.issue("jax", "launch_add", j.jitted(lambda a, b: a + b, a, b))
+    total = j.jax.jit(lambda a: a.sum())
+    j.peer.issue("jax", "item_of_sum", lambda: total(a).item())
 
 
 def elementwise(j):

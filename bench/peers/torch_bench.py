@@ -28,6 +28,7 @@ def first_use(peer, torch):
     peer.issue("torch", "allocate_free", lambda: torch.empty(256, device="cuda"))
     mask, v = a > 0.5, torch.zeros((64, 48, 32), device="cuda")
     peer.issue("torch", "read_by_mask", lambda: a[mask])
+    peer.issue("torch", "item_of_sum", lambda: a.sum().item())
     peer.issue("torch", "view_part", lambda: v[1:9, 1:9, 1:9])
     peer.issue("torch", "view_reshape", lambda: v.reshape(64 * 48, 32))
     peer.issue("torch", "view_transpose", lambda: v.permute(2, 0, 1))

@@ -4,8 +4,7 @@
 
 namespace quarry::expr {
 
-/// A number that a kernel leaves for the host, not less than 0, in page-locked memory: it needs no
-/// copy, and the host has it before the kernel ends.
+/// A number that a kernel leaves for the host, not less than 0: memory/host/polled_line.hpp.
 class HostWord {
  public:
   /// Throws LogicError for a stream whose work is captured into a graph.
@@ -20,10 +19,6 @@ class HostWord {
   std::int64_t wait() const;
 
  private:
-  void clear() const;
-  std::int64_t now() const;
-  bool arrives() const;
-
   DeviceNDArray<std::int64_t> array_;
 };
 

@@ -14,12 +14,6 @@
 namespace quarry::memory {
 namespace {
 
-const kernels::program& copy_program_of(std::size_t word) {
-  return word_program(
-      word, []<class Word>(std::type_identity<Word>) -> auto& {
-        return kernels::program_for<kernels::map_of<kernels::in<Word, 0>, Word, 0, Word>>::value;
-      });
-}
 /// The largest power of two up to 16 that divides every one of `values`.
 std::size_t common_word(std::initializer_list<std::int64_t> values, std::span<const Dims> more) {
   std::uint64_t bits = 0;
@@ -68,6 +62,13 @@ WordCopy plan_words(const std::byte* to, const std::byte* from, const Shape& sha
 }
 
 }  // namespace
+
+const kernels::program& copy_program_of(std::size_t word) {
+  return word_program(
+      word, []<class Word>(std::type_identity<Word>) -> auto& {
+        return kernels::program_for<kernels::map_of<kernels::in<Word, 0>, Word, 0, Word>>::value;
+      });
+}
 
 void copy_strided(std::byte* to, const Layout& to_layout, const std::byte* from,
                   const Strides& from_strides, std::size_t itemsize, const Stream& stream) {

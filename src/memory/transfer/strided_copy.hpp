@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/base/layout.hpp>
+#include <quarry/kernels/program.hpp>
 #include <quarry/runtime/stream.hpp>
 
 #include <cstddef>
 
 /// Copies between layouts on one device, by kernels.
 namespace quarry::memory {
+
+/// The program that copies words of so many bytes, 1 to 16.
+const kernels::program& copy_program_of(std::size_t word);
 
 /// Every element of `from`, whose strides belong to the shape of `to_layout`, into its place.
 /// Queued in `stream`.

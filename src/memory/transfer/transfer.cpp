@@ -20,6 +20,7 @@
 #include "memory/transfer/cpu_transfer.hpp"
 #include "memory/transfer/host_copy.hpp"
 #include "memory/transfer/host_transfer.hpp"
+#include "memory/transfer/scalar_download.hpp"
 #include "memory/transfer/strided_copy.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/left_work.hpp"
@@ -132,7 +133,8 @@ void carry_elements(const HostCopy& copy, const Stream& stream, const kernels::p
   const KnownMemory known = memory::known_memory(copy.host);
   detail::require_kept_if_captured(stream.state(), known.page_locked);
   if (!convert) {
-    if (!copy_at_once(copy, known, stream)) memory::carry(copy, known, stream);
+    const bool is_done = memory::download_scalar(copy, stream) || copy_at_once(copy, known, stream);
+    if (!is_done) memory::carry(copy, known, stream);
   } else if (copy.is_up()) {
     upload_converted(copy, known, stream, *convert);
   } else {

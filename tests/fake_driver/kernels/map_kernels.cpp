@@ -189,19 +189,16 @@ bool has_vectors_across(const Launch& launch, const Operands& operands) {
   const int last = launch.rank() - 1, width = launch.argument(2);
   if (width < 2 || operands.extent(last) < width) return false;
   if (!has_legal_vectors(launch, operands, 0, 1, 0, last)) return false;
-  const auto has = [&](std::size_t argument, int bit) {
-    return (launch.argument(argument) >> bit & 1) != 0;
-  };
   for (int k = 0; k < operands.count(); ++k) {
     const std::uint32_t size = program.itemsize[k];
-    const int input = k - program.outputs;
-    const bool is_flat = input < 0 || has(4, input);
-    const bool is_backwards = !is_flat && input < 14 && !has(3, input) && has(3, 16 + input);
-    const bool is_wide = is_flat || is_backwards || has(3, input);
+    const int input = std::max(k - program.outputs, 0);
+    const bool is_flat = k < program.outputs || (launch.argument(4) >> input & 1) != 0;
+    const auto access = kernels::input_access::of(static_cast<unsigned>(launch.argument(3)), input);
+    const bool is_backwards = !is_flat && access.is_backwards, is_wide = is_flat || access.moves();
     const std::uint64_t vector = static_cast<std::uint64_t>(width) * size;
     const bool is_side = program.is_side(static_cast<std::size_t>(k));
     const bool is_copied = is_wide && !is_flat && !is_backwards && has_whole_steps(launch, k);
-    if (program.copies && input >= 0 && is_wide != is_side) return false;
+    if (program.copies && k >= program.outputs && is_wide != is_side) return false;
     if (is_side && !(program.copies && is_copied)) return false;
     if (is_wide && (!std::has_single_bit(size) || vector > 16)) return false;
     if (is_flat && !(is_dense(launch, operands, k) && launch.pointer(k) % vector == 0))

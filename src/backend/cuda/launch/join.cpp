@@ -22,8 +22,9 @@ bool can_be_by_words(const kernels::join_parts& join, std::int64_t words) {
          std::all_of(join.part, end, is_near);
 }
 
-/// Whether words are read faster one by one than as vectors, each of which has some words of several
-/// parts, to be shifted into their places. What either takes depends on the words in 16 bytes.
+/// Whether words are read faster one by one than as vectors, each of which has some words of
+/// several parts, to be shifted into their places. What either takes depends on the words in 16
+/// bytes.
 bool has_short_parts(const kernels::join_parts& join, std::int64_t word) {
   const std::int64_t bytes = join.columns.extent * word, most = word == 1 ? 7 : word == 2 ? 24 : 8;
   return word <= 4 && bytes <= most * join.parts;

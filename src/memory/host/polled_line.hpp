@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/memory/buffer.hpp>
+#include <quarry/runtime/stream.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "memory/resource/stream_order.hpp"
+
+/// Page-locked memory in which kernels leave a few bytes for the host: these need no copy engine,
+/// and the host has them before the kernel ends.
+namespace quarry::memory {
+
+inline constexpr std::size_t polled_line_bytes = 256;
+/// So many bytes that the device and the host see.
+std::shared_ptr<Buffer> new_polled_line(const Stream& stream);
+
+/// Whether `has_arrived` becomes true while it takes less time to look than to wait for a stream.
+template <class F>
+bool arrives(const F& has_arrived) {
+  constexpr std::chrono::microseconds most{200};
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (has_arrived()) return true;
+    }
+  } while (std::chrono::steady_clock::now() - begin < most);
+  return false;
+}
+
+/// Waits for what a kernel in the stream leaves in a line: until it is there, or as `wait` does,
+/// which waits for the stream. If that throws, the kernel writes nothing any more: the line is
+/// somebody else's next.
+template <class F, class Wait>
+void wait_for_line(const Stream& stream, const F& has_arrived, const Wait& wait) {
+  if (!stream.device().is_cpu() && arrives(has_arrived)) return;
+  try {
+    wait();
+  } catch (...) {
+    wait_quietly(stream);
+    throw;
+  }
+}
+
+// A kernel writes these words, too, and the host waits for no more than that: ThreadSanitizer,
+// which takes the kernels of the fake driver for threads, does not see what orders them.
+template <class Word>
+__attribute__((no_sanitize("thread"))) Word polled(const Word* at) {
+  return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+}
+template <class Word>
+__attribute__((no_sanitize("thread"))) void set_polled(Word* at, Word value) {
+  __atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+
+}  // namespace quarry::memory
