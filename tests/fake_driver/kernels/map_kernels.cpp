@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include <quarry/kernels/access.hpp>
 #include <quarry/kernels/map.hpp>
 
 #include "backend/cpu/runs.hpp"
@@ -225,9 +226,8 @@ bool has_vectors_of_singles(const Launch& launch, const Operands& operands) {
 
 CUresult run_singles(const Launch& launch) {
   const std::int64_t of_thread = std::int64_t{launch.argument(0)} * kernels::scatter_vectors;
-  if (launch.grid_x * launch.block_x * of_thread < launch.word(block_places::kept) ||
-      launch.grid_y != 1)
-    return illegal(launch, "the grid covers too little");
+  const bool covers = launch.grid_x * launch.block_x * of_thread >= launch.word(block_places::kept);
+  if (!covers || launch.grid_y != 1) return illegal(launch, "the grid covers too little");
   return run_rows(launch, launch.operands(true), has_vectors_of_singles);
 }
 
