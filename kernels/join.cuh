@@ -49,11 +49,12 @@ struct joined_place {
   }
 };
 
-template <class M, int R, class Index, bool IsShort>
+template <class M, int R, class Index, int Words>
 struct join_body;
 
-template <class T, int R, class Index, bool IsShort>
-struct join_body<join_of<T>, R, Index, IsShort> {
+template <class T, int R, class Index, int Words>
+struct join_body<join_of<T>, R, Index, Words> {
+  static constexpr bool by_word = Words > 0, has_filled = Words == 2;
   using P = params<1, 0, 0>;
   using Place = joined_place<R, Index>;
   static constexpr int V = 16 / sizeof(T);
@@ -82,39 +83,93 @@ struct join_body<join_of<T>, R, Index, IsShort> {
       place.next_part();
     }
   }
-  /// What reading word by word asks of a part, in shared memory: threads ask for different ones.
-  struct alignas(16) short_part {
-    u64 data;
-    i32 pitch, end;
-  };
-  /// The same where many parts have few words, along one axis as it is, and none is filled: word by
-  /// word. Those behind the last row are any.
-  static __device__ Vector by_words(const short_part* parts, const join_parts& join, i32 row,
-                                    i32 column) {
-    constexpr int each = 4 / sizeof(T), words = 4;
-    const i32 last = static_cast<i32>(join.axis[0].result.extent) - 1;
-    i32 k = 0;
-    while (column >= parts[k].end) ++k;
-    Vector out;
-#pragma unroll(V > 4 ? 1 : words)
-    for (int i = 0; i < words; ++i) {
-#pragma unroll
-      for (int w = 1; w < words; ++w) out.word[w - 1] = out.word[w];
-      u32 word = 0;
-#pragma unroll
-      for (int e = 0; e < each; ++e) {
-        const short_part part = parts[k];
-        const i64 offset = i64{row} * part.pitch + column * size;
-        const char* const from = reinterpret_cast<const char*>(part.data) + offset;
-        word |= static_cast<u32>(*reinterpret_cast<const T*>(from)) << 8 * sizeof(T) * e;
-        ++column;
-        k += column == part.end ? 1 : 0;
-        const bool ends = k == join.parts;
-        column = ends ? 0 : column;
-        k = ends ? 0 : k;
-        row = ends && row < last ? row + 1 : row;
+  /// What reading word by word asks of the join, in shared memory: threads ask for different parts.
+  struct short_parts {
+    struct alignas(16) part {
+      u64 data;  ///< of one that is filled, of its value
+      i32 pitch;
+      i32 end;  ///< of one that is filled, ~end
+    } of[most_joined_parts];
+    u64 value[most_joined_values][2];
+
+    /// By the threads of a block together.
+    __device__ void set(const join_parts& join) {
+      const u32 k = threadIdx.x;
+      if (k < static_cast<u32>(most_joined_values)) {
+        value[k][0] = join.value[k][0], value[k][1] = join.value[k][1];
       }
-      out.word[words - 1] = word;
+      if (k < static_cast<u32>(join.parts)) {
+        const joined_part& now = join.part[k];
+        const i32 end = static_cast<i32>(now.end);
+        of[k] = now.data == 0 ? part{reinterpret_cast<u64>(value[now.value]), 0, ~end}
+                              : part{now.data, static_cast<i32>(now.pitch[0]), end};
+      }
+      __syncthreads();
+    }
+  };
+  /// The words from a place on, one after another, where rows are along one axis that is not
+  /// rolled. Those behind the last row are any.
+  struct word_reader {
+    const short_parts& parts;
+    i32 count, columns, rows;  ///< rows are counted from the first one of the parts on
+    i32 row, column, last, part = 0;
+    const char* filling;  ///< of rows before the first one; of those behind the last one, the next
+
+    __device__ word_reader(const short_parts& all, const join_parts& join, i32 number)
+        : parts(all), count(join.parts), columns(static_cast<i32>(join.columns.extent)) {
+      const joined_axis& axis = join.axis[0];
+      const i32 first = join.columns.quotient(number), shift = static_cast<i32>(axis.shift);
+      column = number - first * columns;
+      row = first - shift, last = static_cast<i32>(axis.result.extent) - 1 - shift;
+      rows = static_cast<i32>(axis.size);
+      filling = reinterpret_cast<const char*>(all.value + (axis.value < 0 ? 0 : axis.value));
+      while (column >= end_of(parts.of[part])) ++part;
+    }
+    __device__ vec<T, 1> next() {
+      const typename short_parts::part now = parts.of[part];
+      const bool is_filled = has_filled && now.end < 0;
+      const i64 offset = i64{row} * now.pitch + (is_filled ? 0 : column * static_cast<i32>(size));
+      const char* from = reinterpret_cast<const char*>(now.data) + offset;
+      if constexpr (has_filled) {
+        const bool is_outside = static_cast<u32>(row) >= static_cast<u32>(rows);
+        if (is_outside && !is_filled) from = filling + (row < 0 ? 0 : sizeof parts.value[0]);
+      }
+      const vec<T, 1> word = *reinterpret_cast<const vec<T, 1>*>(from);
+      ++column;
+      part += column == end_of(now) ? 1 : 0;
+      const bool ends = part == count;
+      column = ends ? 0 : column;
+      part = ends ? 0 : part;
+      row = ends && row < last ? row + 1 : row;
+      return word;
+    }
+
+   private:
+    static __device__ i32 end_of(const typename short_parts::part& p) {
+      return has_filled && p.end < 0 ? ~p.end : p.end;
+    }
+  };
+  /// The same as by_vectors, word by word: for parts of few words.
+  static __device__ Vector by_words(word_reader reader) {
+    constexpr int each = 4 / sizeof(T), words = 4;
+    Vector out;
+    if constexpr (each > 1) {
+#pragma unroll 1
+      for (int i = 0; i < words; ++i) {
+#pragma unroll
+        for (int w = 1; w < words; ++w) out.word[w - 1] = out.word[w];
+        u32 word = 0;
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+          word |= static_cast<u32>(reader.next().v[0]) << 8 * sizeof(T) * e;
+        }
+        out.word[words - 1] = word;
+      }
+    } else {
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane) {
+        reinterpret_cast<vec<T, 1>*>(&out)[lane] = reader.next();
+      }
     }
     return out;
   }
@@ -126,18 +181,12 @@ struct join_body<join_of<T>, R, Index, IsShort> {
                         V;
     const Index count = n - first < V ? n - first : Index{V};
     Vector out;
-    if constexpr (IsShort) {
-      __shared__ short_part parts[most_joined_parts];
-      if (threadIdx.x < static_cast<u32>(join.parts)) {
-        const joined_part& part = join.part[threadIdx.x];
-        parts[threadIdx.x] = {part.data, static_cast<i32>(part.pitch[0]),
-                              static_cast<i32>(part.end)};
-      }
-      __syncthreads();
+    if constexpr (by_word) {
+      alignas(16) __shared__ char storage[sizeof(short_parts)];
+      auto& parts = *reinterpret_cast<short_parts*>(storage);
+      parts.set(join);
       if (first >= n) return;
-      const Index row = join.columns.quotient(first);
-      const Index column = first - row * static_cast<Index>(join.columns.extent);
-      out = by_words(parts, join, static_cast<i32>(row), static_cast<i32>(column));
+      out = by_words(word_reader(parts, join, static_cast<i32>(first)));
     } else {
       if (first >= n) return;
       out = by_vectors(join, Place(join, first), count);
@@ -156,16 +205,16 @@ struct join_body<join_of<T>, R, Index, IsShort> {
   using param_type = P;
 };
 
-/// The result is aligned to 16 bytes, the words of parts to themselves. `IsShort` is for words of
-/// at most 4 bytes along one axis that is not shifted, without parts that are filled; rows, and the
-/// bytes between them, are fewer than 2^31.
-template <class M, int R, int IndexBytes, int IsShort>
+/// The result is aligned to 16 bytes, the words of parts to themselves. With Words = 1 or 2 the
+/// words, of at most 8 bytes, are read one by one: along one axis that is not rolled; words, and
+/// the bytes between rows, are fewer than 2^31. Only with 2 some may be filled.
+template <class M, int R, int IndexBytes, int Words>
 __global__ void __launch_bounds__(256)
     join(const __grid_constant__
-         typename join_body<M, R, index_of<IndexBytes>, IsShort != 0>::param_type p,
+         typename join_body<M, R, index_of<IndexBytes>, Words>::param_type p,
          const __grid_constant__ join_parts parts) {
   wait_for_stream();
-  join_body<M, R, index_of<IndexBytes>, IsShort != 0>::run(p, parts);
+  join_body<M, R, index_of<IndexBytes>, Words>::run(p, parts);
 }
 
 }  // namespace quarry::kernels

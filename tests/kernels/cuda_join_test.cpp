@@ -31,24 +31,26 @@ template <class M, int N>
 void run_interleave(const params<1, 0, 0>& p, const join_parts& parts) {
   interleave<M, N>(p, parts);
 }
-template <class M, int R, int IndexBytes, int IsShort>
+template <class M, int R, int IndexBytes, int Words>
 void run(const params<1, 0, 0>& p, const join_parts& parts) {
-  join<M, R, IndexBytes, IsShort>(p, parts);
+  join<M, R, IndexBytes, Words>(p, parts);
 }
 
 template <class T>
 std::unordered_map<Variant, JoinKernel, HashOfVariant> kernels_of() {
   std::unordered_map<Variant, JoinKernel, HashOfVariant> all;
   using M = join_of<T>;
-  all[Join{1, 4, false}] = run<M, 1, 4, 0>;
-  all[Join{1, 8, false}] = run<M, 1, 8, 0>;
-  all[Join{2, 4, false}] = run<M, 2, 4, 0>;
-  all[Join{2, 8, false}] = run<M, 2, 8, 0>;
-  all[Join{3, 4, false}] = run<M, 3, 4, 0>;
-  all[Join{3, 8, false}] = run<M, 3, 8, 0>;
-  if constexpr (sizeof(T) <= 4) {
-    all[Join{1, 4, true}] = run<M, 1, 4, 1>;
-    all[Join{1, 8, true}] = run<M, 1, 8, 1>;
+  all[Join{1, 4}] = run<M, 1, 4, 0>;
+  all[Join{1, 8}] = run<M, 1, 8, 0>;
+  all[Join{2, 4}] = run<M, 2, 4, 0>;
+  all[Join{2, 8}] = run<M, 2, 8, 0>;
+  all[Join{3, 4}] = run<M, 3, 4, 0>;
+  all[Join{3, 8}] = run<M, 3, 8, 0>;
+  if constexpr (sizeof(T) <= 8) {
+    all[Join{1, 4, 1}] = run<M, 1, 4, 1>;
+    all[Join{1, 8, 1}] = run<M, 1, 8, 1>;
+    all[Join{1, 4, 2}] = run<M, 1, 4, 2>;
+    all[Join{1, 8, 2}] = run<M, 1, 8, 2>;
   }
   if constexpr (sizeof(T) <= 2) {
     all[Interleave{2}] = run_interleave<M, 2>;
@@ -86,7 +88,8 @@ TYPED_TEST(cuda_join, has_the_words_of_plain_loops) {
     Draw draw(seed);
     join_parts parts{};
     parts.columns.extent = 0;
-    const bool can_be_short = draw.one_in(3);  // one axis as it is, and no part is filled
+    const bool can_be_short = draw.one_in(3);  // one axis that is not rolled
+    const bool has_filled = draw.one_in(2);
     parts.axes = static_cast<i32>(can_be_short ? 1 : 1 + draw.below(3));
     parts.parts = static_cast<i32>(1 + draw.below(draw.of({2, 5, most_joined_parts})));
     for (auto& value : parts.value) {  // of whole words
@@ -104,7 +107,7 @@ TYPED_TEST(cuda_join, has_the_words_of_plain_loops) {
       if (!can_be_short && draw.one_in(3)) {
         axis.wraps = 1;
         axis.shift = draw.below(axis.size);
-      } else if (!can_be_short && draw.one_in(2)) {
+      } else if (has_filled && draw.one_in(2)) {
         const i64 before = draw.below(3), behind = draw.below(3);
         axis.shift = before, axis.result.extent += before + behind;
         axis.value = static_cast<i32>(2 * d);
@@ -123,7 +126,7 @@ TYPED_TEST(cuda_join, has_the_words_of_plain_loops) {
       parts.columns = joined_extent::of(part.end);
       starts.push_back(0);
       memories.emplace_back(draw, 0);
-      if (!can_be_short && draw.one_in(5)) {
+      if (has_filled && draw.one_in(5)) {
         part.value = static_cast<i32>(draw.below(most_joined_values));
         continue;
       }
@@ -170,8 +173,9 @@ TYPED_TEST(cuda_join, has_the_words_of_plain_loops) {
       std::memcpy(expected.data() + guard + i * size, from, static_cast<std::size_t>(size));
     }
 
-    const bool is_short = sizeof(T) <= 4 && can_be_short;
-    const Variant variant = Join{parts.axes, draw.one_in(2) ? 8 : 4, is_short};
+    const bool is_short = sizeof(T) <= 8 && can_be_short;
+    const int words = !is_short ? 0 : has_filled ? 2 : 1;
+    const Variant variant = Join{parts.axes, draw.one_in(2) ? 8 : 4, words};
     params<1, 0, 0> p{};
     p.word[0] = static_cast<u64>(n);
     p.word[3] = reinterpret_cast<u64>(result.bytes.get() + guard);
@@ -179,13 +183,15 @@ TYPED_TEST(cuda_join, has_the_words_of_plain_loops) {
     const auto faults = launch({{blocks}, {256}}, seed, [&] { kernels.at(variant)(p, parts); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result.bytes.get()));
-    ++seen[is_short ? "word by word" : "vectors"];
+    ++seen[words == 2 ? "word by word, filled" : words == 1 ? "word by word" : "vectors"];
     if (blocks > 1) ++seen["several blocks"];
     if (::testing::Test::HasFailure()) break;
   }
   EXPECT_GT(seen["vectors"], 50);
   EXPECT_GT(seen["several blocks"], 20);
-  EXPECT_GT(seen["word by word"], sizeof(T) <= 4 ? 50 : -1);
+  for (const char* const what : {"word by word", "word by word, filled"}) {
+    EXPECT_GT(seen[what], sizeof(T) <= 8 ? 20 : -1);
+  }
 }
 
 template <class T>

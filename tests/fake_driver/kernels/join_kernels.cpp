@@ -18,11 +18,9 @@ using kernels::joined_part;
 bool can_be_short(const Launch& launch, const join_parts& join, std::int64_t n) {
   constexpr std::int64_t most = 0x7fffffff;
   const joined_axis& axis = join.axis[0];
-  const auto is_near = [](const joined_part& part) {
-    return part.data != 0 && std::abs(part.pitch[0]) <= most;
-  };
-  return launch.program->itemsize[0] <= 4 && join.axes == 1 && axis.shift == 0 &&
-         axis.size == axis.result.extent && n <= most &&
+  const auto is_near = [](const joined_part& part) { return std::abs(part.pitch[0]) <= most; };
+  return launch.program->itemsize[0] <= 8 && join.axes == 1 &&
+         (axis.wraps == 0 || axis.shift == 0) && n <= most &&
          std::all_of(join.part, join.part + join.parts, is_near);
 }
 
@@ -87,7 +85,12 @@ CUresult run_join(const Launch& launch) {
   if (launch.argument(1) == 4 && n * word >= std::int64_t{1} << 31) {
     return illegal(launch, "32 bits have not all places");
   }
-  if (launch.argument(2) != 0 && !can_be_short(launch, join, n)) {
+  const auto is_filled = [](const joined_part& part) { return part.data == 0; };
+  const bool has_filled = join.axis[0].size != join.axis[0].result.extent ||
+                          std::any_of(join.part, join.part + join.parts, is_filled);
+  const bool may_be_filled = launch.argument(2) != 1;
+  if (launch.argument(2) != 0 &&
+      !(can_be_short(launch, join, n) && (may_be_filled || !has_filled))) {
     return illegal(launch, "the kernel for parts of few words cannot make this join");
   }
   return run(launch, join, 16 / word);

@@ -166,8 +166,8 @@ struct Bincount {
 };
 struct Join {
   int axes, index_bytes;
-  bool is_short = false;  ///< parts have few words
-  operator Variant() const { return {"join", {axes, index_bytes, is_short ? 1 : 0}}; }
+  int words = 0;  ///< read by vectors; 1: one by one; 2: the same, some are filled
+  operator Variant() const { return {"join", {axes, index_bytes, words}}; }
 };
 /// Joins of rows that have one word of each part.
 struct Interleave {

@@ -150,7 +150,10 @@ void add_joins(std::vector<Check>& checks) {
   const program* of = &program_for<join_of<T>>::value;
   checks.push_back({of, Join{1, 4}});
   checks.push_back({of, Join{3, 8}});
-  if constexpr (sizeof(T) <= 4) checks.push_back({of, Join{1, 4, true}});
+  if constexpr (sizeof(T) <= 8) {
+    checks.push_back({of, Join{1, 4, 1}});
+    checks.push_back({of, Join{1, 8, 2}});
+  }
   if constexpr (sizeof(T) <= 2) {
     checks.push_back({of, Interleave{3}});
     checks.push_back({of, Interleave{8}});
@@ -267,6 +270,7 @@ std::vector<Check> all_checks() {
   add_selections<complex<double>>(checks);
   add_joins<u8>(checks);
   add_joins<u32>(checks);
+  add_joins<u64>(checks);
   add_joins<record<16, 16>>(checks);
   add_copied_rows<i8>(checks);
   add_copied_rows<double>(checks);
