@@ -29,6 +29,10 @@ HostWord::HostWord(const Stream& stream) {
   memory::set_polled(host_address(array_), none);
 }
 
+HostWord::~HostWord() {
+  if (memory::polled(host_address(array_)) == none) memory::wait_quietly(array_.stream());
+}
+
 std::int64_t HostWord::wait() const {
   const std::int64_t* const word = host_address(array_);
   const Stream& stream = array_.stream();

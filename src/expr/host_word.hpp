@@ -11,6 +11,7 @@ class HostWord {
   explicit HostWord(const Stream& stream);
   HostWord(const HostWord&) = delete;
   HostWord& operator=(const HostWord&) = delete;
+  ~HostWord();  ///< waits for the stream if the number is not there
 
   /// Where the last kernel queued in the stream writes it, with no axes.
   const DeviceNDArray<std::int64_t>& array() const { return array_; }

@@ -267,6 +267,17 @@ TEST(JoinedRowsOfGpus, AreWrittenByOneKernel) {
   EXPECT_EQ(launches_of([&] { roll(a, Axes{1, 2, 1}, Axes{0, 1, 2}); }), 1);
   EXPECT_EQ(launches_of([&] { pad(a, 2); }), 1);
   EXPECT_EQ(launches_of([&] { tile(a, Shape{1, 1, 3}); }), 1);
+  const auto kernel_of = [](const auto& work) {
+    work();
+    return fake::last_kernel();
+  };
+  const auto u = arange<std::int8_t>(100), v = arange<std::int8_t>(100);
+  const auto three = u(range(0, 99)).reshape({33, 3});
+  const std::string interleave = "::interleave<", join = "::join<";
+  EXPECT_NE(kernel_of([&] { stack({u, v}, -1); }).find(interleave), std::string::npos);
+  EXPECT_TRUE(kernel_of([&] { concatenate({three, three}, 1); }).ends_with(", 1, 4, 1>"));
+  EXPECT_TRUE(kernel_of([&] { pad(three, 1); }).ends_with(", 1, 4, 2>"));
+  EXPECT_TRUE(kernel_of([&] { concatenate({a, b}, 2); }).ends_with(", 1, 4, 1>"));
   // the other elements of a row are moved by copies where they are not dense
   EXPECT_EQ(launches_of([&] { concatenate({a(all, all, range(0, 3, 2)), b}, 2); }), 2);
 }

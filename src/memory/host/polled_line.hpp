@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "memory/resource/stream_order.hpp"
@@ -14,7 +15,8 @@
 namespace quarry::memory {
 
 inline constexpr std::size_t polled_line_bytes = 256;
-/// So many bytes that the device and the host see.
+/// So many bytes that the device and the host see. They may be freed only when no kernel that is
+/// queued writes them: the next owner, the host, writes at once, in the order of no stream.
 std::shared_ptr<Buffer> new_polled_line(const Stream& stream);
 
 /// Whether `has_arrived` becomes true while it takes less time to look than to wait for a stream.
@@ -43,6 +45,9 @@ void wait_for_line(const Stream& stream, const F& has_arrived, const Wait& wait)
     throw;
   }
 }
+
+/// What is in the place of an element that is not there yet.
+inline constexpr std::uint64_t no_element = 0x8f3ad1c25be69470;
 
 // A kernel writes these words, too, and the host waits for no more than that: ThreadSanitizer,
 // which takes the kernels of the fake driver for threads, does not see what orders them.

@@ -3,6 +3,7 @@
 
 #include <quarry/kernels/map.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -17,30 +18,40 @@ namespace quarry::memory {
 namespace {
 
 using Word = std::uint64_t;
-/// What is there before the element is. An element that is the same is there when the stream is
-/// done: it takes longer.
-constexpr Word none = 0x8f3ad1c25be69470;
 
-/// An element of 1 or 2 bytes becomes a word of 4, which is never the same as `none`.
+/// An element of 1 or 2 bytes becomes a word of 4, which never has the value of `no_element`. One
+/// of 16 bytes is two words of 8.
 const kernels::program& program_of(std::size_t size) {
   using namespace kernels;
   if (size == 1) return program_for<map_of<cast<u32, in<u8, 0>>, u32, 0, u8>>::value;
   if (size == 2) return program_for<map_of<cast<u32, in<u16, 0>>, u32, 0, u16>>::value;
-  return copy_program_of(size);
+  return copy_program_of(size == 4 ? 4 : 8);
 }
 
-/// The words of which `size` bytes are a part, or two.
-bool are_there(const Word* words, std::size_t size) {
+/// An element with the value of `no_element` is not told from one that is missing: it costs a wait
+/// for the stream.
+bool is_there(const std::byte* at, std::size_t size) {
   if (size <= 4) {
-    const auto* const half = reinterpret_cast<const std::uint32_t*>(words);
-    return polled(half) != static_cast<std::uint32_t>(none);
+    return polled(reinterpret_cast<const std::uint32_t*>(at)) !=
+           static_cast<std::uint32_t>(no_element);
   }
-  return polled(words) != none && (size == 8 || polled(words + 1) != none);
+  const auto* const words = reinterpret_cast<const Word*>(at);
+  return polled(words) != no_element && (size == 8 || polled(words + 1) != no_element);
+}
+
+/// Queues the kernel that writes the element to `line`, which is aligned to it and no more, so that
+/// elements at all addresses have one kernel.
+void queue(const HostCopy& copy, std::size_t size, std::byte* line, const Stream& stream) {
+  const std::int64_t from_word = size == 16 ? 8 : static_cast<std::int64_t>(size);
+  const std::int64_t count = size == 16 ? 2 : 1;
+  const Layout from{{count}, {from_word}}, to{{count}, {std::max<std::int64_t>(from_word, 4)}};
+  const runtime::Operand operands[] = {{line, &to}, {copy.device.data, &from}};
+  runtime::launch_map(program_of(size), operands, nullptr, stream);
 }
 
 /// Whether so many have been asked for that more are to be expected.
 bool is_worth_a_kernel() {
-  constexpr int few = 16;
+  constexpr int few = 256;
   static std::atomic<int> asked = 0;
   return asked.load(std::memory_order_relaxed) >= few ||
          asked.fetch_add(1, std::memory_order_relaxed) >= few;
@@ -54,29 +65,33 @@ bool download_scalar(const HostCopy& copy, const Stream& stream) {
   const bool is_scalar = copy.waits && !copy.is_up() && copy.host.layout.shape.empty();
   if (!is_scalar || !is_power_of_two(size) || size > 16) return false;
   if (reinterpret_cast<std::uintptr_t>(copy.device.data) % size != 0) return false;
+  if (!is_device_accessible(copy.device.buffer->space())) return false;
   if (!is_worth_a_kernel() || !can_compile.load(std::memory_order_relaxed)) return false;
 
+  const std::size_t offset = std::max<std::size_t>(size, 4);
   std::shared_ptr<Buffer> line;
-  Word* words = nullptr;
+  std::byte* at = nullptr;
   try {
     line = new_polled_line(stream);
-    words = reinterpret_cast<Word*>(line->host_data());
-    set_polled(words, none);
-    set_polled(words + 1, none);
-    const auto item = static_cast<std::int64_t>(size);
-    const Layout to{{1}, {size < 4 ? 4 : item}}, from{{1}, {item}};
-    const runtime::Operand operands[] = {{line->data(), &to}, {copy.device.data, &from}};
-    runtime::launch_map(program_of(size), operands, nullptr, stream);
+    at = line->host_data() + offset;
+    for (std::size_t word = 0; word < 4; ++word) {
+      set_polled(reinterpret_cast<Word*>(line->host_data()) + word, no_element);
+    }
+    if (size <= 4)
+      set_polled(reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(no_element));
+    queue(copy, size, line->data() + offset, stream);
   } catch (const MemoryError&) {
     return false;
   } catch (const BackendUnavailable&) {
     can_compile.store(false, std::memory_order_relaxed);
     return false;
+  } catch (const CompileError&) {
+    can_compile.store(false, std::memory_order_relaxed);
+    return false;
   }
   wait_for_line(
-      stream, [&] { return are_there(words, size); }, [&] { synchronize(stream); });
-  const Word found[] = {polled(words), polled(words + 1)};
-  std::memcpy(copy.host.data, found, size);
+      stream, [&] { return is_there(at, size); }, [&] { synchronize(stream); });
+  std::memcpy(copy.host.data, at, size);
   return true;
 }
 

@@ -86,7 +86,8 @@ CUresult run_join(const Launch& launch) {
     return illegal(launch, "32 bits have not all places");
   }
   const auto is_filled = [](const joined_part& part) { return part.data == 0; };
-  const bool has_filled = join.axis[0].size != join.axis[0].result.extent ||
+  const joined_axis& axis = join.axis[0];
+  const bool has_filled = (axis.wraps == 0 && axis.shift != 0) || axis.size != axis.result.extent ||
                           std::any_of(join.part, join.part + join.parts, is_filled);
   const bool may_be_filled = launch.argument(2) != 1;
   if (launch.argument(2) != 0 &&

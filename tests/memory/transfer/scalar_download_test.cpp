@@ -16,12 +16,13 @@
 #include "fake_driver/fake_driver.hpp"
 #include "fake_driver/shim.hpp"
 #include "fake_driver/test_device.hpp"
+#include "memory/host/polled_line.hpp"
 
 /// Single elements on the host, asked for so often that kernels bring them.
 namespace quarry {
 namespace {
 
-constexpr int many = 40;
+constexpr int many = 300;
 
 struct Pair {
   std::uint64_t first, second;
@@ -33,9 +34,9 @@ struct Odd {
 /// Elements of drawn bytes, and with the bytes that stand in the place of one that is not there.
 template <class T>
 std::vector<T> drawn_elements(unsigned seed) {
-  const std::uint64_t none[] = {0x8f3ad1c25be69470, 0x8f3ad1c25be69470};
+  const std::uint64_t none[] = {memory::no_element, memory::no_element};
   std::mt19937_64 random(seed);
-  std::vector<T> elements(300);
+  std::vector<T> elements(2 * many);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     std::array<std::uint64_t, 2> bytes{random(), random()};
     if (i % 7 == 0) bytes[0] = none[0];
@@ -100,6 +101,7 @@ TEST(ScalarDownloads, AreOneLaunchAndNoCopy) {
   const auto before = fake::statistics();
   EXPECT_EQ(a(5).item(), 5.f);
   EXPECT_EQ(fake::statistics().launches, before.launches + 1);
+  EXPECT_NE(fake::last_kernel().find(", 1>"), std::string::npos) << "not one for all addresses";
   EXPECT_EQ(fake::statistics().copies, before.copies);
 }
 

@@ -21,8 +21,7 @@ bool can_be_by_words(const kernels::join_parts& join, std::int64_t words) {
 }
 
 /// Whether words are read faster one by one than as vectors, each of which has some words of
-/// several parts, to be shifted into their places. What either takes depends on the words in 16
-/// bytes.
+/// several parts, to be shifted into their places: up to so many bytes a part, as measured.
 bool has_short_parts(const kernels::join_parts& join, std::int64_t word) {
   const std::int64_t bytes = join.columns.extent * word, most = word == 1 ? 7 : word == 2 ? 24 : 16;
   return word <= 8 && bytes <= most * join.parts;
@@ -31,7 +30,8 @@ bool has_short_parts(const kernels::join_parts& join, std::int64_t word) {
 /// Whether some of the words are those of no part.
 bool has_filled(const kernels::join_parts& join) {
   const auto is_filled = [](const auto& part) { return part.data == 0; };
-  return join.axis[0].size != join.axis[0].result.extent ||
+  const kernels::joined_axis& axis = join.axis[0];
+  return (axis.wraps == 0 && axis.shift != 0) || axis.size != axis.result.extent ||
          std::any_of(join.part, join.part + join.parts, is_filled);
 }
 

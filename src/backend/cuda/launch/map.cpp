@@ -11,7 +11,9 @@ namespace {
 
 void launch_flat(const Launcher& launcher, int width) {
   const KernelCall& call = launcher.call;
-  const int backwards = launcher.backwards();
+  // a few elements are nothing to the L2 cache, and leave the order of larger maps as it is
+  const bool is_small = call.kept <= std::int64_t{flat_threads} * width;
+  const int backwards = is_small ? 0 : launcher.backwards();
   launcher.run_early(FlatMap{width}, {flat_grid(call.kept, width), 1, flat_threads, 1},
                      parameter_block(call, false, call.reduced), backwards);
 }

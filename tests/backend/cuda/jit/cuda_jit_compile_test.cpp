@@ -269,6 +269,7 @@ std::vector<Check> all_checks() {
   add_selections<float>(checks);
   add_selections<complex<double>>(checks);
   add_joins<u8>(checks);
+  add_joins<u16>(checks);
   add_joins<u32>(checks);
   add_joins<u64>(checks);
   add_joins<record<16, 16>>(checks);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <quarry/base/error.hpp>
+#include <quarry/kernels/join.hpp>
 #include <quarry/kernels/reduce.hpp>
 
 #include "backend/cuda/jit/jit.hpp"
@@ -196,6 +197,7 @@ TEST_F(cuda_jit, kernels_of_maps_and_reductions_wait_before_they_read) {
   expect_wait(map, UnalignedMap{2, 4, 2, 4, 3});
   expect_wait(map, AcrossMap{2, 4, 4, 1, 2});
   expect_wait(map, TiledMap{2, 2, 4, 2, 1});
+  expect_wait(program_for<join_of<u8>>::value, Interleave{3});
   expect_wait(total, Reduce{0, 1, 4, 1});
   expect_wait(total, ReduceFinish{0, 1});
 }
