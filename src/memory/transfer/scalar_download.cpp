@@ -39,14 +39,40 @@ bool is_there(const std::byte* at, std::size_t size) {
   return polled(words) != no_element && (size == 8 || polled(words + 1) != no_element);
 }
 
-/// Queues the kernel that writes the element to `line`, which is aligned to it and no more, so that
-/// elements at all addresses have one kernel.
-void queue(const HostCopy& copy, std::size_t size, std::byte* line, const Stream& stream) {
-  const std::int64_t from_word = size == 16 ? 8 : static_cast<std::int64_t>(size);
+/// Copies one that is there, word by word: see polled().
+void take(const std::byte* at, std::size_t size, std::byte* to) {
+  if (size <= 4) {
+    const auto word = polled(reinterpret_cast<const std::uint32_t*>(at));
+    std::memcpy(to, &word, size);
+    return;
+  }
+  for (std::size_t done = 0; done < size; done += sizeof(Word)) {
+    const Word word = polled(reinterpret_cast<const Word*>(at + done));
+    std::memcpy(to + done, &word, sizeof word);
+  }
+}
+
+/// Where an element is in its line: aligned to it and no more, so that elements at all addresses
+/// have one kernel.
+std::size_t place_of(std::size_t size) { return std::max<std::size_t>(size, 4); }
+
+/// Queues the kernel that writes the element to a line.
+std::shared_ptr<Buffer> queued(const HostCopy& copy, std::size_t size, const Stream& stream) {
+  std::shared_ptr<Buffer> line = new_polled_line(stream);
+  std::byte* const at = line->host_data() + place_of(size);
+  if (size <= 4)
+    set_polled(reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(no_element));
+  else
+    set_polled(reinterpret_cast<Word*>(at), no_element);
+  if (size == 16) set_polled(reinterpret_cast<Word*>(at) + 1, no_element);
+
+  const std::int64_t word = size == 16 ? 8 : static_cast<std::int64_t>(size);
   const std::int64_t count = size == 16 ? 2 : 1;
-  const Layout from{{count}, {from_word}}, to{{count}, {std::max<std::int64_t>(from_word, 4)}};
-  const runtime::Operand operands[] = {{line, &to}, {copy.device.data, &from}};
+  const Layout from{{count}, {word}}, to{{count}, {std::max<std::int64_t>(word, 4)}};
+  const runtime::Operand operands[] = {{line->data() + place_of(size), &to},
+                                       {copy.device.data, &from}};
   runtime::launch_map(program_of(size), operands, nullptr, stream);
+  return line;
 }
 
 /// Whether so many have been asked for that more are to be expected.
@@ -68,18 +94,9 @@ bool download_scalar(const HostCopy& copy, const Stream& stream) {
   if (!is_device_accessible(copy.device.buffer->space())) return false;
   if (!is_worth_a_kernel() || !can_compile.load(std::memory_order_relaxed)) return false;
 
-  const std::size_t offset = std::max<std::size_t>(size, 4);
   std::shared_ptr<Buffer> line;
-  std::byte* at = nullptr;
   try {
-    line = new_polled_line(stream);
-    at = line->host_data() + offset;
-    for (std::size_t word = 0; word < 4; ++word) {
-      set_polled(reinterpret_cast<Word*>(line->host_data()) + word, no_element);
-    }
-    if (size <= 4)
-      set_polled(reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(no_element));
-    queue(copy, size, line->data() + offset, stream);
+    line = queued(copy, size, stream);
   } catch (const MemoryError&) {
     return false;
   } catch (const BackendUnavailable&) {
@@ -89,9 +106,10 @@ bool download_scalar(const HostCopy& copy, const Stream& stream) {
     can_compile.store(false, std::memory_order_relaxed);
     return false;
   }
+  const std::byte* const at = line->host_data() + place_of(size);
   wait_for_line(
       stream, [&] { return is_there(at, size); }, [&] { synchronize(stream); });
-  std::memcpy(copy.host.data, at, size);
+  take(at, size, copy.host.data);
   return true;
 }
 
