@@ -71,7 +71,9 @@ UntypedNDArray adopt_array(const ForeignArray& foreign, std::shared_ptr<void> ow
   const auto at = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data));
   const std::int64_t begin = checked_add(at, bounds.lowest);
   checked_add(at, bounds.past);  // throws SizeOverflow, too
-  const auto bytes = static_cast<std::size_t>(checked_add(bounds.past, -bounds.lowest));
+  // past - lowest, of which the lowest of all integers has no negative
+  const auto bytes =
+      static_cast<std::size_t>(checked_add(checked_add(bounds.past, -(bounds.lowest + 1)), 1));
   require<LogicError>(begin > 0, "a foreign array whose strides lead below address 0");
   std::byte* const first = kernel_address(foreign, data + bounds.lowest);
   auto buffer = Buffer::adopt(first, bytes, home, std::move(owner), foreign.space);

@@ -229,6 +229,7 @@ Lie lie(std::string name, std::function<void(DLTensor&)> tell, bool (*is_right)(
 std::vector<Lie> lies() {
   static std::int64_t negative[] = {2, -3}, large[] = {INT64_MAX, 2}, far[] = {INT64_MAX / 4, 1},
                       farther[] = {INT64_MAX / 4 - 100, 1};
+  static std::int64_t lowest[] = {-(std::int64_t{1} << 61), 0};  // -2^63 bytes
   const auto type = [](int code, int bits, int lanes) {
     return lie(
         "type " + std::to_string(code) + " " + std::to_string(bits) + " x" + std::to_string(lanes),
@@ -256,6 +257,8 @@ std::vector<Lie> lies() {
           "span", [](DLTensor& t) { t.strides = far; }, is_error<SizeOverflow>),
       lie(
           "end", [](DLTensor& t) { t.strides = farther; }, is_error<SizeOverflow>),
+      lie(
+          "lowest", [](DLTensor& t) { t.strides = lowest; }, is_error<SizeOverflow>),
       lie(
           "offset", [](DLTensor& t) { t.byte_offset = ~std::uint64_t{0}; }, is_error<SizeOverflow>),
       lie(
