@@ -58,21 +58,13 @@ void launch(const SelectCall& call, const Shape& shape, const DeviceNDArray<std:
   runtime::launch_selection(call.program, shape, operands, call.scalars, workspace, stream);
 }
 
-/// A selection that is queued, and what waits for the number of elements.
-class Running {
- public:
-  /// See launch().
-  Running(const SelectCall& call, const Shape& shape, const runtime::Operand& values, int arrays,
-          const Stream& stream)
-      : count_(stream) {
-    launch(call, shape, count_.array(), values, arrays, stream);
-  }
-  /// Waits for it, but not for the elements.
-  std::int64_t count() const { return count_.wait(); }
-
- private:
-  HostWord count_;
-};
+/// The same, and waits for the number of elements, but not for these.
+std::int64_t launch_and_count(const SelectCall& call, const Shape& shape,
+                              const runtime::Operand& values, int arrays, const Stream& stream) {
+  const HostWord count(stream);
+  launch(call, shape, count.array(), values, arrays, stream);
+  return count.wait();
+}
 
 /// The first `bytes` of the buffer, in no more memory than they need: where the pool takes the rest
 /// back it is the buffer itself, else a copy, unless that would save little.
@@ -110,7 +102,7 @@ QueuedSelection queue_selection(const SelectCall& call, const Shape& shape) {
 std::int64_t count_selected(const SelectCall& call) {
   if (element_count(call.mask) == 0) return 0;
   const Stream& stream = quarry::detail::stream_for(*call.arrays[0]);
-  return Running(call, call.mask, {}, call.mask_arrays, stream).count();
+  return launch_and_count(call, call.mask, {}, call.mask_arrays, stream);
 }
 
 Selection select_elements(const SelectCall& call, const SelectedAxes& axes) {
@@ -136,7 +128,7 @@ Selection select_elements(const SelectCall& call, const SelectedAxes& axes) {
   result.buffer = Buffer::allocate(bytes, stream);
   if (bytes > 0) {
     const runtime::Operand values{result.buffer->data(), nullptr};
-    rows = Running(call, axes.shape, values, call.program.inputs, stream).count() / others;
+    rows = launch_and_count(call, axes.shape, values, call.program.inputs, stream) / others;
   }
   result.layout.strides = c_strides(shape, itemsize);
   const auto kept = static_cast<std::size_t>(byte_count(shape, itemsize));

@@ -25,7 +25,8 @@ const Resource& lines_of(const Stream& stream) {
 }  // namespace
 
 std::shared_ptr<Buffer> new_polled_line(const Stream& stream) {
-  return Buffer::allocate(polled_line_bytes, stream, lines_of(stream));
+  constexpr std::size_t bytes = 256;
+  return Buffer::allocate(bytes, stream, lines_of(stream));
 }
 
 }  // namespace quarry::memory

@@ -4,7 +4,6 @@
 #include <quarry/runtime/stream.hpp>
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -14,8 +13,7 @@
 /// and the host has them before the kernel ends.
 namespace quarry::memory {
 
-inline constexpr std::size_t polled_line_bytes = 256;
-/// So many bytes that the device and the host see. They may be freed only when no kernel that is
+/// 256 bytes that the device and the host see. They may be freed only when no kernel that is
 /// queued writes them: the next owner, the host, writes at once, in the order of no stream.
 std::shared_ptr<Buffer> new_polled_line(const Stream& stream);
 

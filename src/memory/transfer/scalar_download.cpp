@@ -7,17 +7,16 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "base/power_of_two.hpp"
 #include "memory/host/polled_line.hpp"
 #include "memory/transfer/strided_copy.hpp"
-#include "memory/transfer/words.hpp"
 #include "runtime/launch.hpp"
 
 namespace quarry::memory {
 namespace {
-
-using Word = std::uint64_t;
 
 /// An element of 1 or 2 bytes becomes a word of 4, which never has the value of `no_element`. One
 /// of 16 bytes is two words of 8.
@@ -28,52 +27,50 @@ const kernels::program& program_of(std::size_t size) {
   return copy_program_of(size == 4 ? 4 : 8);
 }
 
-/// An element with the value of `no_element` is not told from one that is missing: it costs a wait
-/// for the stream.
-bool is_there(const std::byte* at, std::size_t size) {
-  if (size <= 4) {
-    return polled(reinterpret_cast<const std::uint32_t*>(at)) !=
-           static_cast<std::uint32_t>(no_element);
+/// Words for one element in a line, aligned to the element and no more, so that elements at all
+/// addresses have one kernel.
+template <class Word>
+class PolledElement {
+ public:
+  PolledElement(std::size_t size, const Stream& stream)
+      : size_(size),
+        count_(std::max<std::size_t>(size / sizeof(Word), 1)),
+        line_(new_polled_line(stream)) {
+    for (std::size_t n = 0; n < count_; ++n) set_polled(word(n), none);
   }
-  const auto* const words = reinterpret_cast<const Word*>(at);
-  return polled(words) != no_element && (size == 8 || polled(words + 1) != no_element);
-}
-
-/// Copies one that is there, word by word: see polled().
-void take(const std::byte* at, std::size_t size, std::byte* to) {
-  if (size <= 4) {
-    const auto word = polled(reinterpret_cast<const std::uint32_t*>(at));
-    std::memcpy(to, &word, size);
-    return;
+  void queue(const std::byte* from, const Stream& stream) const {
+    const auto count = static_cast<std::int64_t>(count_);
+    const Layout here{{count}, {sizeof(Word)}};
+    const Layout there{{count}, {static_cast<std::int64_t>(size_ / count_)}};
+    const runtime::Operand operands[] = {{line_->data() + place(), &here}, {from, &there}};
+    runtime::launch_map(program_of(size_), operands, nullptr, stream);
   }
-  for (std::size_t done = 0; done < size; done += sizeof(Word)) {
-    const Word word = polled(reinterpret_cast<const Word*>(at + done));
-    std::memcpy(to + done, &word, sizeof word);
+  /// An element with the value of `no_element` is not told from one that is missing: it costs a
+  /// wait for the stream.
+  bool is_there() const {
+    for (std::size_t n = 0; n < count_; ++n) {
+      if (polled(word(n)) == none) return false;
+    }
+    return true;
   }
-}
+  /// Word by word: see polled().
+  void take(std::byte* to) const {
+    for (std::size_t n = 0; n < count_; ++n) {
+      const Word found = polled(word(n));
+      std::memcpy(to + n * sizeof found, &found, size_ / count_);
+    }
+  }
 
-/// Where an element is in its line: aligned to it and no more, so that elements at all addresses
-/// have one kernel.
-std::size_t place_of(std::size_t size) { return std::max<std::size_t>(size, 4); }
+ private:
+  static constexpr Word none = static_cast<Word>(no_element);
+  std::size_t place() const { return std::max(size_, sizeof(Word)); }
+  Word* word(std::size_t n) const {
+    return reinterpret_cast<Word*>(line_->host_data() + place()) + n;
+  }
 
-/// Queues the kernel that writes the element to a line.
-std::shared_ptr<Buffer> queued(const HostCopy& copy, std::size_t size, const Stream& stream) {
-  std::shared_ptr<Buffer> line = new_polled_line(stream);
-  std::byte* const at = line->host_data() + place_of(size);
-  if (size <= 4)
-    set_polled(reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(no_element));
-  else
-    set_polled(reinterpret_cast<Word*>(at), no_element);
-  if (size == 16) set_polled(reinterpret_cast<Word*>(at) + 1, no_element);
-
-  const std::int64_t word = size == 16 ? 8 : static_cast<std::int64_t>(size);
-  const std::int64_t count = size == 16 ? 2 : 1;
-  const Layout from{{count}, {word}}, to{{count}, {std::max<std::int64_t>(word, 4)}};
-  const runtime::Operand operands[] = {{line->data() + place_of(size), &to},
-                                       {copy.device.data, &from}};
-  runtime::launch_map(program_of(size), operands, nullptr, stream);
-  return line;
-}
+  std::size_t size_, count_;
+  std::shared_ptr<Buffer> line_;
+};
 
 /// Whether so many have been asked for that more are to be expected.
 bool is_worth_a_kernel() {
@@ -84,19 +81,12 @@ bool is_worth_a_kernel() {
 }
 std::atomic<bool> can_compile = true;
 
-}  // namespace
-
-bool download_scalar(const HostCopy& copy, const Stream& stream) {
-  const std::size_t size = copy.host.dtype.itemsize();
-  const bool is_scalar = copy.waits && !copy.is_up() && copy.host.layout.shape.empty();
-  if (!is_scalar || !is_power_of_two(size) || size > 16) return false;
-  if (reinterpret_cast<std::uintptr_t>(copy.device.data) % size != 0) return false;
-  if (!is_device_accessible(copy.device.buffer->space())) return false;
-  if (!is_worth_a_kernel() || !can_compile.load(std::memory_order_relaxed)) return false;
-
-  std::shared_ptr<Buffer> line;
+template <class Word>
+bool download_words(const HostCopy& copy, std::size_t size, const Stream& stream) {
+  std::optional<PolledElement<Word>> element;
   try {
-    line = queued(copy, size, stream);
+    element.emplace(size, stream);
+    element->queue(copy.device.data, stream);
   } catch (const MemoryError&) {
     return false;
   } catch (const BackendUnavailable&) {
@@ -106,11 +96,23 @@ bool download_scalar(const HostCopy& copy, const Stream& stream) {
     can_compile.store(false, std::memory_order_relaxed);
     return false;
   }
-  const std::byte* const at = line->host_data() + place_of(size);
   wait_for_line(
-      stream, [&] { return is_there(at, size); }, [&] { synchronize(stream); });
-  take(at, size, copy.host.data);
+      stream, [&] { return element->is_there(); }, [&] { synchronize(stream); });
+  element->take(copy.host.data);
   return true;
+}
+
+}  // namespace
+
+bool download_scalar(const HostCopy& copy, const Stream& stream) {
+  const std::size_t size = copy.host.dtype.itemsize();
+  const bool is_scalar = copy.waits && !copy.is_up() && copy.host.layout.shape.empty();
+  if (!is_scalar || !is_power_of_two(size) || size > 16) return false;
+  if (reinterpret_cast<std::uintptr_t>(copy.device.data) % size != 0) return false;
+  if (!is_device_accessible(copy.device.buffer->space())) return false;
+  if (!is_worth_a_kernel() || !can_compile.load(std::memory_order_relaxed)) return false;
+  return size <= 4 ? download_words<std::uint32_t>(copy, size, stream)
+                   : download_words<std::uint64_t>(copy, size, stream);
 }
 
 }  // namespace quarry::memory

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <complex>
 #include <cstdint>
 #include <cstring>

@@ -65,7 +65,10 @@ class Launcher {
   void clear(void* memory, std::size_t bytes) const;
 
   /// 1 for every second map on the device, which runs its blocks in reverse order: kernels/map.cuh.
+  /// Those of a few elements, which are nothing to the L2 cache, leave the others as they are.
   int backwards() const {
+    constexpr std::int64_t few = 32;
+    if (call.kept <= few) return 0;
     return static_cast<int>(target_.maps.fetch_add(1, std::memory_order_relaxed) % 2);
   }
 

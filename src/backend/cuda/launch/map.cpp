@@ -11,9 +11,7 @@ namespace {
 
 void launch_flat(const Launcher& launcher, int width) {
   const KernelCall& call = launcher.call;
-  // a few elements are nothing to the L2 cache, and leave the order of larger maps as it is
-  const bool is_small = call.kept <= std::int64_t{flat_threads} * width;
-  const int backwards = is_small ? 0 : launcher.backwards();
+  const int backwards = launcher.backwards();
   launcher.run_early(FlatMap{width}, {flat_grid(call.kept, width), 1, flat_threads, 1},
                      parameter_block(call, false, call.reduced), backwards);
 }

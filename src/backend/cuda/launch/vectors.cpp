@@ -13,12 +13,21 @@
 namespace quarry::backend::cuda {
 namespace {
 
+/// How many elements of so many bytes one access has, at most `width` and 16 bytes.
+int width_of(std::uint32_t bytes, int width) {
+  return std::min(width, static_cast<int>(std::max(16u / bytes, 1u)));
+}
+
+bool is_backwards(const CallOperands& operands, std::size_t k, std::size_t axis) {
+  return operands.stride(k, axis) == -std::int64_t{operands.itemsizes[k]};
+}
+
 /// The elements of the widest access of operand k along `axis`, at most `width` and 16 bytes; 1 if
 /// they are not `unit` bytes apart.
 int dense_width(const CallOperands& operands, std::size_t k, std::size_t axis, std::uint32_t unit,
                 int width) {
   if (!is_power_of_two(unit) || operands.stride(k, axis) != unit) return 1;
-  return std::min(width, static_cast<int>(std::max(16u / unit, 1u)));
+  return width_of(unit, width);
 }
 /// The same of one that is dense.
 int dense_width(const CallOperands& operands, std::size_t k, std::size_t axis, int width) {
@@ -110,7 +119,7 @@ VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int
     if (apart != size && (!has_gaps || inputs.count() > most_with_gaps)) return {};
     const auto unit = static_cast<std::uint32_t>(apart);
     if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{unit})) return {};
-    width = std::min(width, static_cast<int>(std::max(16u / unit, 1u)));
+    width = width_of(unit, width);
     if (k != *first) width = aligned_width(places_of(operands, k, axis, first), unit, width);
     width = own_width(operands, k, unit, width);
     inputs.add(k);
@@ -183,9 +192,8 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t ro
     return k >= operands.outputs &&
            operands.stride(k, axis) == 2 * std::int64_t{operands.itemsizes[k]};
   };
-  const auto is_backwards = [&](std::size_t k) {
-    return k >= operands.outputs &&
-           operands.stride(k, axis) == -std::int64_t{operands.itemsizes[k]};
+  const auto is_back = [&](std::size_t k) {
+    return k >= operands.outputs && is_backwards(operands, k, axis);
   };
   // a word of each row is enough for several rows a thread; few rows, some with gaps or backwards,
   // or such that are read where a position says are not
@@ -194,8 +202,8 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t ro
   bool is_useful = bytes < 4 || axis == 0 || (rows < few_rows && bytes < 8);
   for (std::size_t k = 0; k < operands.all.size(); ++k) {
     is_useful = is_useful || has_gaps(k) || (operands.is_side(k) && bytes < 8);
-    is_useful = is_useful || (is_backwards(k) && bytes < 8);
-    if (operands.is_side(k) && (has_gaps(k) || is_backwards(k))) return {};
+    is_useful = is_useful || (is_back(k) && bytes < 8);
+    if (operands.is_side(k) && (has_gaps(k) || is_back(k))) return {};
   }
   if (operands.is_side(0) && !operands.writes_rows()) return {};
   WideInputs inputs(operands, axis);
@@ -215,8 +223,8 @@ VectorAccess unaligned_map_vectors(const CallOperands& operands, std::int64_t ro
       if (size != operands.itemsizes[0]) return {};
       if (k > 0) width = aligned_width(places_of(operands, k, axis, 0), size, width);
     } else {
-      if (!is_backwards(k)) inputs.add(k);
-      if (has_gaps(k) || is_backwards(k)) inputs.add(k, kernels::input_access::other_step);
+      if (!is_back(k)) inputs.add(k);
+      if (has_gaps(k) || is_back(k)) inputs.add(k, kernels::input_access::other_step);
     }
   }
   while (width > 1 && columns < 4 * std::int64_t{width}) width /= 2;
@@ -245,11 +253,11 @@ VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
     if (!is_power_of_two(size) || (!is_flat && k < operands.outputs)) return {};
     if (has_sides && k >= operands.outputs && is_side != moves) return {};
     if (is_side && !is_multiple(operands.own_strides(k), std::uint64_t{size})) return {};
-    const bool is_backwards = operands.stride(k, axis) == -std::int64_t{size};
+    const bool is_back = is_backwards(operands, k, axis);
     const int bit = k < operands.outputs ? 0 : 1 << (k - operands.outputs);
-    if (is_backwards) {
+    if (is_back) {
       if (is_side || operands.all.size() - operands.outputs > most_with_gaps) return {};
-      access.width = std::min(access.width, static_cast<int>(std::max(16u / size, 1u)));
+      access.width = width_of(size, access.width);
     } else if (moves) {
       access.width = dense_width(operands, k, axis, access.width);
     }
@@ -258,7 +266,7 @@ VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
       access.flat |= bit;
     } else if (moves) {
       if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
-      access.wide |= is_backwards ? bit << kernels::input_access::other_step : bit;
+      access.wide |= is_back ? bit << kernels::input_access::other_step : bit;
     }
   }
   return access.width < 2 || access.width > shape[axis] ? VectorsAcross{} : access;
