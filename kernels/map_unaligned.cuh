@@ -126,6 +126,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     Inputs in[Rows];
     char* to[Rows][outputs];
     Index column[Rows];
+    const i64 found = found_by_check<In...>(p);
     Addresses a(p, 0, row);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
@@ -165,6 +166,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
         }
       }
     }
+    if (found != 0) return;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       if (r > 0 && by == 0) break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/queued_check.hpp>
 #include <quarry/base/shape.hpp>
 #include <quarry/kernels/join_parts.hpp>
 #include <quarry/kernels/program.hpp>
@@ -46,9 +47,15 @@ struct KernelCall {
   std::int64_t span = 0;
   bool any_order = false;      ///< of a map: its program does not use positions
   bool along_reduced = false;  ///< the smallest strides of the inputs are those of reduced axes
+  /// Of a map: it writes nothing if this finds something. Not on the CPU.
+  const quarry::detail::QueuedCheck* check = nullptr;
   std::shared_ptr<const kernels::join_parts> joined;  ///< of a join, the result of which is flat
 
   std::size_t rank() const { return shape.size(); }
+  /// The word that kernels look at before they write (`chunk` in params.hpp), or 0.
+  std::int64_t word_of_check() const {
+    return reinterpret_cast<std::int64_t>(check ? check->word() : nullptr);
+  }
   std::size_t reduced_rank() const { return rank() - kept_rank; }
   /// Whether all operands are dense along the only axis, and none is a side operand.
   bool is_flat() const {

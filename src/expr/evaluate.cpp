@@ -92,10 +92,10 @@ void evaluate_through_temporary(const kernels::program& program, const DeviceNDA
 
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
-                   bool positions, bool partial) {
+                   bool positions, bool partial, const quarry::detail::QueuedCheck* check) {
   if (has_fewer_axes(out, arrays, program.inputs)) [[unlikely]] {
     const Widened wide(out, arrays, program.inputs);
-    return evaluate_into(program, wide, arrays, scalars, positions, partial);
+    return evaluate_into(program, wide, arrays, scalars, positions, partial, check);
   }
   const Stream& stream = quarry::detail::stream_for(out);
   bool through_temporary = !is_aligned(out);
@@ -111,13 +111,15 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   out.buffer()->used_on(stream);
   memory::note_write(out.device_pointer(), out.layout(), out.dtype().itemsize());
   if (through_temporary) {
+    if (check) check->require();
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions,
                                       partial);
   }
   const runtime::Operand output{out.device_pointer(), &out.layout()};
   BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
-                      stream, positions, workspace);
+                      stream, positions, workspace, check);
+  if (check) check->require();
 }
 
 void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,

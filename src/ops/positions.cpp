@@ -52,29 +52,83 @@ void check_in_graph(const DeviceNDArray<const T>& positions, std::int64_t low, s
   assign_where(word, as_tree(is_outside(first)), as_tree(astype<std::int64_t>(first)));
 }
 
-/// Calls refuse with the first position that is less than `low`, or `high` or more.
+/// Any value of an integer or bool T.
 template <class T>
-void require_all_between(const DeviceNDArray<const T>& positions, std::int64_t low,
-                         std::int64_t high, const auto& refuse) {
-  using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-  const auto is_outside = [=](const auto& p) { return (p < low) | (p >= high); };
-  if (positions.empty()) return;
-  const Stream& stream = quarry::detail::stream_for(positions);
-  if (stream.state().is_captured()) {
-    return check_in_graph<Wide>(positions, low, high, is_outside, refuse);
+using WideOf = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+
+/// What is outside of [low, high), and how it is refused.
+template <class Refuse>
+struct Bounds {
+  std::int64_t low, high;
+  Refuse refuse;
+
+  auto is_outside(const auto& position) const { return (position < low) | (position >= high); }
+};
+
+/// How many positions are outside, in a word for the host, and in one of the device's if it is
+/// queued.
+template <class T, class Refuse>
+class PositionCheck final : public quarry::detail::QueuedCheck {
+ public:
+  PositionCheck(const DeviceNDArray<const T>& positions, const Bounds<Refuse>& bounds,
+                bool is_queued)
+      : positions_(positions),
+        bounds_(bounds),
+        count_(quarry::detail::stream_for(positions)),
+        word_(is_queued ? DeviceNDArray<std::int64_t>({1}, count_.array().stream())
+                        : DeviceNDArray<std::int64_t>()) {
+    using Count = results::total<bool>;
+    const Then<kernels::left_at, std::int64_t> left{reinterpret_cast<std::int64_t>(word())};
+    reduce_tree<kernels::sum_of, Count::accumulator, Count::type>(
+        as_tree(bounds_.is_outside(positions_)), {}, {}, false, nullptr, left, &count_.array());
   }
-  const auto outside = is_outside(positions);
-  const HostWord count(stream);
-  using Count = results::total<bool>;
-  reduce_tree<kernels::sum_of, Count::accumulator, Count::type>(as_tree(outside), {}, {}, false,
-                                                                nullptr, {}, &count.array());
-  if (count.wait() == 0) return;
-  refuse(Wide(positions.ravel()(argmax(outside).item()).item()));
+
+  const void* word() const noexcept override { return word_.device_pointer(); }
+  void require() const override {
+    if (count_.wait() == 0) return;
+    const auto flat = positions_.ravel();
+    const auto first = WideOf<T>(flat(argmax(bounds_.is_outside(flat)).item()).item());
+    const bool is_there =
+        std::cmp_less(first, bounds_.low) || std::cmp_greater_equal(first, bounds_.high);
+    if (is_there) bounds_.refuse(first);
+    throw IndexError("a position that was outside of its axis has been overwritten since");
+  }
+
+ private:
+  DeviceNDArray<const T> positions_;
+  Bounds<Refuse> bounds_;
+  HostWord count_;
+  DeviceNDArray<std::int64_t> word_;
+};
+
+/// Refuses the first position that is outside, or, if there are many on a GPU, leaves that to the
+/// check that is returned.
+template <class T, class Refuse>
+std::shared_ptr<const quarry::detail::QueuedCheck> checked(const DeviceNDArray<const T>& positions,
+                                                           const Bounds<Refuse>& bounds,
+                                                           bool can_be_queued) {
+  constexpr std::int64_t many = 1024;
+  if (positions.empty()) return nullptr;
+  if (quarry::detail::stream_for(positions).state().is_captured()) {
+    check_in_graph<WideOf<T>>(
+        positions, bounds.low, bounds.high, [&](const auto& p) { return bounds.is_outside(p); },
+        bounds.refuse);
+    return nullptr;
+  }
+  const bool is_queued = can_be_queued && positions.size() >= many && !positions.device().is_cpu();
+  auto check = std::make_shared<const PositionCheck<T, Refuse>>(positions, bounds, is_queued);
+  if (is_queued) return check;
+  check->require();
+  return nullptr;
 }
 
-void require_between(const DeviceNDArrayBase& positions, std::int64_t low, std::int64_t high,
-                     const auto& refuse) {
-  with_positions(positions, [&](const auto& p) { require_all_between(p, low, high, refuse); });
+template <class Refuse>
+std::shared_ptr<const quarry::detail::QueuedCheck> checked(const DeviceNDArrayBase& positions,
+                                                           const Bounds<Refuse>& bounds,
+                                                           bool can_be_queued) {
+  std::shared_ptr<const quarry::detail::QueuedCheck> check;
+  with_positions(positions, [&](const auto& p) { check = checked(p, bounds, can_be_queued); });
+  return check;
 }
 
 /// Finds the axes of positions among the entries, and where NumPy puts the axes of the result.
@@ -214,7 +268,7 @@ SideView side_view(const DeviceNDArrayBase& array, std::span<const SideEntry> en
   std::size_t n = 0;
   for (const auto& [entry, positions, mask] : entries) {
     const bool is_integer = positions && !mask && positions->ndim() == 0;
-    if (is_integer || (are_some && positions && !mask)) require_inside(*positions, side, n);
+    if (is_integer || (are_some && positions && !mask)) check_inside(*positions, side, n);
     if (positions) n += mask ? mask->size() : 1;
   }
   return side;
@@ -231,18 +285,23 @@ void require_elements(const SideView& side, const Shape& positions) {
   }
 }
 
-void require_inside(const DeviceNDArrayBase& positions, const SideView& side, std::size_t n) {
+void check_inside(const DeviceNDArrayBase& positions, SideView& side, std::size_t n) {
   const std::int64_t extent = side.own[n].extent;
-  require_between(positions, -extent, extent, [extent, axis = side.axes[n]](auto position) {
+  const auto refuse = [extent, axis = side.axes[n]](auto position) {
     throw IndexError(
         fmt::format("position {} is outside of axis {} of extent {}", position, axis, extent));
-  });
+  };
+  auto check = checked(positions, Bounds{-extent, extent, refuse}, true);
+  if (!check) return;
+  if (side.check) side.check->require();  // one word of the device is all that a kernel looks at
+  side.check = std::move(check);
 }
 
 void require_choices(const DeviceNDArrayBase& positions, std::int64_t count) {
-  require_between(positions, 0, count, [=](auto position) {
+  const auto refuse = [=](auto position) {
     throw IndexError(fmt::format("choice {} of {}", position, count));
-  });
+  };
+  checked(positions, Bounds{0, count, refuse}, false);
 }
 
 void require_same_rank(const Shape& positions, const Shape& array) {

@@ -114,9 +114,10 @@ void make_strided(KernelCall& call, std::span<const Operand> operands, bool orde
 
 void launch_map(const kernels::program& program, std::span<const Operand> operands,
                 const Scalar* scalars, const Stream& stream, bool ordered,
-                backend::Workspace& workspace) {
+                backend::Workspace& workspace, const detail::QueuedCheck* check) {
   KernelCall call(program);
   call.kept = element_count(operands[0].layout->shape);
+  call.check = check;
   call.any_order = !ordered;
   if (call.kept == 0) return;
   if (all_dense(operands, program.itemsize)) {

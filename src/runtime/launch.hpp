@@ -21,10 +21,12 @@ using Scalar = kernels::u64[2];
 
 /// Runs a map over the shape of operands[0]: its outputs, which have that shape, then its inputs.
 /// Queued in `stream`. `ordered` keeps the axes in C order of the outputs, for programs that use
-/// positions. Maps with side operands may take memory. Nothing runs without elements.
+/// positions. Maps with side operands may take memory. Nothing runs without elements, and nothing
+/// is written if `check` finds something.
 void launch_map(const kernels::program& program, std::span<const Operand> operands,
                 const Scalar* scalars, const Stream& stream, bool ordered = false,
-                backend::Workspace& workspace = backend::no_workspace());
+                backend::Workspace& workspace = backend::no_workspace(),
+                const detail::QueuedCheck* check = nullptr);
 
 /// Runs a reduction of operands 1.. over the axes of `shape` marked in `reduced`; operand 0 is the
 /// output, with the kept axes or, if every element has a result, with all. `positions`: it returns

@@ -118,7 +118,7 @@ void check_gather() {
     for (i64 i = 0; i < at.n; ++i) want[std::size_t(to - out.data() + i)] = from[at.place(i)];
     const auto not_sorted =
         run<M, V, wide>(at, at.draw,
-                        {u64(at.n), 1, 1, word(to), word(at.origin(from)), word(at.of.data()),
+                        {u64(at.n), 1, 0, word(to), word(at.origin(from)), word(at.of.data()),
                          u64(at.extent), u64(at.stride()), u64(at.n), sizeof(T), 0, 8});
     ASSERT_TRUE(out == want) << "seed " << seed;
     seen.add(not_sorted, at.n, tile);
@@ -157,7 +157,7 @@ TEST(cuda_parted, expressions_of_what_is_read_are_computed) {
     all.extent = at.extent * rows;
     run<M, 2, 14>(
         all, at.draw,
-        {u64(at.n), 1, 1, word(to), word(x), word(row.data()), word(at.of.data()), word(y),
+        {u64(at.n), 1, 0, word(to), word(x), word(row.data()), word(at.of.data()), word(y),
          u64(rows), u64(at.extent) * 4, u64(at.extent), 4, u64(at.n), 4, 0, 8, 8, 4});
     ASSERT_TRUE(out == want) << "seed " << seed;
   }
@@ -184,7 +184,7 @@ void check_scatter() {
     for (i64 i = 0; i < at.n; ++i) want[std::size_t(to - table.data() + at.place(i))] = from[i];
     const auto not_sorted =
         run<M, V, wide>(at, at.draw,
-                        {u64(at.n), 1, 1, word(at.origin(to)), word(from), word(at.of.data()),
+                        {u64(at.n), 1, 0, word(at.origin(to)), word(from), word(at.of.data()),
                          u64(at.extent), u64(at.stride()), u64(at.n), 0, sizeof(T), 8});
     ASSERT_TRUE(table == want) << "seed " << seed;
     seen.add(not_sorted, at.n, tile);
@@ -221,14 +221,14 @@ TEST(cuda_parted, bits_are_set) {
     }
     repeated += int(want[0]);
     run<M, 2, 1>(at, at.draw,
-                 {u64(at.n), 1, 1, word(words.data()), word(at.of.data()), u64(at.extent), 1, 1, 0,
+                 {u64(at.n), 1, 0, word(words.data()), word(at.of.data()), u64(at.extent), 1, 1, 0,
                   u64(at.n), 0, 8});
     ASSERT_EQ(words, want) << "seed " << seed;
     if (want[0] != 0) continue;
     at.n = 1;  // one of them again
     run<M, 2, 1>(
         at, at.draw,
-        {1, 1, 1, word(words.data()), word(at.of.data()), u64(at.extent), 1, 1, 0, 1, 0, 8});
+        {1, 1, 0, word(words.data()), word(at.of.data()), u64(at.extent), 1, 1, 0, 1, 0, 8});
     EXPECT_EQ(words[0], 1u);
   }
   EXPECT_TRUE(repeated > 2 && repeated < 10) << repeated;
@@ -253,7 +253,7 @@ TEST(cuda_parted, owners_write_elements) {
     }
     run<M, 2, 3>(
         at, at.draw,
-        {u64(at.n), 1, 1, word(at.origin(to)), word(from), word(at.of.data()), word(owners.data()),
+        {u64(at.n), 1, 0, word(at.origin(to)), word(from), word(at.of.data()), word(owners.data()),
          u64(at.extent), u64(at.stride()), u64(at.extent), 8, 1, u64(at.n), u64(at.n), 0, 4, 8, 0});
     ASSERT_TRUE(table == want) << "seed " << seed;
   }

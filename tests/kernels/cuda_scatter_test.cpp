@@ -42,7 +42,7 @@ struct Rows {
   /// The parameter block; `inputs` behind those of the output, the values and the positions.
   std::vector<u64> words(std::vector<u64> scalars, std::vector<const void*> inputs,
                          std::vector<i64> strides) const {
-    std::vector<u64> all = {u64(rows * columns), 1, 1};
+    std::vector<u64> all = {u64(rows * columns), 1, 0};
     for (const void* at : std::initializer_list<const void*>{to, from, positions.data()})
       all.push_back(reinterpret_cast<u64>(at));
     for (const void* at : inputs) all.push_back(reinterpret_cast<u64>(at));

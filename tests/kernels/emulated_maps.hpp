@@ -178,7 +178,8 @@ template <class M>
 struct Case;
 template <class E, class Out, int S, class... In>
 struct Case<map_of<E, Out, S, In...>> {
-  using Kernels = Map<map_of<E, Out, S, In...>>;
+  using Of = map_of<E, Out, S, In...>;
+  using Kernels = Map<Of>;
   using Types = operands_of<Out, In...>;
 
   explicit Case(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
@@ -188,6 +189,8 @@ struct Case<map_of<E, Out, S, In...>> {
     add_outputs(static_cast<several<Out>*>(nullptr));
     (add_input(static_cast<several<In>*>(nullptr)), ...);
     operands.pack(size(), 1, S, extents);
+    if (draw.one_in(4)) found = draw.one_in(2) ? 1 : i64{1} << 40;
+    operands.words[block_places::chunk] = has_sides<Of> ? reinterpret_cast<u64>(&found) : 0;
     is_flat ? choose_flat() : choose_strided();
   }
 
@@ -288,7 +291,7 @@ struct Case<map_of<E, Out, S, In...>> {
     Memory expected(arena.all().begin(), arena.all().end());
     const Memory before = expected;
     const i64 unmixed = mixes;
-    for (i64 i = 0; i < size(); ++i) {
+    for (i64 i = 0; i < (has_sides<Of> && found != 0 ? 0 : size()); ++i) {
       operands.store_all(expected, before, i, static_cast<several<E>*>(nullptr),
                          static_cast<several<Out>*>(nullptr));
     }
@@ -309,6 +312,7 @@ struct Case<map_of<E, Out, S, In...>> {
   Arena arena;
   Operands operands;
   Extents extents;
+  i64 found = 0;  ///< by the check of side operands: then nothing is written
   bool is_flat = false, has_dense_outputs = false;
   std::string what;  ///< the kind of kernel
   Variant variant = FlatMap{1};

@@ -19,10 +19,12 @@ struct HasPosition<Node<Op, A...>> : std::disjunction<HasPosition<A>...> {};
 /// Runs `program` into the elements of `out`, to whose shape the arrays broadcast. If `out`
 /// overlaps an array other than element for element, the result is as with a temporary. Queued in
 /// the stream of `out`; throws ShapeError, AliasError for an `out` whose elements share memory,
-/// LogicError for arrays on another device. `partial`: the program may leave elements as they are.
+/// LogicError for arrays on another device, and what `check` finds: then nothing is written.
+/// `partial`: the program may leave elements as they are.
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
-                   bool positions, bool partial = false);
+                   bool positions, bool partial = false,
+                   const quarry::detail::QueuedCheck* check = nullptr);
 
 /// The same into several new arrays of one shape, in one kernel.
 void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,
@@ -46,19 +48,20 @@ void run(const DeviceNDArrayBase& out, const Arguments<X>& arguments) {
   using L = Lowered<X>;
   using Program =
       MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>;
-  evaluate_into(Program::value(), out, arguments.array, arguments.scalar, HasPosition<X>::value);
+  evaluate_into(Program::value(), out, arguments.array, arguments.scalar, HasPosition<X>::value,
+                false, arguments.check);
 }
 
 template <class T, class X>
 void evaluate_tree(const DeviceNDArrayBase& out, const X& tree) {
-  run<T>(out, Arguments<X>(tree));
+  run<T>(out, Arguments<X>(tree, unchecked));
 }
 
 template <class T, class X>
 DeviceNDArray<T> evaluate_as(const X& tree) {
   static_assert(same_kind(dtype_of<host_of_t<typename X::kernel_type>>, dtype_of<T>),
                 "this conversion can lose the kind of the values; use astype");
-  const Arguments<X> arguments(tree);
+  const Arguments<X> arguments(tree, unchecked);
   DeviceNDArray<T> out(tree.shape(), quarry::detail::stream_for(*arguments.array[0]));
   run<T>(out, arguments);
   return out;

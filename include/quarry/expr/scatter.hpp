@@ -64,6 +64,8 @@ struct Target {
   const DeviceNDArrayBase& array;   ///< any element of it may be written
   const DeviceNDArrayBase& window;  ///< its elements at position 0 of its own axes
   const Shape& shape;               ///< of what is written
+  /// Of the positions: nothing is written before it is known that it finds nothing.
+  const quarry::detail::QueuedCheck* check = nullptr;
 };
 /// Runs `program`, a map to a side operand. The inputs broadcast to the shape of the target; the
 /// result is as if all of them were read before anything is written, but input `own`, which is read

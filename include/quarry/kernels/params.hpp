@@ -6,9 +6,11 @@
 /// knowing the kernel's type. The operands are the outputs, then the inputs.
 ///   [kept] [reduced] [chunk] [pointer x K] [scalar x 2S] [shape x R] [stride x K*R]
 /// `kept` is the number of elements of an output, `reduced` the number of those reduced into each
-/// (1 in a map), of which a block of threads reduces `chunk`. The R axes are those of the outputs,
-/// then the reduced ones. Strides are in bytes, operand by operand. With R = 0, for a kernel that
-/// needs no axes, the block ends before the shape.
+/// (1 in a map), of which a block of threads reduces `chunk`. Of maps that may
+/// have side inputs `chunk` is the address of a 64-bit word, or 0: they write nothing if the word
+/// is not 0. The R
+/// axes are those of the outputs, then the reduced ones. Strides are in bytes, operand by operand.
+/// With R = 0, for a kernel that needs no axes, the block ends before the shape.
 namespace quarry::kernels {
 
 /// The index of the first word of each part of the block.

@@ -170,4 +170,15 @@ struct applied_to : R {
   }
 };
 
+/// The result T of a reduction, which is left at the address in scalar S, too, unless that is 0.
+template <class T, int S>
+struct left_at {
+  template <class C>
+  QUARRY_HD T operator()(const C& c) const {
+    const T result = c.result();
+    if (const u64 at = c.template scalar<u64, S>()) *reinterpret_cast<T*>(at) = result;
+    return result;
+  }
+};
+
 }  // namespace quarry::kernels

@@ -41,8 +41,7 @@ struct ListedView {
   SideView side;
   DeviceNDArray<const std::int64_t> positions;
 };
-/// Waits for positions, which are checked, and for the number of elements of masks. Throws as
-/// side_view.
+/// Checks positions as side_view; waits for the number of elements of masks.
 ListedView listed_view(const DeviceNDArrayBase& array, std::span<const IndexEntry> entries);
 
 }  // namespace expr

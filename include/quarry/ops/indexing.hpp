@@ -106,7 +106,7 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
       return Base::template evaluate<U>();
     } else {
       static_assert(std::same_as<U, value_type>, "a record does not become another one");
-      const Arguments<Base> arguments(*this);
+      const Arguments<Base> arguments(*this, unchecked);
       DeviceNDArray<U> out(this->shape(), quarry::detail::stream_for(*arguments.array[0]));
       run<U>(out, arguments);
       return out;
@@ -131,7 +131,7 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
       const auto& tree = as_tree(x);
       using Tree = std::remove_cvref_t<decltype(tree)>;
       if constexpr (has_side<Tree>) {
-        const Arguments<Tree> arguments(tree);
+        const Arguments<Tree> arguments(tree, unchecked);
         if (reads_target(array_, arguments.array, arguments.arrays, own)) {
           return write(as_tree(eval(x)), -1);
         }
@@ -145,7 +145,7 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
     std::apply(
         [&](const SideLeaf<T, axes>& elements, const P&... positions) {
           using K = kernel_type_t<T>;
-          const Target target{elements.array, elements.window, this->shape()};
+          const Target target{elements.array, elements.window, this->shape(), elements.check.get()};
           OwnAxes<axes> own_axes;
           for (std::size_t n = 0; n < axes; ++n) own_axes.axis[n] = elements.axis[n];
           const Shape turns = detail::broadcast(positions.shape()...);
@@ -240,12 +240,14 @@ auto indexed_by_list(const DeviceNDArray<T>& whole, std::span<const IndexEntry> 
 /// end. A mask, of bools, stands for the positions where it is true along each of its axes; `true`
 /// and `false` are masks without axes. The axes of positions come in the place of the first of
 /// them, or of the integers beside them, if these stand next to each other, else first. Lazy, but
-/// positions are evaluated and checked at once, and elements of masks counted, which waits for them
-/// (positions that are captured are checked by each launch: see capture()); if an array of
-/// positions is written before the elements are read, those that are outside by then count as the
-/// nearest inside. Throws IndexError for a position outside, with its value, the axis and its
-/// extent, for a mask that has not the extents of its axes, and for positions that do not broadcast
-/// together.
+/// positions are evaluated and checked, and elements of masks counted, at once, which waits for
+/// them. The check of 1024 positions or more on a GPU is queued: what evaluates the elements or
+/// writes them waits for it, and throws in its place, having written nothing; what is never
+/// evaluated throws nothing. (Positions that are captured are checked by each launch: see
+/// capture().) If an array of positions is written before the elements are read, those that are
+/// outside by then count as the nearest inside. Throws IndexError for a position outside, with its
+/// value, the axis and its extent, for a mask that has not the extents of its axes, and for
+/// positions that do not broadcast together.
 template <class T, class... I>
 auto index_by(const DeviceNDArray<T>& array, const I&... entries) {
   if constexpr (sizeof...(I) == 1 && (expr::is_host_mask<I> && ...)) {

@@ -29,6 +29,8 @@ struct SideView {
   std::size_t behind = 0;         ///< how many axes come after those of the positions
   bool is_exact = true;           ///< whether the own axes have elements of the array only
   bool is_injective = false;      ///< whether no two positions can be the same
+  /// Of the positions, if it is queued.
+  std::shared_ptr<const quarry::detail::QueuedCheck> check = nullptr;
 
   /// Whether one of them has no elements. Then the window has strides 0.
   bool is_empty() const;
@@ -42,19 +44,20 @@ struct SideEntry {
   const DeviceNDArrayBase* positions = nullptr;
   const Shape* mask = nullptr;
 };
-/// Of the axes with positions, which are checked: waits for them. Their axes, broadcast together,
-/// come where NumPy has them. Throws IndexError as indexing does, for a position outside (unless
-/// there is none together; one without axes always), for a mask that has not the extents of its
-/// axes and for shapes that do not broadcast together.
+/// Of the axes with positions, which are checked as by check_inside. Their axes, broadcast
+/// together, come where NumPy has them. Throws IndexError as indexing does, for a position outside
+/// (unless there is none together; one without axes always), for a mask that has not the extents of
+/// its axes and for shapes that do not broadcast together.
 SideView side_view(const DeviceNDArrayBase& array, std::span<const SideEntry> entries);
 bool has_aligned_elements(const DeviceNDArrayBase& array);
 /// Throws IndexError for positions on an axis without elements.
 void require_elements(const SideView& side, const Shape& positions);
-/// Throws IndexError, with the first one, if a position is outside of axis number `n` of the side
-/// view's own. Waits for the positions, integers or bools.
-void require_inside(const DeviceNDArrayBase& positions, const SideView& side, std::size_t n);
+/// Throws IndexError, with the first one, if a position, an integer or bool, is outside of axis
+/// number `n` of the side view's own. Waits for the positions, unless they are so many on a GPU
+/// that the check is queued: then it is the side view's.
+void check_inside(const DeviceNDArrayBase& positions, SideView& side, std::size_t n);
 /// Throws IndexError, with the first one, if a position is none of so many choices. Negative ones
-/// are none.
+/// are none. Waits for them.
 void require_choices(const DeviceNDArrayBase& positions, std::int64_t count);
 /// Throws ShapeError unless both have as many axes.
 void require_same_rank(const Shape& positions, const Shape& array);
@@ -94,7 +97,7 @@ DeviceNDArray<T> window_of(const DeviceNDArray<T>& array, const SideView& side) 
 
 template <class T, int Axes>
 SideLeaf<T, Axes> side_leaf(const DeviceNDArray<T>& array, const SideView& side) {
-  SideLeaf<T, Axes> leaf{array, window_of(array, side), {}};
+  SideLeaf<T, Axes> leaf{array, window_of(array, side), {}, side.check};
   for (std::size_t n = 0; n < Axes; ++n) leaf.axis[n] = side.own[n];
   return leaf;
 }

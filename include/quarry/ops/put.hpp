@@ -10,10 +10,10 @@ namespace expr {
 
 /// One axis of an array at positions, as a place.
 template <IndexMode Mode, class T, class P>
-auto place_along(const DeviceNDArray<T>& whole, const DeviceNDArray<T>& array, const SideView& side,
+auto place_along(const DeviceNDArray<T>& whole, const DeviceNDArray<T>& array, SideView side,
                  const DeviceNDArray<P>& positions) {
   require_elements(side, positions.shape());
-  if constexpr (Mode == IndexMode::raise) require_inside(positions, side, 0);
+  if constexpr (Mode == IndexMode::raise) check_inside(positions, side, 0);
   return Indexed<kernel_mode<Mode>, T, Leaf<P>>(whole, array, side, Leaf<P>{positions});
 }
 
@@ -72,6 +72,7 @@ template <class F, kernels::index_mode Mode, class T, class... P>
 void with_parts(const Indexed<Mode, T, P...>& place, const F& f) {
   std::apply(
       [&](const auto& elements, const P&... positions) {
+        if (elements.check) elements.check->require();
         OwnAxes<sizeof...(P)> own;
         for (std::size_t n = 0; n < sizeof...(P); ++n) own.axis[n] = elements.axis[n];
         f(elements, own, positions...);
@@ -154,12 +155,14 @@ auto part_of(const Indexed<Mode, T, P...>& place) {
   };
   return std::apply(
       [&](const auto& elements, const P&... positions) {
-        const auto& [array, window, axis, made] = elements;
+        const auto& [array, window, axis, check, made] = elements;
         const SideView side{{window.layout(), window.device_pointer() - array.device_pointer()},
                             {std::begin(axis), std::end(axis)},
                             {},
                             0,
-                            place.is_exact()};
+                            place.is_exact(),
+                            false,
+                            check};
         return Indexed<Mode, Real, P...>(part(place.array()), part(array), side, P(positions)...);
       },
       place.arguments());

@@ -42,7 +42,7 @@ auto pick(const DeviceNDArray<T>& array, const SideView& side, const P& position
 /// The same with axes behind those of the positions, which are checked if Mode says so and any of
 /// them is used.
 template <IndexMode Mode, class T, Operand P>
-auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& positions,
+auto pick_checked(const DeviceNDArray<T>& array, SideView side, const P& positions,
                   std::size_t axes, bool are_used) {
   const auto checked = [&](const auto& picked) {
     if (element_count(picked.shape()) > 0) require_elements(side, positions.shape());
@@ -50,7 +50,7 @@ auto pick_checked(const DeviceNDArray<T>& array, const SideView& side, const P& 
   };
   if constexpr (Mode == IndexMode::raise) {
     const auto evaluated = eval(positions);
-    if (are_used) require_inside(evaluated, side, 0);
+    if (are_used) check_inside(evaluated, side, 0);
     return checked(pick<Mode>(array, side, with_axes(evaluated, axes)));
   } else {
     return checked(pick<Mode>(array, side, with_axes(positions, axes)));
@@ -84,11 +84,11 @@ auto take_records(const A& a, const P& positions, std::int64_t axis) {
 /// The elements of `a` at `positions` of axis `axis`, as NumPy's take: a lazy expression whose
 /// shape is that of `a` with the shape of the positions in the place of the axis. `a` is an array
 /// or an expression, which is evaluated first; the positions, bools or integers, may also be in
-/// host memory, in braces, or one integer. With IndexMode::raise the positions are evaluated and
-/// checked at once, which waits for them (in a capture by each launch: see capture()); the other
-/// modes neither check nor wait. Throws ShapeError for an axis that there is not, IndexError for a
-/// position outside, with its value and the extent (unless an axis in front has no elements), and
-/// for elements of an axis that has none. Of records it is a new array, computed at once.
+/// host memory, in braces, or one integer. With IndexMode::raise the positions are evaluated at
+/// once and checked as those of a(positions): see index_by(). The other modes neither check nor
+/// wait. Throws ShapeError for an axis that there is not, IndexError for a position outside, with
+/// its value and the extent (unless an axis in front has no elements), and for elements of an axis
+/// that has none. Of records it is a new array, computed at once.
 template <IndexMode Mode = IndexMode::raise, expr::Operand A,
           class P = std::initializer_list<std::int64_t>>
 auto take(const A& a, const P& given, std::int64_t axis) {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <cstddef>
+#include <optional>
+#include <string>
 
 #include <quarry/kernels/access.hpp>
 #include <quarry/kernels/text_function.hpp>
@@ -195,12 +197,31 @@ const kernels::source_text* reducer_text(const Launch& launch) {
   return found.second;
 }
 
+/// The number of the scalar that is an address for the CPU's loops, too: left_at (reducer.hpp).
+std::optional<std::size_t> scalar_of_left_result(const Launch& launch) {
+  const std::string_view name = launch.program->name;
+  const std::size_t begin = name.find("left_at<");
+  if (begin == name.npos) return std::nullopt;
+  const std::size_t number = name.find(',', begin) + 1;
+  return std::stoul(std::string(name.substr(number, name.find('>', number) - number)));
+}
+
 }  // namespace
 
 CUresult run_launch(const Launch& launch) {
   kernels::host_reduction = reducer_text(launch);
   const FloatEnvironment environment;  // a GPU has one of its own
-  return launch.name.kernel->run(launch);
+  const std::optional<std::size_t> left = scalar_of_left_result(launch);
+  if (!left) return launch.name.kernel->run(launch);
+  Launch here = launch;
+  std::uint64_t& address =
+      here.words[static_cast<std::size_t>(here.places().scalars()) + 2 * *left];
+  if (address != 0) {
+    std::byte* const memory = state().memory.find(address, sizeof(std::int64_t), launch.device);
+    if (!memory) return illegal(launch, "what is left of the result is not in live memory");
+    address = reinterpret_cast<std::uint64_t>(memory);
+  }
+  return launch.name.kernel->run(here);
 }
 
 }  // namespace quarry::fake

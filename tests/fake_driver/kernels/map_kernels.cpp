@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include <quarry/kernels/access.hpp>
 #include <quarry/kernels/map.hpp>
 
 #include "backend/cpu/runs.hpp"
 #include "fake_driver/kernels/kernel.hpp"
+#include "fake_driver/kernels/parted_map.hpp"
 #include "fake_driver/kernels/tiled_map.hpp"
 #include "fake_driver/state.hpp"
 
@@ -103,12 +105,29 @@ bool has_aligned_rows(const Launch& launch, const Operands& operands) {
          has_legal_vectors(launch, operands, 0, width, wide, last);
 }
 
+/// Whether the check that the kernel looks at has found nothing. Null if it is not in live memory.
+std::optional<bool> may_write(const Launch& launch) {
+  const auto at = static_cast<std::uint64_t>(launch.word(block_places::chunk));
+  if (at == 0) return true;
+  const std::byte* const word = state().memory.find(at, sizeof(std::int64_t), launch.device);
+  if (!word) return std::nullopt;
+  return *reinterpret_cast<const std::int64_t*>(word) == 0;
+}
+
+/// run_rows, unless the check has found something.
+CUresult run_checked_rows(const Launch& launch, const Operands& operands,
+                          bool (*is_legal)(const Launch&, const Operands&)) {
+  const std::optional<bool> may = may_write(launch);
+  if (!may) return illegal(launch, "the word of a check is not in live memory");
+  return *may ? run_rows(launch, operands, is_legal) : CUDA_SUCCESS;
+}
+
 CUresult run_strided(const Launch& launch) {
   const Operands operands = launch.operands(launch.argument(1) == 8);
   const std::int64_t columns = operands.extent(launch.rank() - 1);
   if (!covers_rows(launch, operands, lead(launch, operands, columns)))
     return illegal(launch, "the grid covers too little");
-  return run_rows(launch, operands, has_aligned_rows);
+  return run_checked_rows(launch, operands, has_aligned_rows);
 }
 
 /// Whether all rows of output k are as far from a vector as those of the first one.
@@ -173,7 +192,7 @@ CUresult run_unaligned(const Launch& launch) {
   const std::int64_t line = columns < 1024 ? vector : 128;
   if (!covers_rows(launch, operands, line / launch.program->itemsize[0] - 1))
     return illegal(launch, "the grid covers too little");
-  return run_rows(launch, operands, has_unaligned_vectors);
+  return run_checked_rows(launch, operands, has_unaligned_vectors);
 }
 
 /// The input that lies as the outputs do, all rows one after another.
@@ -229,71 +248,6 @@ CUresult run_singles(const Launch& launch) {
   const bool covers = launch.grid_x * launch.block_x * of_thread >= launch.word(block_places::kept);
   if (!covers || launch.grid_y != 1) return illegal(launch, "the grid covers too little");
   return run_rows(launch, launch.operands(true), has_vectors_of_singles);
-}
-
-/// The operand whose elements map_parted accesses by parts: the side operand that does not move.
-int parted_operand(const Launch& launch, const Operands& operands) {
-  for (int k = 0; k < operands.count(); ++k) {
-    if (launch.program->is_side(static_cast<std::size_t>(k)) && operands.stride(k, 0) == 0)
-      return k;
-  }
-  return -1;
-}
-
-/// How many places of operand k there are, from the lowest one on, and how many bytes that is from
-/// its pointer.
-struct AllPlaces {
-  std::int64_t first = 0, count = 1;
-  AllPlaces(const Launch& launch, int k) {
-    const bool are_bits = launch.program->singles == kernels::single_access::mark;
-    const std::int64_t size = are_bits ? 1 : launch.program->itemsize[k];
-    const kernels::own_axes own = launch.program->own[k];
-    for (int s = own.first; s < own.first + own.count; ++s) {
-      const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * s]);
-      const auto stride = static_cast<std::int64_t>(launch.scalars()[2 * s + 1]);
-      if (stride < 0) first += (extent - 1) * stride;
-      count += (extent - 1) * std::abs(stride) / size;
-    }
-  }
-};
-
-/// Empty when the blocks of a step cover the map and its parts, which are all places of operand k,
-/// and the steps have memory for what they leave.
-std::string wrong_parts(const Launch& launch, const kernels::parted& parts, int k) {
-  using kernels::single_access;
-  const single_access access = launch.program->singles;
-  const AllPlaces all(launch, k);
-  const std::int64_t size = launch.program->itemsize[k],
-                     of_parts = std::int64_t{parts.count} << parts.shift;
-  const bool marks = access == single_access::mark;
-  if (parts.first != all.first || of_parts < all.count || parts.count > kernels::most_parts)
-    return "the parts are not all places";
-  if (!marks && parts.bytes != static_cast<std::uint64_t>(all.count * size))
-    return "the places have other bytes";
-  if (marks && (parts.shift < 5 || parts.shift > kernels::most_marks_log2))
-    return "a part is no whole words, or more than a block has";
-  const std::int64_t tile = kernels::parted_tile(static_cast<std::uint64_t>(size), access);
-  if (parts.tiles * tile < launch.word(block_places::kept)) return "there are too few tiles";
-  if (tile / kernels::parted_threads % launch.argument(0) != 0)
-    return "a thread has no whole vectors";
-  const bool is_access = parts.step == kernels::parted_step::access;
-  const std::int64_t at_once =
-      marks ? parts.tiles : kernels::parted_threads / 32 * kernels::parted_runs;
-  const std::int64_t tiles = is_access ? launch.grid_x / parts.count * at_once : launch.grid_x;
-  const bool covers =
-      is_access ? tiles >= parts.tiles && launch.grid_x % parts.count == 0 : tiles == parts.tiles;
-  if (!covers || launch.block_x != kernels::parted_threads || launch.grid_y != 1)
-    return "the grid covers too little";
-  const auto is_there = [&](const void* memory, std::int64_t bytes) {
-    const auto at = reinterpret_cast<std::uint64_t>(memory);
-    return at % 16 == 0 && state().memory.find(at, static_cast<std::size_t>(bytes), launch.device);
-  };
-  const std::int64_t elements = parts.tiles * tile;
-  const bool are_there = is_there(parts.places, elements * 4) &&
-                         (marks || is_there(parts.values, elements * size)) &&
-                         (access != single_access::read || is_there(parts.slots, elements * 2)) &&
-                         is_there(parts.runs, (parts.count + 1) * parts.tiles * 4);
-  return are_there ? "" : "what the steps leave is not in live memory";
 }
 
 /// The last step runs the map; each wants to find what the one before it has left.

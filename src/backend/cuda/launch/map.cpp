@@ -41,7 +41,7 @@ void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int
     order |= kernels::blocks_rows_first;
   }
   launcher.run_early(variant, {g.grid_x, g.grid_y, g.block_x, g.block_y},
-                     parameter_block(call, true, call.reduced), order);
+                     parameter_block(call, true, call.word_of_check()), order);
 }
 
 bool has_sides(const KernelCall& call) {
@@ -51,6 +51,7 @@ bool has_sides(const KernelCall& call) {
 
 void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
   const KernelCall& call = launcher.call;
+  if (call.check) call.check->require();  // the kernel does not look at its word
   const AcrossGeometry g = across_geometry(call.kept, call.span, vectors.width);
   const AcrossMap variant{.rank = static_cast<int>(call.rank()),
                           .index_bytes = g.wide_index ? 8 : 4,

@@ -118,7 +118,7 @@ bool launch_parted(const Launcher& launcher) {
       tile / kernels::parted_threads;  // whole vectors; the last ones are there in part
   const VectorAccess vectors =
       reads ? map_vectors(launcher.operands, each) : piece_vectors(launcher.operands, each);
-  const ParameterBlock block = parameter_block(call, true, call.reduced);
+  const ParameterBlock block = parameter_block(call, true, call.word_of_check());
   const auto run = [&](kernels::parted_step step, std::int64_t blocks) {
     parts.step = step;
     launcher.run_early(PartedMap{vectors.width, vectors.wide},
@@ -127,6 +127,7 @@ bool launch_parted(const Launcher& launcher) {
   };
   constexpr std::int64_t tiles_a_block = kernels::parted_threads / 32 * kernels::parted_runs;
   run(kernels::parted_step::partition, parts.tiles);
+  if (call.check) call.check->require();  // the first step looks at its word before it writes
   run(kernels::parted_step::access,
       parts.count * (marks ? 1 : divide_up(parts.tiles, tiles_a_block)));
   if (reads) run(kernels::parted_step::restore, parts.tiles);
