@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
+#include "kernels/check.cuh"
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/vector.cuh"
@@ -146,15 +147,6 @@ struct place_of_block {
   }
 };
 
-/// What the check that is ahead of a map of inputs In along rows has found, or 0.
-template <class... In, class P>
-__device__ i64 found_by_check(const P& p) {
-  if constexpr ((is_side_operand<In> || ...)) {
-    if (const auto at = reinterpret_cast<const i64*>(p.chunk())) return *at;
-  }
-  return 0;
-}
-
 /// Calls run(row, by) for the rows of a thread of block `number`: Rows of them, `by` =
 /// blockDim.y (a power of two) apart. The last rows, too few for that, are those of further blocks,
 /// with `by` = 0: one row per thread, Rows times over, since a second copy of the code would take
@@ -214,7 +206,6 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
     Loaded in[Rows];
     char* to[Rows][outputs];
-    const i64 found = found_by_check<In...>(p);
     Addresses a(p, column, row);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
@@ -227,7 +218,6 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     Computed out[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
-    if (found != 0) return;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) fetch(out[r], to[r]);
 #pragma unroll
@@ -238,6 +228,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
   /// A thread computes V columns of Rows rows.
   static __device__ void run(const P& p, int order) {
+    if (found_by_check<In...>(p) != 0) return;
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));

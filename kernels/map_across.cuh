@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
+#include "kernels/check.cuh"
 #include "kernels/params.cuh"
 #include "kernels/row_places.cuh"
 #include "kernels/stream_order.cuh"
@@ -177,6 +178,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 
   /// A thread computes V elements, the last one those that are left.
   static __device__ void run(const P& p, int backwards) {
+    if (found_by_check<In...>(p) != 0) return;
     const Index n = static_cast<Index>(p.kept());
     const u32 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
     const Index first = (static_cast<Index>(block) * static_cast<Index>(blockDim.x) +

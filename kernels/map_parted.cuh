@@ -103,7 +103,7 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
         if (place[e] != none) at[place[e]] = value[e];
       }
     } else {
-      const i64 found = found_by_check<In...>(p);
+      if (found_by_check<In...>(p) != 0) return;
       Element picked[each];
 #pragma unroll
       for (int e = 0; e < each; ++e) {
@@ -113,7 +113,6 @@ struct map_parted_body<map_of<E, Out, S, In...>, V, Wide> {
 #pragma unroll
       for (int u = 0; u < vectors; ++u) load(p, element(first, u), n, in[u]);
       loads_are_above();
-      if (found != 0) return;
       compute(p, in, first, n, [&](int u, int l) -> const Element& { return picked[u * V + l]; });
     }
   }

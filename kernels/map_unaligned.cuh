@@ -126,7 +126,6 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     Inputs in[Rows];
     char* to[Rows][outputs];
     Index column[Rows];
-    const i64 found = found_by_check<In...>(p);
     Addresses a(p, 0, row);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
@@ -166,7 +165,6 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
         }
       }
     }
-    if (found != 0) return;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       if (r > 0 && by == 0) break;
@@ -185,6 +183,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
   /// As map_strided: a thread computes a vector of each of Rows rows, the last rows one by one.
   static __device__ void run(const P& p, int order) {
+    if (found_by_check<In...>(p) != 0) return;
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));

@@ -65,6 +65,9 @@ struct Bounds {
   auto is_outside(const auto& position) const { return (position < low) | (position >= high); }
 };
 
+template <class Refuse>
+Bounds(std::int64_t, std::int64_t, Refuse) -> Bounds<Refuse>;
+
 /// How many positions are outside, in a word for the host, and in one of the device's if it is
 /// queued.
 template <class T, class Refuse>
@@ -302,6 +305,16 @@ void require_choices(const DeviceNDArrayBase& positions, std::int64_t count) {
     throw IndexError(fmt::format("choice {} of {}", position, count));
   };
   checked(positions, Bounds{0, count, refuse}, false);
+}
+
+Shape shape_of_turns(const Shape& positions, const Shape& written) {
+  if (element_count(written) == 0) return written;
+  Shape turns = positions;
+  std::size_t first = 0, end = turns.size();
+  while (first < end && turns[first] == 1) ++first;
+  while (end > first && turns[end - 1] == 1) --end;
+  for (std::size_t d = first; d < end; ++d) turns[d] = written[d];
+  return turns;
 }
 
 void require_same_rank(const Shape& positions, const Shape& array) {

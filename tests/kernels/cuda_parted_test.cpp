@@ -55,9 +55,10 @@ struct Positions {
   std::vector<i64> of;
 };
 
-/// Runs the steps with parts of drawn sizes; returns how many tiles were not sorted.
+/// Runs the steps, or the first one alone, with parts of drawn sizes; returns how many tiles were
+/// not sorted.
 template <class M, int V, unsigned Wide, class T>
-i64 run(const Positions<T>& at, Draw& draw, const std::vector<u64>& words) {
+i64 run(const Positions<T>& at, Draw& draw, const std::vector<u64>& words, bool first = false) {
   using Body = map_parted_body<M, V, Wide>;
   typename Body::param_type p;
   EXPECT_EQ(sizeof p, words.size() * sizeof(u64));
@@ -83,6 +84,7 @@ i64 run(const Positions<T>& at, Draw& draw, const std::vector<u64>& words) {
     EXPECT_EQ(faults, std::vector<std::string>{});
   };
   step(parted_step::partition, parts.tiles);
+  if (first) return std::count(runs.end() - parts.tiles, runs.end(), 1u);
   constexpr i64 tiles_a_block = parted_threads / 32 * parted_runs;
   const i64 blocks = Body::sorts_all ? 1 : (parts.tiles + tiles_a_block - 1) / tiles_a_block;
   step(parted_step::access, parts.count * blocks);
@@ -115,11 +117,24 @@ void check_gather() {
     auto table = drawn<T>(at.draw, at.extent), out = drawn<T>(at.draw, at.n);
     T *const from = aligned(table), *const to = aligned(out);
     std::vector<T> want = out;
+    const i64 found = 1;  // by a check of the positions: tiles that are not sorted write nothing
+    std::vector<u64> words{u64(at.n),
+                           1,
+                           word(&found),
+                           word(to),
+                           word(at.origin(from)),
+                           word(at.of.data()),
+                           u64(at.extent),
+                           u64(at.stride()),
+                           u64(at.n),
+                           sizeof(T),
+                           0,
+                           8};
+    run<M, V, wide>(at, at.draw, words, true);
+    ASSERT_TRUE(out == want) << "seed " << seed;
     for (i64 i = 0; i < at.n; ++i) want[std::size_t(to - out.data() + i)] = from[at.place(i)];
-    const auto not_sorted =
-        run<M, V, wide>(at, at.draw,
-                        {u64(at.n), 1, 0, word(to), word(at.origin(from)), word(at.of.data()),
-                         u64(at.extent), u64(at.stride()), u64(at.n), sizeof(T), 0, 8});
+    words[2] = 0;
+    const auto not_sorted = run<M, V, wide>(at, at.draw, words);
     ASSERT_TRUE(out == want) << "seed " << seed;
     seen.add(not_sorted, at.n, tile);
   }

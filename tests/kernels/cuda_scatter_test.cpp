@@ -222,7 +222,7 @@ void check_singles() {
     const u64 n = u64(r.rows);
     const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
     const std::vector<u64> block = {
-        n, 1, 1,    word(r.to), word(r.from), word(r.positions.data()), u64(r.extent), size,
+        n, 1, 0,    word(r.to), word(r.from), word(r.positions.data()), u64(r.extent), size,
         n, 0, size, 8};
     const auto whole = r.expected([](T, T b, i64) { return b; });
     run_singles<M, V, V == 1 ? 0 : 3>(r.draw, block, r.rows);

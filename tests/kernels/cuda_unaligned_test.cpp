@@ -98,11 +98,13 @@ void gather_unaligned(const GuardedPage& page, Draw& draw) {
   std::vector<i64> positions(std::size_t(rows * columns));
   for (i64& p : positions) p = draw.below(2 * extent) - extent;
   alignas(128) static char to[2 * GuardedPage::size];
+  std::memset(to, 99, sizeof to);
+  const i64 found = draw.one_in(5) ? i64{1} << draw.below(60) : 0;  // by the check of the positions
   const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
   const i64 step = PositionOfEach ? 8 : 0, apart = PositionOfEach ? 8 * columns : 8;
   const std::vector<u64> words{u64(rows * columns),
                                1,
-                               1,
+                               word(&found),
                                word(to + ahead * size),
                                word(positions.data()),
                                word(table),
@@ -123,7 +125,10 @@ void gather_unaligned(const GuardedPage& page, Draw& draw) {
   const auto faults = launch({{unsigned(columns + 128) / (V * 32) + 1, 2}, {32, 1}}, 1,
                              [&] { map_unaligned<M, 2, 8, 2, V, wide>(p, 0); });
   ASSERT_EQ(faults, std::vector<std::string>{});
-  for (i64 i = 0; i < rows * columns; ++i) {
+  if (found != 0) {
+    ASSERT_EQ(std::count(std::begin(to), std::end(to), 99), std::ssize(to));
+  }
+  for (i64 i = 0; found == 0 && i < rows * columns; ++i) {
     const i64 at = positions[std::size_t(PositionOfEach ? i : i / columns)];
     const char* const row = table + (at < 0 ? at + extent : at) * columns * size;
     ASSERT_EQ(std::memcmp(to + (ahead + i) * size, row + i % columns * size, sizeof(T)), 0) << i;
@@ -162,21 +167,17 @@ void gather_across(const GuardedPage& page, Draw& draw) {
   alignas(16) static char to[2 * GuardedPage::size];
   std::memset(to, 99, sizeof to);
   std::vector<char> expected(std::begin(to), std::end(to));
-  for (i64 i = 0; i < n; ++i) {
+  const i64 found = draw.one_in(5) ? i64{1} << draw.below(60) : 0;
+  for (i64 i = 0; found == 0 && i < n; ++i) {
     const i64 at = positions[std::size_t(i / columns)];
     if (Guarded && at < 0) continue;
     const char* const row = table + (at < 0 ? at + extent : at) * columns * size;
     std::memcpy(expected.data() + i * size, row + i % columns * size, sizeof(T));
   }
   const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
-  std::vector<u64> words{u64(n),
-                         1,
-                         1,
-                         word(to),
-                         word(positions.data()),
-                         word(table),
-                         u64(extent),
-                         u64(columns * size)};
+  std::vector<u64> words{
+      u64(n),      1,           word(&found),       word(to), word(positions.data()),
+      word(table), u64(extent), u64(columns * size)};
   if (Guarded) words.insert(words.end(), {0, 0});
   for (const i64 w : {rows, columns, columns * size, size, i64{8}, i64{0}, i64{0}, size}) {
     words.push_back(u64(w));
@@ -207,7 +208,7 @@ void gather_across_tables(const GuardedPage& page, Draw& draw) {
   const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
   std::vector<u64> words{u64(n),
                          1,
-                         1,
+                         0,
                          word(to),
                          word(positions.data()),
                          word(first),

@@ -316,13 +316,12 @@ TEST(Put, AlongAnAxis) {
   for (int round = 0; round < rounds(); ++round) {
     const Ints shape{random.between(1, 4), random.between(1, 4), random.between(1, 4)};
     const auto axis = std::size_t(random.between(0, 2));
-    Ints of = shape;
+    Ints of = shape, full = shape;
     for (std::size_t d = 0; d < 3; ++d) {
-      if (d == axis) of[d] = random.between(0, 5);
-      if (d != axis && random.coin()) of[d] = 1;
+      if (d == axis) of[d] = full[d] = random.between(0, 5);
+      if (d != axis && shape[d] == 1) of[d] = full[d] = random.between(1, 3);  // repeated places
+      if (d != axis && shape[d] > 1 && random.coin()) of[d] = 1;
     }
-    Ints full = shape;
-    full[axis] = of[axis];
     const auto host = test::counted<float>(shape);
     const auto a = to_device(host, {.order = random.coin() ? Order::f : Order::c});
     Host<int> at(of);

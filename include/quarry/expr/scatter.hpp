@@ -82,6 +82,7 @@ bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* cons
 /// Whether values of this shape are the same for all positions, which have the shape `turns`: they
 /// do not move along its axes.
 bool is_same_for_all(const Shape& values, const Shape& turns);
+/// No axis of extent 1 of `turns` lies between others, unless it is one of the target, too.
 kernels::turns turns_of(const Shape& target, const Shape& turns);
 
 /// An element for each place on the own axes, and along the window's axes in `turns` where these

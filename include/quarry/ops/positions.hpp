@@ -59,6 +59,10 @@ void check_inside(const DeviceNDArrayBase& positions, SideView& side, std::size_
 /// Throws IndexError, with the first one, if a position is none of so many choices. Negative ones
 /// are none. Waits for them.
 void require_choices(const DeviceNDArrayBase& positions, std::int64_t count);
+/// What positions are broadcast to before elements of shape `written`, of as many axes, are written
+/// at them: axes of extent 1 stay so in front of all others and behind them, since turns
+/// (expr/scatter.hpp) have none between. Where there are no elements, there are no positions.
+Shape shape_of_turns(const Shape& positions, const Shape& written);
 /// Throws ShapeError unless both have as many axes.
 void require_same_rank(const Shape& positions, const Shape& array);
 

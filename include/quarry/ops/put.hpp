@@ -288,8 +288,9 @@ void put_along_axis(const DeviceNDArray<T>& a, const I& positions, const X& valu
   expr::require_same_rank(at.shape(), a.shape());
   const auto array = expr::aligned_array(a);
   const expr::SideView side = expr::side_view(array, axis, 1);
-  const auto all_of_them = at.broadcast_to(broadcast_shapes(side.window.layout.shape, at.shape()));
-  expr::place_along<Mode>(a, array, side, all_of_them).assign(values);
+  const Shape written = broadcast_shapes(side.window.layout.shape, at.shape());
+  const auto used = at.broadcast_to(expr::shape_of_turns(at.shape(), written));
+  expr::place_along<Mode>(a, array, side, used).assign(values);
 }
 
 /// Writes the values, repeated as often as needed, to the elements of `a` in C order at the

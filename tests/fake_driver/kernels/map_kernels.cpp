@@ -234,7 +234,7 @@ CUresult run_across(const Launch& launch) {
   const std::int64_t n = launch.word(block_places::kept), width = launch.argument(2);
   if (launch.grid_x * launch.block_x * width < n || launch.grid_y != 1)
     return illegal(launch, "the grid covers too little");
-  return run_rows(launch, operands, has_vectors_across);
+  return run_checked_rows(launch, operands, has_vectors_across);
 }
 
 bool has_vectors_of_singles(const Launch& launch, const Operands& operands) {

@@ -51,7 +51,6 @@ bool has_sides(const KernelCall& call) {
 
 void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
   const KernelCall& call = launcher.call;
-  if (call.check) call.check->require();  // the kernel does not look at its word
   const AcrossGeometry g = across_geometry(call.kept, call.span, vectors.width);
   const AcrossMap variant{.rank = static_cast<int>(call.rank()),
                           .index_bytes = g.wide_index ? 8 : 4,
@@ -60,7 +59,7 @@ void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
                           .flat = vectors.flat};
   const int backwards = launcher.backwards();
   launcher.run_early(variant, {g.grid, 1, flat_threads, 1},
-                     parameter_block(call, true, call.reduced), backwards);
+                     parameter_block(call, true, call.word_of_check()), backwards);
 }
 
 std::optional<Tiles> tiles_of(const Launcher& launcher) {
