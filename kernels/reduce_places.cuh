@@ -5,7 +5,7 @@
 #include "kernels/params.cuh"
 #include "kernels/total.cuh"
 
-/// Which outputs and elements of a reduction a thread has: kernels/reduce.cuh says what Along
+/// Which outputs and elements of a reduction a thread has: kernels/reduce_body.cuh says what Along
 /// means.
 namespace quarry::kernels {
 

@@ -75,6 +75,9 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
   virtual void* take(std::size_t bytes) = 0;
+  /// A word that is 0, which the kernels of the call use in the order of the stream and leave 0;
+  /// nullptr if there is none.
+  virtual std::uint32_t* counter() { return nullptr; }
 
  protected:
   ~Workspace() = default;

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "memory/zeroed_line.hpp"
+#include "runtime/stream_state.hpp"
+
 namespace quarry::expr {
 namespace {
 
@@ -60,6 +63,12 @@ SmallArray<runtime::Operand> operands_of(std::span<const runtime::Operand> outpu
     *next++ = {inputs[k]->device_pointer(), &inputs[k]->layout()};
   }
   return all;
+}
+
+std::uint32_t* BufferWorkspace::counter() {
+  if (stream_.state().is_captured()) return nullptr;
+  counter_ = memory::new_zeroed_line(stream_);
+  return reinterpret_cast<std::uint32_t*>(counter_->data());
 }
 
 }  // namespace quarry::expr

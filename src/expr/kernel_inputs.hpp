@@ -51,10 +51,12 @@ class BufferWorkspace final : public backend::Workspace {
     buffer_ = Buffer::allocate(bytes, stream_);
     return buffer_->data();
   }
+  /// None where the stream is captured: launches of a graph have no place in its order.
+  std::uint32_t* counter() override;
 
  private:
   const Stream& stream_;
-  std::shared_ptr<Buffer> buffer_;
+  std::shared_ptr<Buffer> buffer_, counter_;
 };
 
 /// The outputs of a kernel, then its inputs.

@@ -102,8 +102,9 @@ struct Walk<reduction_of<E, Op, Acc, Out, 0, A>> {
     const auto run = kernels().at(Reduce{int(walked.kept_rank), int(walked.reduced_rank()), 4,
                                          along, vectors.width, vectors.wide});
     const auto words = backend::cuda::parameter_block(walked, true, g.chunk);
-    auto faults = launch({{g.grid_x, unsigned(g.splits)}, {g.block_x, g.block_y}}, draw.bits(),
-                         [&] { run(words.data(), is_partial ? partial.data() : nullptr); });
+    auto faults =
+        launch({{g.grid_x, unsigned(g.splits)}, {g.block_x, g.block_y}}, draw.bits(),
+               [&] { run(words.data(), is_partial ? partial.data() : nullptr, nullptr, 1); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     if (!is_partial) return;
     const auto f = backend::cuda::finish_geometry(call.kept, splits);

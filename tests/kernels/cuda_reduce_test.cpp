@@ -194,7 +194,17 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     return expected;
   }
 
+  /// Those that finish are there without vectors, which make no difference to that.
+  void choose_finish() {
+    const std::size_t bytes = static_cast<std::size_t>(product(kept)) * sizeof(Acc);
+    finish_shape = backend::cuda::finish_geometry(product(kept), geometry.splits);
+    variant.finishes = geometry.splits > 1 && variant.width == 1 && !in_tiles &&
+                       backend::cuda::can_finish(geometry, finish_shape, bytes);
+    if (variant.finishes && !kernel()) variant.finishes = false;
+  }
+
   void check() {
+    choose_finish();
     const ReduceKernel run = kernel();
     ASSERT_TRUE(run) << "no kernel of width " << variant.width << ", ranks " << variant.kept_rank
                      << " and " << variant.reduced_rank;
@@ -203,11 +213,14 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
     std::vector<Acc> partial(partials + 64, Op::template identity<Acc>());
     std::memset(static_cast<void*>(partial.data()), 0x5a, partial.size() * sizeof(Acc));
     void* const scratch = geometry.splits > 1 ? partial.data() : nullptr;
+    u32 arrived = 0;
+    const auto lanes = static_cast<int>(finish_shape.block_y);
     std::vector<std::string> faults =
         launch({{geometry.grid_x, unsigned(geometry.splits)}, {geometry.block_x, geometry.block_y}},
-               draw.bits(), [&] { run(operands.words.data(), scratch); });
+               draw.bits(), [&] { run(operands.words.data(), scratch, &arrived, lanes); });
     EXPECT_EQ(faults, std::vector<std::string>{});
-    if (scratch) finish(scratch);
+    EXPECT_EQ(arrived, 0u);
+    if (scratch && !variant.finishes) finish(scratch);
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
     if constexpr (is_rounded<Op>) check_results(expected);
     EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
@@ -230,7 +243,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   }
 
   void finish(void* scratch) {
-    const auto g = backend::cuda::finish_geometry(product(kept), geometry.splits);
+    const auto& g = finish_shape;
     const Grid grid{{1 + unsigned(draw.below(g.grid_x))}, {g.block_x, g.block_y}};
     const auto& all = finishes_of<M>();
     const auto run = all.at({int(kept.size()), int(reduced.size())});
@@ -246,6 +259,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>> {
   bool is_reordered = false, in_tiles = false, in_pieces = false;
   Reduce variant{};
   backend::cuda::ReduceGeometry geometry{};
+  backend::cuda::FinishGeometry finish_shape{};
 };
 
 template <class Op, class Acc, class Out, class... In>
@@ -305,6 +319,7 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
     ++seen[c.geometry.splits > 1 ? "split" : "whole"];
     ++seen[c.is_along() ? "along" : "across"];
     ++seen[c.variant.width > 1 ? "vectors" : "elements"];
+    if (c.variant.finishes) ++seen["finished by the last block"];
     if (c.geometry.block_x > 32) ++seen["several warps"];
     if (c.variant.along_reduced == 2) ++seen["shifted rows"];
     if (c.has_gaps()) ++seen["every second element"];
@@ -322,6 +337,7 @@ TYPED_TEST(cuda_reduce, takes_every_element_once) {
   if (Case<TypeParam>::widest > 2) {
     EXPECT_GT(seen["every second element"], 1);
   }
+  EXPECT_GT(seen["finished by the last block"], 1);
   for (const char* const what :
        {"split", "whole", "along", "across", "several warps", "short rows of columns", "tiles"}) {
     EXPECT_GT(seen[what], 5) << what;

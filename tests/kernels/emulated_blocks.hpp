@@ -46,6 +46,13 @@ template <class T>
 T atomic_add(T* to, T value) {
   return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
 }
+/// 0 comes after `most`.
+template <class T>
+T atomic_increment(T* to, T most) {
+  const T was = *to;
+  *to = was >= most ? 0 : was + 1;
+  return was;
+}
 template <class T>
 T atomic_or(T* to, T value) {
   return __atomic_fetch_or(to, value, __ATOMIC_RELAXED);

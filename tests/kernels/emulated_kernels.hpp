@@ -16,6 +16,7 @@
 #define gridDim (::quarry::test::position().grid_size)
 #define blockDim (::quarry::test::position().block_size)
 #define __syncthreads() ::quarry::test::barrier()
+#define __threadfence() static_cast<void>(0)
 #define __syncwarp() ::quarry::test::ballot(0xffffffffu, false)
 #define __shfl_down_sync(mask, value, distance, width) \
   ::quarry::test::shuffle_down(mask, value, distance, width)
@@ -28,6 +29,7 @@
 #define __popc(bits) std::popcount(bits)
 #define atomicCAS(at, expected, desired) ::quarry::test::compare_and_swap(at, expected, desired)
 #define atomicAdd(to, value) ::quarry::test::atomic_add(to, value)
+#define atomicInc(to, most) ::quarry::test::atomic_increment(to, most)
 #define atomicOr(to, value) ::quarry::test::atomic_or(to, value)
 #define atomicMax(to, value) ::quarry::test::atomic_max(to, value)
 

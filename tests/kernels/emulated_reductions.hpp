@@ -16,11 +16,12 @@ using namespace quarry::kernels;
 using backend::cuda::Reduce;
 using backend::cuda::Variant;
 
-using ReduceKernel = void (*)(const u64* words, void* partial);
+/// `arrived` and `lanes` are for those that finish.
+using ReduceKernel = void (*)(const u64* words, void* partial, u32* arrived, int lanes);
 using ReduceKernels = std::unordered_map<Variant, ReduceKernel, HashOfVariant>;
 
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
-void run_reduce(const u64* words, void* partial) {
+void run_reduce(const u64* words, void* partial, u32*, int) {
   typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p;
   std::memcpy(&p, words, sizeof p);
   reduce<M, Rk, Rr, sizeof(Index), Along, V, Wide>(p, partial);
@@ -30,6 +31,18 @@ template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 void add(ReduceKernels& all) {
   all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
       run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
+}
+
+template <class M, int Rk, int Rr, class Index, int Along>
+void run_reduce_and_finish(const u64* words, void* partial, u32* arrived, int lanes) {
+  typename reduce_body<M, Rk, Rr, Index, Along, 1, 0>::param_type p;
+  std::memcpy(&p, words, sizeof p);
+  reduce_and_finish<M, Rk, Rr, sizeof(Index), Along>(p, partial, arrived, lanes);
+}
+template <class M, int Rk, int Rr, class Index, int Along>
+void add_finishing(ReduceKernels& all) {
+  all[Reduce{Rk, Rr, sizeof(Index), Along, 1, 0, true}] =
+      run_reduce_and_finish<M, Rk, Rr, Index, Along>;
 }
 
 /// With the widths below V too; a set of inputs that move is never empty.
@@ -93,6 +106,9 @@ const ReduceKernels& kernels_of() {
     add<M, 2, 2, i32, 4, 1, 0>(all);
     add<M, 3, 1, i32, 4, 1, 0>(all);
     add<M, 3, 1, i64, 5, 1, 0>(all);
+    add_finishing<M, 0, 1, i32, 1>(all);
+    add_finishing<M, 1, 1, i32, 1>(all);
+    add_finishing<M, 1, 2, i64, 0>(all);
     add_widths<M, AllWide, Widest, AllWide>(all);
     return all;
   }();

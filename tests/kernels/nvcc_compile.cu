@@ -137,6 +137,9 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
 #define QUARRY_REDUCE(M, ...)                      \
   template __global__ void reduce<M, __VA_ARGS__>( \
       const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*);
+#define QUARRY_REDUCE_AND_FINISH(M, ...)                      \
+  template __global__ void reduce_and_finish<M, __VA_ARGS__>( \
+      const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*, u32*, int);
 #define QUARRY_BINCOUNT(M, ...)                                 \
   template __global__ void bincount_private<M, __VA_ARGS__>(    \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
@@ -197,11 +200,13 @@ QUARRY_TILED(two_outputs, 3, 2, 2, 1, 2, 0)
 QUARRY_TILED(fused_map<i8>, 2, 2, 16, 2, 1, 10)
 QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
 QUARRY_REDUCE(root_of_mean, 1, 2, 4, 0, 4, 1)
+QUARRY_REDUCE_AND_FINISH(root_of_mean, 1, 1, 4, 2, 8, 1)
 QUARRY_FINISH(root_of_mean, 1, 1)
 QUARRY_REDUCE(product<i32>, 2, 1, 4, 2, 4, 1)
 QUARRY_REDUCE(product<i32>, 1, 2, 8, 0, 1, 0)
 QUARRY_FINISH(product<i32>, 2, 2)
 QUARRY_REDUCE(location, 0, 1, 4, 1, 4, 1)
+QUARRY_REDUCE_AND_FINISH(location, 1, 1, 4, 2, 4, 1)
 QUARRY_FINISH(location, 1, 1)
 QUARRY_REDUCE(byte_location, 1, 1, 4, 1, 16, 1)
 QUARRY_REDUCE(location, 0, 2, 4, 1, 4, 1)
@@ -220,6 +225,7 @@ QUARRY_REDUCE(byte_variance, 1, 1, 4, 2, 8, 0x10001)
 QUARRY_REDUCE(byte_variance, 1, 1, 4, 0, 4, 1)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 1, 4, 1)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 0, 4, 1)
+QUARRY_REDUCE_AND_FINISH(variance<float>, 1, 2, 4, -2, 4, 1)
 QUARRY_FINISH(variance<float>, 1, 1)
 QUARRY_REDUCE(variance<complex<double>>, 0, 1, 8, 1, 1, 0)
 QUARRY_REDUCE(sum_of_exponentials, 1, 1, 4, 1, 8, 1)

@@ -274,10 +274,9 @@ CUresult run_reduce(const Launch& launch) {
   return CUDA_SUCCESS;
 }
 
-CUresult run_finish(const Launch& launch) {
+CUresult finish(const Launch& launch, std::int64_t splits) {
   const std::int64_t kept = launch.word(block_places::kept),
-                     count = launch.word(block_places::reduced),
-                     splits = static_cast<std::int64_t>(launch.more[1]);
+                     count = launch.word(block_places::reduced);
   const std::size_t item = loops_of(launch).fold->accumulator_size;
   const auto slot = [&](std::int64_t n) { return static_cast<std::size_t>(n) * item; };
   const Operands operands = launch.operands(true, true, launch.argument(0));
@@ -300,6 +299,27 @@ CUresult run_finish(const Launch& launch) {
   return CUDA_SUCCESS;
 }
 
+CUresult run_finish(const Launch& launch) {
+  return finish(launch, static_cast<std::int64_t>(launch.more[1]));
+}
+
+CUresult run_reduce_and_finish(const Launch& launch) {
+  const Variant variant(launch);
+  const auto* const arrived = reinterpret_cast<const std::uint32_t*>(
+      state().memory.find(launch.more[1], sizeof(std::uint32_t), launch.device));
+  if (!arrived) return illegal(launch, "the counter of blocks is not in live memory");
+  if (*arrived != 0) return illegal(launch, "the counter of blocks is not 0");
+  const auto lanes = static_cast<std::uint32_t>(launch.more[2]);
+  if (launch.block_x * launch.block_y != 256 || !std::has_single_bit(lanes) || lanes > 256) {
+    return illegal(launch, "a block has not the threads that finish");
+  }
+  if (variant.is_folded || variant.is_tile || launch.more[0] == 0) {
+    return illegal(launch, "the partial results are not those of the outputs");
+  }
+  const CUresult result = run_reduce(launch);
+  return result == CUDA_SUCCESS ? finish(launch, launch.grid_y) : result;
+}
+
 }  // namespace
 
 std::span<const Kernel> reduce_kernels() {
@@ -311,6 +331,13 @@ std::span<const Kernel> reduce_kernels() {
        [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
        {sizeof(void*)},
        run_reduce},
+      {"reduce",
+       "reduce_and_finish",
+       6,
+       256,
+       [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
+       {sizeof(void*), sizeof(void*), sizeof(int)},
+       run_reduce_and_finish},
       {"reduce",
        "reduce_finish",
        2,

@@ -120,8 +120,10 @@ struct Reduce {
   int kept_rank, reduced_rank, index_bytes, along_reduced;
   int width = 1;
   int wide = 0;
+  bool finishes = false;  ///< what reduce_finish does with the partial accumulators
   operator Variant() const {
-    return {"reduce", {kept_rank, reduced_rank, index_bytes, along_reduced, width, wide}};
+    return {finishes ? "reduce_and_finish" : "reduce",
+            {kept_rank, reduced_rank, index_bytes, along_reduced, width, wide}};
   }
 };
 struct ReduceFinish {

@@ -79,7 +79,7 @@ Block block_along(const ReduceShape& shape, int multiprocessors) {
   return {x, y, x, divide_up(shape.kept, y)};
 }
 
-/// Rows of few outputs: x is a multiple of their length. See kernels/reduce.cuh.
+/// Rows of few outputs: x is a multiple of their length. See kernels/reduce_body.cuh.
 Block block_of_short_rows(const ReduceShape& shape) {
   constexpr std::int64_t accesses = 4 * unrolled, warp = 32;
   const std::int64_t row = shape.columns / shape.vector_width, rows = shape.kept / shape.columns;
@@ -226,6 +226,12 @@ FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {
   const std::int64_t x = std::max(least / y, std::int64_t{1});
   return {static_cast<unsigned>(std::min(divide_up(kept, x), max_grid_x)), static_cast<unsigned>(x),
           static_cast<unsigned>(y)};
+}
+
+bool can_finish(const ReduceGeometry& reduce, const FinishGeometry& finish, std::size_t bytes) {
+  constexpr std::size_t most = std::size_t{1} << 14;
+  return reduce.block_x * reduce.block_y == threads && finish.block_y <= threads &&
+         static_cast<std::size_t>(reduce.splits) * bytes <= most;
 }
 
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {

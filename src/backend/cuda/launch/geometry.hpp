@@ -52,7 +52,7 @@ struct ReduceOrder {
   std::optional<std::size_t> tile_axis = {};
   bool folded = false;  ///< rows of several reduced positions are one
 };
-/// The argument Along of reduce: kernels/reduce.cuh.
+/// The argument Along of reduce: kernels/reduce_body.cuh.
 int along_argument(const ReduceOrder& order, VectorPlaces places);
 
 struct ReduceShape {
@@ -76,6 +76,9 @@ struct FinishGeometry {
   unsigned grid_x, block_x, block_y;
 };
 FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits);
+/// Whether one block of the reduction's has the threads for that, and little to read: a split has
+/// `bytes`.
+bool can_finish(const ReduceGeometry& reduce, const FinishGeometry& finish, std::size_t bytes);
 
 struct SelectShape {
   std::int64_t elements, span;

@@ -100,16 +100,26 @@ void launch_reduce(const Launcher& launcher) {
       is_partial
           ? launcher.workspace.take(static_cast<std::size_t>(splits * call.kept) * accumulator_size)
           : nullptr;
-  launcher.run_early(Reduce{.kept_rank = static_cast<int>(walked.kept_rank),
-                            .reduced_rank = static_cast<int>(walked.reduced_rank()),
-                            .index_bytes = g.wide_index ? 8 : 4,
-                            .along_reduced = along_argument(order, vectors.places),
-                            .width = vectors.width,
-                            .wide = vectors.wide},
-                     {g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y},
-                     parameter_block(walked, true, g.chunk), partial);
-  if (!is_partial) return;
   const FinishGeometry finish = finish_geometry(call.kept, splits);
+  const bool are_few =
+      is_partial && !merged && !folds && !tiles &&
+      can_finish(g, finish, static_cast<std::size_t>(call.kept) * accumulator_size);
+  std::uint32_t* const arrived = are_few ? launcher.workspace.counter() : nullptr;
+  const Reduce variant{.kept_rank = static_cast<int>(walked.kept_rank),
+                       .reduced_rank = static_cast<int>(walked.reduced_rank()),
+                       .index_bytes = g.wide_index ? 8 : 4,
+                       .along_reduced = along_argument(order, vectors.places),
+                       .width = vectors.width,
+                       .wide = vectors.wide,
+                       .finishes = arrived != nullptr};
+  const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
+  const ParameterBlock block = parameter_block(walked, true, g.chunk);
+  if (arrived) {
+    return launcher.run_early(variant, blocks, block, partial, arrived,
+                              static_cast<int>(finish.block_y));
+  }
+  launcher.run_early(variant, blocks, block, partial);
+  if (!is_partial) return;
   launcher.run_early(
       ReduceFinish{static_cast<int>(call.kept_rank), static_cast<int>(call.reduced_rank())},
       {finish.grid_x, 1, finish.block_x, finish.block_y}, parameter_block(call, true, g.chunk),

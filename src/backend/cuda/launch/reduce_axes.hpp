@@ -15,7 +15,7 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
 /// Rows of outputs that are no whole vectors, those of several positions of the last reduced axis
 /// taken as one: they are next to each other in memory. None if there is no such axis, if vectors
 /// are hardly wider then, or if the accumulators are large or no small part of what is read. Not
-/// for programs that use positions. See kernels/reduce.cuh.
+/// for programs that use positions. See kernels/reduce_body.cuh.
 std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size);
 /// The reduced elements of a call, with those before and behind rows along the last axis that are
 /// in vectors of `width` elements with some of a row.

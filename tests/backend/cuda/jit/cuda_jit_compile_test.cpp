@@ -97,6 +97,7 @@ void add_reductions(std::vector<Check>& checks) {
     checks.push_back({of, Reduce{1, 1, 4, 2, 2, 1}});
   }
   checks.push_back({of, reduction(1, 1, true, false)});
+  checks.push_back({of, Reduce{1, 1, 4, 2, 1, 0, true}});
   checks.push_back({of, ReduceFinish{1, 1}});
 }
 

@@ -67,6 +67,14 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
       "quarry::kernels::map_tiled<M, 3, 2, 4, 2, 1, 2>");
   EXPECT_EQ(name(Reduce{.kept_rank = 1, .reduced_rank = 2, .index_bytes = 4, .along_reduced = 1}),
             "quarry::kernels::reduce<M, 1, 2, 4, 1, 1, 0>");
+  EXPECT_EQ(name(Reduce{.kept_rank = 1,
+                        .reduced_rank = 1,
+                        .index_bytes = 8,
+                        .along_reduced = 2,
+                        .width = 4,
+                        .wide = 1,
+                        .finishes = true}),
+            "quarry::kernels::reduce_and_finish<M, 1, 1, 8, 2, 4, 1>");
   EXPECT_EQ(name(ReduceFinish{2, 1}), "quarry::kernels::reduce_finish<M, 2, 1>");
 }
 
