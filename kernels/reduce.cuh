@@ -14,9 +14,8 @@ namespace quarry::kernels {
 ///   aligned;
 /// - Along = 2: the only reduced axis; V divides the chunks, and at every output the inputs are
 ///   equally far from an aligned vector;
-/// - Along = -2: the last reduced axis; V divides the chunks, and the inputs are equally far from
-/// an
-///   aligned vector in every row.
+/// - Along = -2: the last reduced axis; V divides the chunks, and in every row the inputs are
+///   equally far from an aligned vector.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(256)
     reduce(const __grid_constant__

@@ -320,29 +320,26 @@ CUresult run_reduce_and_finish(const Launch& launch) {
   return result == CUDA_SUCCESS ? finish(launch, launch.grid_y) : result;
 }
 
+/// The kept and the reduced ones.
+int axes_of(const std::vector<int>& arguments) { return arguments[0] + arguments[1]; }
+
 }  // namespace
 
 std::span<const Kernel> reduce_kernels() {
   static constexpr Kernel kernels[] = {
-      {"reduce",
-       "reduce",
-       6,
-       256,
-       [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
-       {sizeof(void*)},
-       run_reduce},
+      {"reduce", "reduce", 6, 256, axes_of, {sizeof(void*)}, run_reduce},
       {"reduce",
        "reduce_and_finish",
        6,
        256,
-       [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
+       axes_of,
        {sizeof(void*), sizeof(void*), sizeof(int)},
        run_reduce_and_finish},
       {"reduce",
        "reduce_finish",
        2,
        512,
-       [](const std::vector<int>& arguments) { return arguments[0] + arguments[1]; },
+       axes_of,
        {sizeof(void*), sizeof(std::int64_t)},
        run_finish}};
   return kernels;

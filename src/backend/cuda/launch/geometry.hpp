@@ -76,8 +76,8 @@ struct FinishGeometry {
   unsigned grid_x, block_x, block_y;
 };
 FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits);
-/// Whether one block of the reduction's has the threads for that, and little to read: a split has
-/// `bytes`.
+/// Whether the last block of the reduction can do the same: it has the threads, and the partial
+/// accumulators, `bytes` in each split, are few.
 bool can_finish(const ReduceGeometry& reduce, const FinishGeometry& finish, std::size_t bytes);
 
 struct SelectShape {
