@@ -130,15 +130,29 @@ std::int64_t wanted_splits(std::int64_t blocks, std::int64_t most, int multiproc
   return std::max({several, blocks < wave ? 2 * wave / blocks : 1, std::int64_t{1}});
 }
 
+/// Into how many parts few elements along the reduced axes are split, 0 if they are not few. The
+/// time is that of accesses one after another: threads have one, or those that are in flight
+/// together. To combine what several blocks have found takes as long as two of these.
+std::int64_t splits_of_few(std::int64_t steps, std::int64_t blocks, int multiprocessors) {
+  if (steps <= 2 * unrolled) return 1;
+  if (steps * blocks <= std::int64_t{2} * multiprocessors) return steps;
+  const std::int64_t splits = divide_up(steps, unrolled);
+  return splits * blocks <= std::int64_t{4} * multiprocessors ? splits : 0;
+}
+
 /// A block takes multiples of `step` elements, one for each access of its threads: many, as it
 /// takes time to combine what they have found, but few to have half a wave.
 void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int multiprocessors) {
   const std::int64_t reduced = shape.reduced;
+  const std::int64_t few = shape.along_reduced && shape.is_light
+                               ? splits_of_few(divide_up(reduced, step), g.grid_x, multiprocessors)
+                               : 0;
   const std::int64_t wanted = wanted_splits(g.grid_x, shape.most_splits, multiprocessors);
   const std::int64_t half = divide_up(std::int64_t{4} * multiprocessors, g.grid_x);
   const std::int64_t most = reduced / std::max<std::int64_t>(2 * unrolled * step, 64);
   const std::int64_t possible = std::max(reduced / (4 * unrolled * step), std::min(half, most));
-  const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
+  const std::int64_t splits =
+      few > 0 ? few : std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
   g.chunk = divide_up(divide_up(reduced, splits), step) * step;
   g.splits = divide_up(reduced, g.chunk);
 }

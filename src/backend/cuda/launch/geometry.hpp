@@ -63,6 +63,7 @@ struct ReduceShape {
   bool in_tiles = false;   ///< of rows of `columns` outputs and of several rows
   bool in_pieces = false;  ///< vectors along the last reduced axis, threads along the kept ones
   std::int64_t most_splits = 65535;  ///< so that partial results are a small part of the input
+  bool is_light = true;              ///< accumulators have 8 bytes at most
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;

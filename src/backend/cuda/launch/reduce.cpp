@@ -92,7 +92,8 @@ void launch_reduce(const Launcher& launcher) {
        .vector_width = vectors.width,
        .in_tiles = tiles.has_value(),
        .in_pieces = order.pieces,
-       .most_splits = most_splits(walked, accumulator_size)},
+       .most_splits = most_splits(walked, accumulator_size),
+       .is_light = accumulator_size <= 8},
       launcher.multiprocessors());
   const bool is_partial = merged || folds || g.splits > 1;
   const std::int64_t splits = walked.kept / call.kept * g.splits;  // of each output
