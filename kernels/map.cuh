@@ -203,7 +203,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
   /// Computes `Rows` rows, `by` apart, or one row where `by` is 0. All loads come before the
   /// stores, so that they are in flight together; an input may be an output, element for element.
-  static __device__ void run_rows(const P& p, Index column, Index row, Index by) {
+  static __device__ void run_rows(const P& p, Index column, Index row, Index by, i64 found) {
     Loaded in[Rows];
     char* to[Rows][outputs];
     Addresses a(p, column, row);
@@ -218,6 +218,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     Computed out[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
+    if (found != 0) return;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) fetch(out[r], to[r]);
 #pragma unroll
@@ -228,7 +229,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
   /// A thread computes V columns of Rows rows.
   static __device__ void run(const P& p, int order) {
-    if (found_by_check<In...>(p) != 0) return;
+    row_check<map_of<E, Out, S, In...>, R, Wide>::template run<Index>(p);
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
@@ -238,7 +239,9 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
                              V -
                          lead(p);
     if (column < 0 || column >= static_cast<Index>(p.extent(R - 1))) return;
-    for_each_row<Rows>(rows, block.row, [&](Index row, Index by) { run_rows(p, column, row, by); });
+    const i64 found = found_by_check<In...>(p);
+    for_each_row<Rows>(rows, block.row,
+                       [&](Index row, Index by) { run_rows(p, column, row, by, found); });
   }
   using param_type = P;
 };

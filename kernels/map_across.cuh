@@ -156,7 +156,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 
   /// Copies the first `count` elements of a vector.
   static __device__ void copy(const P& p, Inputs& in, const place_across<Index>& place, int count,
-                              char* to) {
+                              i64 found, char* to) {
     using Pick = only_pick<typename Row::expression>;
     using T = typename Pick::type;
     const vector_context<P, Inputs> here{p, in, 0, 0}, behind{p, in, 0, V - 1};
@@ -168,6 +168,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     packed<T, V> out{};
     if (has_row) out = rows.of_row(Pick::offset(here));
     if (has_next) out = joined(out, rows.of_next(Pick::offset(behind)), left);
+    if (found != 0) return;
     const int begin = has_row ? 0 : left, end = has_next ? count : left;
     if (begin == 0 && end == V) {
       *reinterpret_cast<packed<T, V>*>(to) = out;
@@ -178,7 +179,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 
   /// A thread computes V elements, the last one those that are left.
   static __device__ void run(const P& p, int backwards) {
-    if (found_by_check<In...>(p) != 0) return;
+    row_check<map_of<E, Out, S, In...>, R, Wide>::template run<Index>(p);
     const Index n = static_cast<Index>(p.kept());
     const u32 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
     const Index first = (static_cast<Index>(block) * static_cast<Index>(blockDim.x) +
@@ -189,6 +190,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     const Index column = first - row * columns, left = columns - column;
     const place_across<Index> place{first,   row,  column,
                                     columns, left, left < V && left < n - first};
+    const i64 found = found_by_check<In...>(p);
     Inputs in;
     in.template load<R, outputs>(p, place);
     char* to[outputs];
@@ -198,7 +200,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     }
     const int count = n - first < V ? static_cast<int>(n - first) : V;
     if constexpr (copies) {
-      copy(p, in, place, count, to[0]);
+      copy(p, in, place, count, found, to[0]);
     } else {
       computed<V, E, Out> out;
 #pragma unroll
@@ -206,6 +208,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
         if (calls_user_functions<E> && lane >= count) continue;
         out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
       }
+      if (found != 0) return;
       if (count == V) {
         fetch(out, to);
         out.store(to);

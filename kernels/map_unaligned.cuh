@@ -121,7 +121,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   /// Computes `Rows` rows, `by` apart, or one row where `by` is 0: of each the vector that begins
   /// `ahead` elements behind the row's first line. All loads come before the stores; an input may
   /// be an output, element for element.
-  static __device__ void run_rows(const P& p, Index ahead, Index row, Index by) {
+  static __device__ void run_rows(const P& p, Index ahead, Index row, Index by, i64 found) {
     const Index columns = static_cast<Index>(p.extent(R - 1));
     Inputs in[Rows];
     char* to[Rows][outputs];
@@ -165,6 +165,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
         }
       }
     }
+    if (found != 0) return;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       if (r > 0 && by == 0) break;
@@ -183,7 +184,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
   /// As map_strided: a thread computes a vector of each of Rows rows, the last rows one by one.
   static __device__ void run(const P& p, int order) {
-    if (found_by_check<In...>(p) != 0) return;
+    row_check<map_of<E, Out, S, In...>, R, Wide>::template run<Index>(p);
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));
@@ -193,7 +194,9 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
                         V;
     const Index columns = static_cast<Index>(p.extent(R - 1));
     if (ahead - static_cast<Index>(line(columns) / size) >= columns) return;
-    for_each_row<Rows>(rows, block.row, [&](Index row, Index by) { run_rows(p, ahead, row, by); });
+    const i64 found = found_by_check<In...>(p);
+    for_each_row<Rows>(rows, block.row,
+                       [&](Index row, Index by) { run_rows(p, ahead, row, by, found); });
   }
   using param_type = P;
 };

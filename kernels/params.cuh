@@ -57,4 +57,10 @@ struct params {
   }
 };
 
+/// Whether a map checks its positions: see quarry/kernels/params.hpp.
+template <class P>
+__device__ bool checks_itself(const P& p) {
+  return p.reduced() != 1;
+}
+
 }  // namespace quarry::kernels

@@ -47,14 +47,17 @@ struct KernelCall {
   std::int64_t span = 0;
   bool any_order = false;      ///< of a map: its program does not use positions
   bool along_reduced = false;  ///< the smallest strides of the inputs are those of reduced axes
-  /// Of a map: it writes nothing if this finds something. Not on the CPU.
+  /// Of a map: it writes nothing if this finds something, unless `is_new`: then nobody has the
+  /// output yet, and its kernel may make the check. Not on the CPU.
   const quarry::detail::QueuedCheck* check = nullptr;
+  const quarry::Stream* check_stream = nullptr;  ///< the stream of the call
+  bool is_new = false;
   std::shared_ptr<const kernels::join_parts> joined;  ///< of a join, the result of which is flat
 
   std::size_t rank() const { return shape.size(); }
   /// The word that kernels look at before they write (`chunk` in params.hpp), or 0.
   std::int64_t word_of_check() const {
-    return reinterpret_cast<std::int64_t>(check ? check->word() : nullptr);
+    return reinterpret_cast<std::int64_t>(check ? check->word(*check_stream) : nullptr);
   }
   std::size_t reduced_rank() const { return rank() - kept_rank; }
   /// Whether all operands are dense along the only axis, and none is a side operand.

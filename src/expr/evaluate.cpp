@@ -92,10 +92,11 @@ void evaluate_through_temporary(const kernels::program& program, const DeviceNDA
 
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
-                   bool positions, bool partial, const quarry::detail::QueuedCheck* check) {
+                   bool positions, bool partial, const quarry::detail::QueuedCheck* check,
+                   bool is_new) {
   if (has_fewer_axes(out, arrays, program.inputs)) [[unlikely]] {
     const Widened wide(out, arrays, program.inputs);
-    return evaluate_into(program, wide, arrays, scalars, positions, partial, check);
+    return evaluate_into(program, wide, arrays, scalars, positions, partial, check, is_new);
   }
   const Stream& stream = quarry::detail::stream_for(out);
   bool through_temporary = !is_aligned(out);
@@ -118,7 +119,7 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   const runtime::Operand output{out.device_pointer(), &out.layout()};
   BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
-                      stream, positions, workspace, check);
+                      stream, positions, workspace, {check, is_new});
   if (check) check->require();
 }
 

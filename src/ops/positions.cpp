@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "expr/host_word.hpp"
@@ -37,21 +38,6 @@ class FoundPosition final : public quarry::detail::LaunchCheck {
   std::function<void(Wide)> refuse_;
 };
 
-/// The first one that is outside is left for the host.
-template <class Wide, class T>
-void check_in_graph(const DeviceNDArray<const T>& positions, std::int64_t low, std::int64_t high,
-                    const auto& is_outside, const auto& refuse) {
-  if (low >= high) refuse(Wide{0});  // each of them is outside, and is not told from none
-  const Stream& stream = quarry::detail::stream_for(positions);
-  quarry::detail::require_checked_launches(stream.state());
-  auto found = std::make_unique<FoundPosition<Wide>>(stream, refuse);
-  const DeviceNDArray<std::int64_t> word = found->word();
-  quarry::detail::check_launches(stream.state(), std::move(found));
-  const auto flat = positions.ravel();
-  const auto first = take<IndexMode::wrap>(flat, eval(argmax(is_outside(flat))));
-  assign_where(word, as_tree(is_outside(first)), as_tree(astype<std::int64_t>(first)));
-}
-
 /// Any value of an integer or bool T.
 template <class T>
 using WideOf = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
@@ -68,27 +54,51 @@ struct Bounds {
 template <class Refuse>
 Bounds(std::int64_t, std::int64_t, Refuse) -> Bounds<Refuse>;
 
-/// How many positions are outside, in a word for the host, and in one of the device's if it is
-/// queued.
+/// The first one that is outside is left for the host.
+template <class Wide, class T, class Refuse>
+void check_in_graph(const DeviceNDArray<const T>& positions, const Bounds<Refuse>& bounds) {
+  if (bounds.low >= bounds.high)
+    bounds.refuse(Wide{0});  // each is outside: it is not told from none
+  const Stream& stream = quarry::detail::stream_for(positions);
+  quarry::detail::require_checked_launches(stream.state());
+  auto found = std::make_unique<FoundPosition<Wide>>(stream, bounds.refuse);
+  const DeviceNDArray<std::int64_t> word = found->word();
+  quarry::detail::check_launches(stream.state(), std::move(found));
+  const auto flat = positions.ravel();
+  const auto first = take<IndexMode::wrap>(flat, eval(argmax(bounds.is_outside(flat))));
+  assign_where(word, as_tree(bounds.is_outside(first)), as_tree(astype<std::int64_t>(first)));
+}
+
+/// How many positions are outside, in a word for the host and in one of the device's.
 template <class T, class Refuse>
 class PositionCheck final : public quarry::detail::QueuedCheck {
  public:
-  PositionCheck(const DeviceNDArray<const T>& positions, const Bounds<Refuse>& bounds,
-                bool is_queued)
-      : positions_(positions),
-        bounds_(bounds),
-        count_(quarry::detail::stream_for(positions)),
-        word_(is_queued ? DeviceNDArray<std::int64_t>({1}, count_.array().stream())
-                        : DeviceNDArray<std::int64_t>()) {
-    using Count = results::total<bool>;
-    const Then<kernels::left_at, std::int64_t> left{reinterpret_cast<std::int64_t>(word())};
-    reduce_tree<kernels::sum_of, Count::accumulator, Count::type>(
-        as_tree(bounds_.is_outside(positions_)), {}, {}, false, nullptr, left, &count_.array());
-  }
+  PositionCheck(const DeviceNDArray<const T>& positions, const Bounds<Refuse>& bounds)
+      : positions_(positions), bounds_(bounds) {}
 
-  const void* word() const noexcept override { return word_.device_pointer(); }
+  const void* word(const Stream& stream) const override {
+    if (stream.state().is_captured()) return nullptr;  // require() finds out
+    queue(stream);
+    if (const void* const word = word_in(stream)) return word;
+    require();
+    return nullptr;
+  }
+  void* place(const Stream& stream, const void* first, std::int64_t count) const override {
+    if (first != positions_.device_pointer() || count != positions_.size()) return nullptr;
+    const std::lock_guard lock(mutex_);
+    if (count_) return nullptr;
+    count_ = std::make_shared<const HostWord>(stream);
+    return count_->array().device_pointer();
+  }
   void require() const override {
-    if (count_.wait() == 0) return;
+    const Stream& stream = quarry::detail::stream_for(positions_);
+    if (stream.state().is_captured()) return check_in_graph<WideOf<T>>(positions_, bounds_);
+    std::int64_t found = queue(stream)->wait();
+    if (found < 0) {  // the kernel that was to make the check was not launched
+      forget();
+      found = queue(stream)->wait();
+    }
+    if (found == 0) return;
     const auto flat = positions_.ravel();
     const auto first = WideOf<T>(flat(argmax(bounds_.is_outside(flat)).item()).item());
     const bool is_there =
@@ -98,10 +108,33 @@ class PositionCheck final : public quarry::detail::QueuedCheck {
   }
 
  private:
+  const void* word_in(const Stream& stream) const {
+    const std::lock_guard lock(mutex_);
+    return count_ && count_->array().stream() == stream ? word_.device_pointer() : nullptr;
+  }
+  void forget() const {
+    const std::lock_guard lock(mutex_);
+    count_.reset();
+  }
+  std::shared_ptr<const HostWord> queue(const Stream& stream) const {
+    const std::lock_guard lock(mutex_);
+    if (count_) return count_;
+    const auto count = std::make_shared<const HostWord>(stream);
+    const DeviceNDArray<std::int64_t> word({1}, stream);
+    using Count = results::total<bool>;
+    const Then<kernels::left_at, std::int64_t> left{
+        reinterpret_cast<std::int64_t>(word.device_pointer())};
+    reduce_tree<kernels::sum_of, Count::accumulator, Count::type>(
+        as_tree(bounds_.is_outside(positions_)), {}, {}, false, nullptr, left, &count->array());
+    word_ = word;
+    return count_ = count;
+  }
+
   DeviceNDArray<const T> positions_;
   Bounds<Refuse> bounds_;
-  HostWord count_;
-  DeviceNDArray<std::int64_t> word_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const HostWord> count_;  ///< once the check is a kernel's
+  mutable DeviceNDArray<std::int64_t> word_;       ///< if that is one of its own
 };
 
 /// Refuses the first position that is outside, or, if there are many on a GPU, leaves that to the
@@ -113,13 +146,11 @@ std::shared_ptr<const quarry::detail::QueuedCheck> checked(const DeviceNDArray<c
   constexpr std::int64_t many = 1024;
   if (positions.empty()) return nullptr;
   if (quarry::detail::stream_for(positions).state().is_captured()) {
-    check_in_graph<WideOf<T>>(
-        positions, bounds.low, bounds.high, [&](const auto& p) { return bounds.is_outside(p); },
-        bounds.refuse);
+    check_in_graph<WideOf<T>>(positions, bounds);
     return nullptr;
   }
   const bool is_queued = can_be_queued && positions.size() >= many && !positions.device().is_cpu();
-  auto check = std::make_shared<const PositionCheck<T, Refuse>>(positions, bounds, is_queued);
+  auto check = std::make_shared<const PositionCheck<T, Refuse>>(positions, bounds);
   if (is_queued) return check;
   check->require();
   return nullptr;

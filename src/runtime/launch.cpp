@@ -114,10 +114,12 @@ void make_strided(KernelCall& call, std::span<const Operand> operands, bool orde
 
 void launch_map(const kernels::program& program, std::span<const Operand> operands,
                 const Scalar* scalars, const Stream& stream, bool ordered,
-                backend::Workspace& workspace, const detail::QueuedCheck* check) {
+                backend::Workspace& workspace, const MapCheck& check) {
   KernelCall call(program);
   call.kept = element_count(operands[0].layout->shape);
-  call.check = check;
+  call.check = check.check;
+  call.check_stream = &stream;
+  call.is_new = check.is_new;
   call.any_order = !ordered;
   if (call.kept == 0) return;
   if (all_dense(operands, program.itemsize)) {

@@ -19,14 +19,20 @@ struct Operand {
 
 using Scalar = kernels::u64[2];
 
+/// Of a map: nothing is written if `check` finds something, or if the output `is_new` something may
+/// be.
+struct MapCheck {
+  const detail::QueuedCheck* check = nullptr;
+  bool is_new = false;
+};
+
 /// Runs a map over the shape of operands[0]: its outputs, which have that shape, then its inputs.
 /// Queued in `stream`. `ordered` keeps the axes in C order of the outputs, for programs that use
-/// positions. Maps with side operands may take memory. Nothing runs without elements, and nothing
-/// is written if `check` finds something.
+/// positions. Maps with side operands may take memory. Nothing runs without elements.
 void launch_map(const kernels::program& program, std::span<const Operand> operands,
                 const Scalar* scalars, const Stream& stream, bool ordered = false,
                 backend::Workspace& workspace = backend::no_workspace(),
-                const detail::QueuedCheck* check = nullptr);
+                const MapCheck& check = {});
 
 /// Runs a reduction of operands 1.. over the axes of `shape` marked in `reduced`; operand 0 is the
 /// output, with the kept axes or, if every element has a result, with all. `positions`: it returns

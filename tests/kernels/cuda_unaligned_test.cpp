@@ -285,7 +285,8 @@ TEST(cuda_map_unaligned, reaches_the_end_of_the_longest_rows) {
       static_assert(sizeof p == sizeof words);
       std::memcpy(&p, words, sizeof p);
       const i64 last = (columns - 1) / 16 * 16;
-      for (i64 ahead = last - 32; ahead <= last + 16; ahead += 16) Body::run_rows(p, ahead, 0, 0);
+      for (i64 ahead = last - 32; ahead <= last + 16; ahead += 16)
+        Body::run_rows(p, ahead, 0, 0, 0);
       for (int i = 1; i <= 32; ++i) ASSERT_EQ(to.begin()[columns - i], i) << columns;
       std::memset(to.begin() + columns - 64, 0, 128);
     }

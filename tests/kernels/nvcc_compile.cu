@@ -75,6 +75,10 @@ using where_true = map_of<guarded<in<bool, 0>, in<float, 1>>, float, 0, bool, fl
 using copied_rows =
     map_of<pick<i16, 0, place<index_mode::clip, 0, in<i64, 1>>>, i16, 1, side<i16>, i64>;
 
+template <class T>
+using checked_rows =
+    map_of<pick<T, 0, place<index_mode::from_end, 0, in<i32, 1>>>, T, 1, side<T>, i32>;
+
 template <class M, int V>
 using flat_params = typename map_flat_body<M, V>::param_type;
 template <class M, int R, int IndexBytes, int Rows, int V, unsigned Wide>
@@ -192,6 +196,9 @@ QUARRY_UNALIGNED(two_outputs, 2, 4, 2, 4, 0x10003)
 QUARRY_ACROSS(fused_map<i8>, 2, 4, 16, 1, 2)
 QUARRY_ACROSS(two_outputs, 3, 8, 2, 1, 0)
 QUARRY_ACROSS(copied_rows, 2, 4, 8, 1, 0)
+QUARRY_ACROSS(checked_rows<i16>, 3, 8, 8, 1, 0)
+QUARRY_UNALIGNED(checked_rows<i8>, 2, 4, 2, 16, 1)
+QUARRY_STRIDED(checked_rows<float>, 2, 4, 2, 4, 1)
 QUARRY_JOIN(join_of<u8>, 1, 4, 1)
 QUARRY_JOIN(join_of<u32>, 2, 8, 0)
 QUARRY_TILED(fused_map<float>, 2, 2, 4, 2, 1, 0)

@@ -3,11 +3,13 @@
 
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include <quarry/memory/graph.hpp>
 #include <quarry/quarry.hpp>
 
 #include "message_of.hpp"
@@ -190,6 +192,101 @@ TEST_P(QueuedChecks, AreOfAnyStream) {
   for (const auto& result : results) EXPECT_TRUE(listed(result) == first);
   out.assign(a(good));
   EXPECT_TRUE(listed(out) == first);
+}
+
+/// Rows of all lengths, alignments and element sizes, of a matrix and of the middle of three axes.
+template <class T>
+void check_rows(const Positions& good, const Positions& bad, const std::string& refusal,
+                std::int64_t extent, std::int64_t columns) {
+  std::vector<T> values(static_cast<std::size_t>(2 * extent * columns + 1));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<T>(static_cast<int>(i * 31 % 97));
+  const auto all = to_device(values)(range(1, _));
+  const auto tables = all.reshape({2, extent, columns});
+  const auto at = to_device(good), outside = to_device(bad);
+  const auto n = std::ssize(good);
+  for (const bool is_table : {true, false}) {
+    const std::int64_t count = is_table ? 1 : 2;
+    const DeviceNDArray<T> rows = is_table ? eval(tables(0)(at)) : eval(take(tables, at, 1));
+    const std::vector<T> got = listed(rows);
+    ASSERT_EQ(std::ssize(got), count * n * columns);
+    for (std::int64_t i = 0; i < std::ssize(got); ++i) {
+      const std::int64_t p = good[static_cast<std::size_t>(i / columns % n)];
+      const std::int64_t row = i / columns / n * extent + (p < 0 ? p + extent : p);
+      const auto from = static_cast<std::size_t>(1 + row * columns + i % columns);
+      ASSERT_EQ(got[static_cast<std::size_t>(i)], values[from]) << i;
+    }
+  }
+  EXPECT_EQ(message_of<IndexError>([&] { const DeviceNDArray<T> rows = tables(0)(outside); }),
+            refusal);
+  EXPECT_EQ(message_of<IndexError>([&] { eval(tables(0)(outside)(range(_, _, 2))); }), refusal);
+  EXPECT_EQ(message_of<IndexError>([&] { eval(tables(0)(outside).T()); }), refusal);
+}
+TEST_P(QueuedChecks, OfRows) {
+  for (const std::int64_t place : places()) {
+    const Positions good = positions(), bad = positions(place);
+    for (const std::int64_t columns : {1, 7, 16, 45, 64}) {
+      check_rows<std::int8_t>(good, bad, refusal(), extent, columns);
+      check_rows<std::int16_t>(good, bad, refusal(), extent, columns);
+      check_rows<float>(good, bad, refusal(), extent, columns);
+    }
+    check_rows<double>(good, bad, refusal(), extent, 9);
+    check_rows<std::complex<double>>(good, bad, refusal(), extent, 3);
+  }
+}
+
+/// Positions of one stream, rows of another one, and an expression that both evaluate.
+TEST_P(QueuedChecks, OfRowsInOtherStreams) {
+  const Stream other;
+  const auto a = arange<float>(extent * 24).reshape({extent, 24});
+  const auto bad = to_device(positions(count() / 2)), good = to_device(positions());
+  current_stream().synchronize();
+  const auto here = a.bind(other);
+  const auto out = zeros<float>({count(), 24});
+  const std::vector<float> expected = listed(eval(a(good)));
+  for (int k = 0; k < 8; ++k) {
+    EXPECT_EQ(message_of<IndexError>([&] { eval(here(bad)); }), refusal());
+    EXPECT_TRUE(listed(eval(here(good))) == expected);
+    const auto picked = here(good);
+    out.assign(picked);
+    EXPECT_TRUE(listed(out) == expected);
+    EXPECT_TRUE(listed(eval(picked)) == expected);
+    out.fill(0);
+    current_stream().synchronize();
+    out.bind(other).assign(picked);
+    EXPECT_TRUE(listed(out.bind(other)) == expected);
+  }
+}
+
+/// An expression that is made before, and evaluated while a graph is captured.
+TEST_P(QueuedChecks, AreMadeBeforeAGraph) {
+  const auto a = arange<float>(extent * 24).reshape({extent, 24});
+  const auto good = to_device(positions());
+  const auto out = zeros<float>({count(), 24});
+  const std::vector<float> expected = listed(eval(a(good)));
+  const auto picked = a(good);
+  const Graph graph = capture([&] { out.assign(picked); });
+  graph.launch();
+  EXPECT_TRUE(listed(out) == expected);
+}
+
+/// Of any integers; unsigned ones are never negative.
+TEST_P(QueuedChecks, OfRowsAtIntegersOfAnyType) {
+  const auto a = arange<float>(extent * 24).reshape({extent, 24});
+  const auto expect = [&]<class I>(I) {
+    std::vector<I> at(static_cast<std::size_t>(count()), static_cast<I>(100));
+    EXPECT_EQ(eval(a(to_device(at)))(-1, 3).item(), 2403.f);
+    at[at.size() / 3] = std::numeric_limits<I>::max();
+    const auto outside = std::to_string(at[at.size() / 3]);
+    EXPECT_EQ(message_of<IndexError>([&] { eval(a(range(0, 120))(to_device(at))); }),
+              "position " + outside + " is outside of axis 0 of extent 120");
+  };
+  expect(std::int8_t{});
+  expect(std::uint8_t{});
+  expect(std::int16_t{});
+  expect(std::int32_t{});
+  expect(std::uint32_t{});
+  expect(std::uint64_t{});
 }
 
 /// More bytes than a cache has: elements are read and written by parts.

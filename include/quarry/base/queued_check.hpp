@@ -2,11 +2,17 @@
 #pragma once
 #include <quarry/base/standard.hpp>
 
-namespace quarry::detail {
+#include <cstdint>
+
+namespace quarry {
+
+class Stream;
+
+namespace detail {
 
 /// A check that is queued on a device. What it has found is known there before it is known to the
 /// host: a kernel behind it in its stream can be launched at once, and writes nothing if it finds
-/// that it must not.
+/// that it must not. All functions can be called from any thread.
 class QueuedCheck {
  public:
   QueuedCheck() = default;
@@ -14,10 +20,19 @@ class QueuedCheck {
   QueuedCheck& operator=(const QueuedCheck&) = delete;
   virtual ~QueuedCheck() = default;
 
-  /// The address, in memory of the device, of a 64-bit word that is 0 if nothing was found.
-  virtual const void* word() const noexcept = 0;
-  /// Waits for the check, and throws what it has found, every time it is called.
+  /// Queues the check in this stream, unless it is. The address, in memory of the device, of a
+  /// 64-bit word that is 0 for what follows in the stream if nothing was found. nullptr if the
+  /// check was made elsewhere, by another kernel or in another stream, and nothing was found; else
+  /// it throws as require(). nullptr, too, if the stream is captured.
+  virtual const void* word(const Stream& stream) const = 0;
+  /// For a kernel of this stream that checks `count` elements, of which this is the first one,
+  /// itself: where it leaves, for the host, 0 if it finds nothing. nullptr if the check is queued
+  /// already, or is of other elements.
+  virtual void* place(const Stream& stream, const void* first, std::int64_t count) const = 0;
+  /// Queues the check, unless it is; waits for it, and throws what it has found, every time it is
+  /// called. While a graph is captured: leaves the check to the launches of the graph.
   virtual void require() const = 0;
 };
 
-}  // namespace quarry::detail
+}  // namespace detail
+}  // namespace quarry

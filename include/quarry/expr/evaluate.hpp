@@ -20,11 +20,12 @@ struct HasPosition<Node<Op, A...>> : std::disjunction<HasPosition<A>...> {};
 /// overlaps an array other than element for element, the result is as with a temporary. Queued in
 /// the stream of `out`; throws ShapeError, AliasError for an `out` whose elements share memory,
 /// LogicError for arrays on another device, and what `check` finds: then nothing is written.
-/// `partial`: the program may leave elements as they are.
+/// `partial`: the program may leave elements as they are. `is_new`: nobody has `out` if this
+/// throws, so that elements may be written in any case.
 void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out,
                    const DeviceNDArrayBase* const* arrays, const kernels::u64 (*scalars)[2],
                    bool positions, bool partial = false,
-                   const quarry::detail::QueuedCheck* check = nullptr);
+                   const quarry::detail::QueuedCheck* check = nullptr, bool is_new = false);
 
 /// The same into several new arrays of one shape, in one kernel.
 void evaluate_together(const kernels::program& program, const DeviceNDArrayBase* const* outs,
@@ -44,12 +45,12 @@ struct MapProgram<E, Out, S, List<In...>> {
 
 /// Runs the kernel of tree X, with these arrays and scalars, into elements of T.
 template <class T, class X>
-void run(const DeviceNDArrayBase& out, const Arguments<X>& arguments) {
+void run(const DeviceNDArrayBase& out, const Arguments<X>& arguments, bool is_new = false) {
   using L = Lowered<X>;
   using Program =
       MapProgram<typename L::type, kernel_type_t<T>, L::next_scalar, typename L::arrays>;
   evaluate_into(Program::value(), out, arguments.array, arguments.scalar, HasPosition<X>::value,
-                false, arguments.check);
+                false, arguments.check, is_new);
 }
 
 template <class T, class X>
@@ -63,7 +64,7 @@ DeviceNDArray<T> evaluate_as(const X& tree) {
                 "this conversion can lose the kind of the values; use astype");
   const Arguments<X> arguments(tree, unchecked);
   DeviceNDArray<T> out(tree.shape(), quarry::detail::stream_for(*arguments.array[0]));
-  run<T>(out, arguments);
+  run<T>(out, arguments, true);
   return out;
 }
 

@@ -8,9 +8,11 @@
 /// `kept` is the number of elements of an output, `reduced` the number of those reduced into each
 /// (1 in a map), of which a block of threads reduces `chunk`. Of maps that may
 /// have side inputs `chunk` is the address of a 64-bit word, or 0: they write nothing if the word
-/// is not 0. The R
-/// axes are those of the outputs, then the reduced ones. Strides are in bytes, operand by operand.
-/// With R = 0, for a kernel that needs no axes, the block ends before the shape.
+/// is not 0. Of those that copy rows `reduced` may be the address of a counter of 32 bits: then
+/// they check their positions, leave in the word of `chunk`, for the host, 0 if all are inside, and
+/// write in any case; the counter is 0 before and afterwards. The R axes are those of the outputs,
+/// then the reduced ones. Strides are in bytes, operand by operand. With R = 0, for a kernel that
+/// needs no axes, the block ends before the shape.
 namespace quarry::kernels {
 
 /// The index of the first word of each part of the block.
@@ -23,6 +25,14 @@ struct block_places {
   QUARRY_HD constexpr int strides() const { return shape() + rank; }
   QUARRY_HD constexpr int words() const { return strides() + operands * rank; }
 };
+
+/// How many blocks of so many threads check the positions of `rows` rows: the first ones, few
+/// enough that a counter of 16 bits counts their warps.
+inline constexpr u64 most_that_check = 512;
+QUARRY_HD constexpr u64 blocks_that_check(i64 rows, u32 threads) {
+  const u64 blocks = (static_cast<u64>(rows) + threads - 1) / threads;
+  return blocks < most_that_check ? blocks : most_that_check;
+}
 
 /// Rows of outputs with fewer vectors than this are reduced by consecutive threads.
 inline constexpr i64 short_row = 32;

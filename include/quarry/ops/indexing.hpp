@@ -146,6 +146,9 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
         [&](const SideLeaf<T, axes>& elements, const P&... positions) {
           using K = kernel_type_t<T>;
           const Target target{elements.array, elements.window, this->shape(), elements.check.get()};
+          if (target.check) {  // which goes on while all else is prepared
+            target.check->word(quarry::detail::stream_for(target.array));
+          }
           OwnAxes<axes> own_axes;
           for (std::size_t n = 0; n < axes; ++n) own_axes.axis[n] = elements.axis[n];
           const Shape turns = detail::broadcast(positions.shape()...);
@@ -241,13 +244,13 @@ auto indexed_by_list(const DeviceNDArray<T>& whole, std::span<const IndexEntry> 
 /// and `false` are masks without axes. The axes of positions come in the place of the first of
 /// them, or of the integers beside them, if these stand next to each other, else first. Lazy, but
 /// positions are evaluated and checked, and elements of masks counted, at once, which waits for
-/// them. The check of 1024 positions or more on a GPU is queued: what evaluates the elements or
-/// writes them waits for it, and throws in its place, having written nothing; what is never
-/// evaluated throws nothing. (Positions that are captured are checked by each launch: see
-/// capture().) If an array of positions is written before the elements are read, those that are
-/// outside by then count as the nearest inside. Throws IndexError for a position outside, with its
-/// value, the axis and its extent, for a mask that has not the extents of its axes, and for
-/// positions that do not broadcast together.
+/// them. The check of 1024 positions or more on a GPU is left, once, to what first evaluates the
+/// elements or writes them: it waits for the check, and throws in its place, having written
+/// nothing; what is never evaluated throws nothing. (Positions that are captured are checked by
+/// each launch: see capture().) If an array of positions is written between the check and the
+/// reading of the elements, those that are outside by then count as the nearest inside. Throws
+/// IndexError for a position outside, with its value, the axis and its extent, for a mask that has
+/// not the extents of its axes, and for positions that do not broadcast together.
 template <class T, class... I>
 auto index_by(const DeviceNDArray<T>& array, const I&... entries) {
   if constexpr (sizeof...(I) == 1 && (expr::is_host_mask<I> && ...)) {

@@ -114,9 +114,52 @@ std::optional<bool> may_write(const Launch& launch) {
   return *reinterpret_cast<const std::int64_t*>(word) == 0;
 }
 
+std::int64_t signed_number(const char* at, std::uint32_t size) {
+  std::int64_t number = 0;
+  std::memcpy(reinterpret_cast<char*>(&number) + sizeof number - size, at, size);
+  return number >> (8 * (sizeof number - size));
+}
+
+/// Rows that are copied to where nobody minds, and the check of their positions, whose result is
+/// left for the host. `wide`: as of the kernel's name.
+CUresult run_checking_rows(const Launch& launch, const Operands& operands, int wide,
+                           bool (*is_legal)(const Launch&, const Operands&)) {
+  const kernels::program& program = *launch.program;
+  const auto at = static_cast<std::uint64_t>(launch.word(block_places::reduced)),
+             place = static_cast<std::uint64_t>(launch.word(block_places::chunk));
+  const auto* const counter = reinterpret_cast<const std::uint32_t*>(
+      state().memory.find(at, sizeof(std::uint32_t), launch.device));
+  auto* const left = reinterpret_cast<std::int64_t*>(
+      state().memory.find(place, sizeof(std::int64_t), launch.device));
+  if (!counter || !left) return illegal(launch, "the words of a check are not in live memory");
+  if (*counter != 0) return illegal(launch, "the counter of warps is not 0");
+  const int side = program.rows_at == 1 ? 2 : 1;
+  const bool copies = program.rows_at > 0 && program.operands() == 3 && wide == 1 << (side - 1);
+  if (!copies) return illegal(launch, "only maps that copy rows check positions");
+  if (launch.block_x * launch.block_y % 32 != 0) return illegal(launch, "a warp is not whole");
+  if (const CUresult result = run_rows(launch, operands, is_legal)) return result;
+  const int inner = launch.rank() - 1;
+  const std::int64_t rows = launch.word(block_places::kept) / operands.extent(inner);
+  const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * program.own[side].first]);
+  std::int64_t outside = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    Operands::Offsets offsets = operands.start();
+    operands.advance(offsets, row, 0, inner);
+    std::vector<char*> addresses;
+    if (!operands.resolve(offsets, addresses)) return illegal(launch, "an offset has wrapped");
+    const auto operand = static_cast<std::size_t>(program.rows_at);
+    const std::int64_t position = signed_number(addresses[operand], program.itemsize[operand]);
+    if (position < -extent || position >= extent) ++outside;
+  }
+  __atomic_store_n(left, outside, __ATOMIC_RELEASE);
+  return CUDA_SUCCESS;
+}
+
 /// run_rows, unless the check has found something.
-CUresult run_checked_rows(const Launch& launch, const Operands& operands,
+CUresult run_checked_rows(const Launch& launch, const Operands& operands, int wide,
                           bool (*is_legal)(const Launch&, const Operands&)) {
+  if (launch.word(block_places::reduced) != 1)
+    return run_checking_rows(launch, operands, wide, is_legal);
   const std::optional<bool> may = may_write(launch);
   if (!may) return illegal(launch, "the word of a check is not in live memory");
   return *may ? run_rows(launch, operands, is_legal) : CUDA_SUCCESS;
@@ -127,7 +170,7 @@ CUresult run_strided(const Launch& launch) {
   const std::int64_t columns = operands.extent(launch.rank() - 1);
   if (!covers_rows(launch, operands, lead(launch, operands, columns)))
     return illegal(launch, "the grid covers too little");
-  return run_checked_rows(launch, operands, has_aligned_rows);
+  return run_checked_rows(launch, operands, launch.argument(4), has_aligned_rows);
 }
 
 /// Whether all rows of output k are as far from a vector as those of the first one.
@@ -192,7 +235,7 @@ CUresult run_unaligned(const Launch& launch) {
   const std::int64_t line = columns < 1024 ? vector : 128;
   if (!covers_rows(launch, operands, line / launch.program->itemsize[0] - 1))
     return illegal(launch, "the grid covers too little");
-  return run_checked_rows(launch, operands, has_unaligned_vectors);
+  return run_checked_rows(launch, operands, launch.argument(4), has_unaligned_vectors);
 }
 
 /// The input that lies as the outputs do, all rows one after another.
@@ -234,7 +277,7 @@ CUresult run_across(const Launch& launch) {
   const std::int64_t n = launch.word(block_places::kept), width = launch.argument(2);
   if (launch.grid_x * launch.block_x * width < n || launch.grid_y != 1)
     return illegal(launch, "the grid covers too little");
-  return run_checked_rows(launch, operands, has_vectors_across);
+  return run_checked_rows(launch, operands, launch.argument(3), has_vectors_across);
 }
 
 bool has_vectors_of_singles(const Launch& launch, const Operands& operands) {

@@ -16,6 +16,43 @@ void launch_flat(const Launcher& launcher, int width) {
                      parameter_block(call, false, call.reduced), backwards);
 }
 
+/// Those that an operand has; of others the elements are the same ones.
+std::int64_t distinct_elements(const KernelCall& call, std::size_t operand) {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < call.rank(); ++d) {
+    if (call.operands[operand].strides[d] != 0) count *= call.shape[d];
+  }
+  return count;
+}
+
+/// Whether a kernel with `threads` in a block, which reads its inputs as `wide` says, copies rows
+/// of one axis, so that it can check their positions: kernels/check.cuh.
+bool copies_rows(const kernels::program& program, int wide, unsigned threads) {
+  if (program.rows_at < 0 || program.operands() != 3) return false;
+  const int side = program.rows_at == 1 ? 2 : 1;  // behind the output; the other one has positions
+  return wide == 1 << (side - program.outputs) && threads % 32 == 0;
+}
+
+/// The parameters of such a kernel, or of another one along rows, which leaves the check to a
+/// kernel of its own.
+ParameterBlock checked_block(const Launcher& launcher, int wide, unsigned threads) {
+  const KernelCall& call = launcher.call;
+  if (call.check && call.is_new && copies_rows(*call.program, wide, threads)) {
+    const auto positions = static_cast<std::size_t>(call.program->rows_at);
+    std::uint32_t* const counter = launcher.workspace.counter();
+    void* const place = counter
+                            ? call.check->place(*call.check_stream, call.operands[positions].data,
+                                                distinct_elements(call, positions))
+                            : nullptr;
+    if (place) {
+      ParameterBlock block = parameter_block(call, true, reinterpret_cast<std::int64_t>(place));
+      block[kernels::block_places::reduced] = reinterpret_cast<std::uint64_t>(counter);
+      return block;
+    }
+  }
+  return parameter_block(call, true, call.word_of_check());
+}
+
 /// A kernel whose threads are along rows: `Map` is its variant.
 template <class Map>
 void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int64_t lead) {
@@ -41,7 +78,7 @@ void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int
     order |= kernels::blocks_rows_first;
   }
   launcher.run_early(variant, {g.grid_x, g.grid_y, g.block_x, g.block_y},
-                     parameter_block(call, true, call.word_of_check()), order);
+                     checked_block(launcher, vectors.wide, g.block_x * g.block_y), order);
 }
 
 bool has_sides(const KernelCall& call) {
@@ -59,7 +96,7 @@ void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
                           .flat = vectors.flat};
   const int backwards = launcher.backwards();
   launcher.run_early(variant, {g.grid, 1, flat_threads, 1},
-                     parameter_block(call, true, call.word_of_check()), backwards);
+                     checked_block(launcher, vectors.wide, flat_threads), backwards);
 }
 
 std::optional<Tiles> tiles_of(const Launcher& launcher) {

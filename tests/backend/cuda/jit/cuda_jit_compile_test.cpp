@@ -162,7 +162,7 @@ void add_joins(std::vector<Check>& checks) {
 }
 
 /// Rows where positions say, all of them and those of a mask; functors, which NVRTC knows, compute
-/// both.
+/// both. Rows whose positions the kernel checks.
 template <class T>
 void add_copied_rows(std::vector<Check>& checks) {
   using row = pick<T, 1, place<index_mode::from_end, 0, call<peak_of, cast<double, in<i64, 0>>>>>;
@@ -173,6 +173,12 @@ void add_copied_rows(std::vector<Check>& checks) {
       {&program_for<map_of<row, T, 1, i64, side<T>>>::value, AcrossMap{2, 4, widest, 2}});
   checks.push_back(
       {&program_for<map_of<kept, T, 2, i64, side<T>>>::value, AcrossMap{3, 8, widest, 2}});
+  using checked =
+      map_of<pick<T, 1, place<index_mode::from_end, 0, in<i64, 0>>>, T, 1, i64, side<T>>;
+  const program* const rows = &program_for<checked>::value;
+  checks.push_back({rows, AcrossMap{2, 4, widest, 2}});
+  checks.push_back({rows, StridedMap{2, 8, 2, widest, 2}});
+  checks.push_back({rows, UnalignedMap{3, 4, 2, widest, 2}});
 }
 
 template <class... T>
