@@ -211,6 +211,31 @@ TEST(cuda_geometry, few_outputs_are_split_over_the_device) {
   EXPECT_EQ(reduce_geometry({1 << 20, 1000, 0, true}, multiprocessors).splits, 1);
 }
 
+TEST(cuda_geometry, sums_of_few_elements_have_a_block_for_each_access) {
+  constexpr std::int64_t step = 256 * 4;
+  const auto geometry = [](std::int64_t kept, std::int64_t elements, bool is_light) {
+    return reduce_geometry({.kept = kept,
+                            .reduced = elements,
+                            .span = 0,
+                            .along_reduced = true,
+                            .columns = 1,
+                            .vector_width = 4,
+                            .is_light = is_light},
+                           multiprocessors);
+  };
+  EXPECT_EQ(geometry(1, 8 * step, true).splits, 1);  // takes as long as to combine two parts
+  EXPECT_EQ(geometry(1, 16 * step, true).splits, 16);
+  EXPECT_LT(geometry(1, 16 * step, false).splits, 4);
+  EXPECT_EQ(geometry(1, 4 * multiprocessors * step, true).chunk, 4 * step);  // in flight together
+  for (const std::int64_t elements : {1000, 3000, 9000, 70000, 300000}) {
+    for (const std::int64_t kept : {1, 3, 40}) {
+      const ReduceGeometry g = geometry(kept, elements, true);
+      EXPECT_TRUE(g.splits == 1 || g.block_x * g.block_y == 256) << kept << " " << elements;
+      EXPECT_LE(g.grid_x * g.splits, 4 * multiprocessors) << kept << " " << elements;
+    }
+  }
+}
+
 TEST(cuda_geometry, counts_cover_every_element_once) {
   for (const std::int64_t elements : extents) {
     for (const std::int64_t bins : extents) {

@@ -144,7 +144,8 @@ std::int64_t splits_of_few(std::int64_t steps, std::int64_t blocks, int multipro
 /// takes time to combine what they have found, but few to have half a wave.
 void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int multiprocessors) {
   const std::int64_t reduced = shape.reduced;
-  const std::int64_t few = shape.along_reduced && shape.is_light
+  const bool is_whole = shape.along_reduced && step == threads * shape.vector_width;
+  const std::int64_t few = is_whole && shape.is_light
                                ? splits_of_few(divide_up(reduced, step), g.grid_x, multiprocessors)
                                : 0;
   const std::int64_t wanted = wanted_splits(g.grid_x, shape.most_splits, multiprocessors);
