@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/node.hpp>
+#include <quarry/kernels/picks.hpp>
 
+#include "kernels/map_addresses.cuh"
 #include "kernels/params.cuh"
-#include "kernels/row_places.cuh"
 
 /// Positions of side operands that are outside of their axis.
 namespace quarry::kernels {
@@ -20,39 +20,21 @@ __device__ i64 found_by_check(const P& p) {
   return 0;
 }
 
-/// The check of a map that copies rows, of its positions. The first blocks make it before they copy
-/// anything, so that the host knows of it while the others copy. For all other maps it is nothing.
-template <class M, int R, unsigned Wide>
-struct row_check {
-  template <class Index, class P>
-  static __device__ void run(const P&) {}
-};
-template <class T, int K, int A, class I, int N, int S, class... In, int R, unsigned Wide>
-requires(
-    rows_at<map_of<pick<T, K, place<index_mode::from_end, A, in<I, N>>>, T, S, In...>> > 0 &&
-    copies_rows<pick<T, K, place<index_mode::from_end, A, in<I, N>>>, T,
-                Wide>) struct row_check<map_of<pick<T, K, place<index_mode::from_end, A, in<I, N>>>,
-                                               T, S, In...>,
-                                        R, Wide> {
-  static constexpr int operand = 1 + N;
+/// How many blocks of so many threads check the positions of `rows` rows: the first ones, few
+/// enough that a counter of 16 bits counts their warps.
+inline constexpr u64 most_that_check = 512;
+QUARRY_HD constexpr u64 blocks_that_check(i64 rows, u32 threads) {
+  const u64 blocks = (static_cast<u64>(rows) + threads - 1) / threads;
+  return blocks < most_that_check ? blocks : most_that_check;
+}
 
-  template <class P, class Index>
-  static __device__ I position(const P& p, Index row) {
-    Index offset = 0;
-#pragma unroll
-    for (int d = R - 2; d >= 0; --d) {
-      const Index extent = static_cast<Index>(p.extent(d));
-      const Index outer = d > 0 ? quotient(row, extent) : 0;
-      offset += (row - outer * extent) * static_cast<Index>(p.stride(operand, d));
-      row = outer;
-    }
-    return *reinterpret_cast<const I*>(p.template pointer<const char>(operand) + offset);
-  }
-
-  /// A warp that is done counts itself, and whether it has found a position outside. The last one
-  /// leaves how many warps have for the host.
-  template <class Index, class P>
-  static __device__ void run(const P& p) {
+/// If map M does no more than copy rows, as `Copies` says, the first blocks check their positions
+/// before they copy anything, so that the host knows of it while the others copy: a warp that is
+/// done counts itself, and whether it has found one outside, and the last one leaves how many have.
+template <class M, bool Copies, int R, class Index, class P>
+__device__ void check_rows([[maybe_unused]] const P& p) {
+  using Positions = row_positions<M>;
+  if constexpr (Copies && Positions::operand > 0) {
     const u64 block = u64{blockIdx.y} * gridDim.x + blockIdx.x;
     if (block >= most_that_check || !checks_itself(p)) return;
     const u32 threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
@@ -60,12 +42,13 @@ requires(
     const u64 all = u64{gridDim.y} * gridDim.x, wanted = blocks_that_check(rows, threads);
     const u32 blocks = static_cast<u32>(all < wanted ? all : wanted);
     if (block >= blocks) return;
-    const i64 extent = p.template scalar<side_axis>(A).extent;
+    const i64 extent = p.template scalar<side_axis>(Positions::axis).extent;
     bool is_outside = false;
 #pragma unroll 1
     for (u64 row = block * threads + thread; row < static_cast<u64>(rows);
          row += blocks * threads) {
-      const i64 at = position(p, static_cast<Index>(row));
+      const map_addresses<P, P::at.operands, R, Index> of_row(p, 0, static_cast<Index>(row));
+      const i64 at = *reinterpret_cast<const Positions::type*>(of_row.at[Positions::operand]);
       is_outside = is_outside || at < -extent || at >= extent;
     }
     const bool has_found = __ballot_sync(0xffffffffu, is_outside) != 0;
@@ -77,6 +60,6 @@ requires(
     *arrived = 0;
     *reinterpret_cast<volatile i64*>(p.chunk()) = before / finder + (has_found ? 1 : 0);
   }
-};
+}
 
 }  // namespace quarry::kernels

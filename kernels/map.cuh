@@ -3,7 +3,9 @@
 #include <quarry/kernels/node.hpp>
 
 #include "kernels/check.cuh"
+#include "kernels/map_addresses.cuh"
 #include "kernels/params.cuh"
+#include "kernels/row_places.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/vector.cuh"
 
@@ -85,39 +87,6 @@ __global__ void __launch_bounds__(256)
   wait_for_stream();
   map_flat_body<M, V>::run(p, backwards);
 }
-
-/// The addresses of one element of all operands of a strided map.
-template <class P, int K, int R, class Index>
-struct map_addresses {
-  char* at[K];
-  __device__ map_addresses(const P& p, Index column, Index row) {
-    Index offset[K];
-#pragma unroll
-    for (int k = 0; k < K; ++k) offset[k] = column * static_cast<Index>(p.stride(k, R - 1));
-#pragma unroll
-    for (int d = R - 2; d >= 0; --d) {
-      Index j = row;
-      if (d > 0) {
-        const Index extent = static_cast<Index>(p.extent(d)), next = quotient(row, extent);
-        j = row - next * extent;
-        row = next;
-      }
-#pragma unroll
-      for (int k = 0; k < K; ++k) offset[k] += j * static_cast<Index>(p.stride(k, d));
-    }
-#pragma unroll
-    for (int k = 0; k < K; ++k) at[k] = p.template pointer<char>(k) + offset[k];
-  }
-  /// Moves from row - by to `row`.
-  __device__ void next(const P& p, Index column, Index row, Index by) {
-    if constexpr (R == 2) {
-#pragma unroll
-      for (int k = 0; k < K; ++k) at[k] += static_cast<Index>(p.stride(k, 0)) * by;
-    } else {
-      *this = map_addresses(p, column, row);
-    }
-  }
-};
 
 /// Loads the inputs' vectors of V elements from number i on, of n along the only axis of a map with
 /// one output: load(addresses), or of the last vector what is there.
@@ -229,7 +198,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
   /// A thread computes V columns of Rows rows.
   static __device__ void run(const P& p, int order) {
-    row_check<map_of<E, Out, S, In...>, R, Wide>::template run<Index>(p);
+    check_rows<map_of<E, Out, S, In...>, copies_rows<E, Out, Wide>, R, Index>(p);
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));

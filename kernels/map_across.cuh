@@ -179,7 +179,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 
   /// A thread computes V elements, the last one those that are left.
   static __device__ void run(const P& p, int backwards) {
-    row_check<map_of<E, Out, S, In...>, R, Wide>::template run<Index>(p);
+    check_rows<map_of<E, Out, S, In...>, copies, R, Index>(p);
     const Index n = static_cast<Index>(p.kept());
     const u32 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
     const Index first = (static_cast<Index>(block) * static_cast<Index>(blockDim.x) +

@@ -184,7 +184,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
 
   /// As map_strided: a thread computes a vector of each of Rows rows, the last rows one by one.
   static __device__ void run(const P& p, int order) {
-    row_check<map_of<E, Out, S, In...>, R, Wide>::template run<Index>(p);
+    check_rows<map_of<E, Out, S, In...>, copies_rows<E, Out, Wide>, R, Index>(p);
     Index rows = 1;
 #pragma unroll
     for (int d = 0; d < R - 1; ++d) rows *= static_cast<Index>(p.extent(d));

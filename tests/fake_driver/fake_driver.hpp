@@ -107,6 +107,13 @@ std::size_t set_host_memory(std::size_t bytes);  ///< that can be page-locked; r
 bool is_recording(int device);  ///< between cuProfilerStart and cuProfilerStop
 Statistics statistics();
 void reset_statistics();
+/// Kernels that work() launches.
+template <class F>
+std::int64_t launches_of(const F& work) {
+  const std::int64_t before = statistics().launches;
+  work();
+  return statistics().launches - before;
+}
 Live live();
 std::string last_kernel();                ///< the name expression of the latest launch
 std::vector<std::uint64_t> last_block();  ///< its parameter block

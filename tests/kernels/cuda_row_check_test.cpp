@@ -22,6 +22,25 @@ enum class Kernel { strided, across, unaligned };
 template <class T, class I>
 using gathered = map_of<pick<T, 1, place<index_mode::from_end, 0, in<I, 0>>>, T, 1, I, side<T>>;
 
+struct Checked {
+  u32 counter = 0;
+  i64 left = -1;  ///< for the host
+};
+/// The parameters of a map that copies rows of `columns` elements of a table with `extent` rows.
+template <class T, class I>
+std::vector<u64> block_of(Checked& checked, void* to, const std::vector<I>& positions,
+                          const void* table, i64 extent, i64 columns) {
+  const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
+  const i64 rows = std::ssize(positions), size = sizeof(T);
+  std::vector<u64> words{u64(rows * columns),    word(&checked.counter),
+                         word(&checked.left),    word(to),
+                         word(positions.data()), word(table)};
+  for (const i64 w : {extent, columns * size, rows, columns, columns * size, size, i64{sizeof(I)},
+                      i64{0}, i64{0}, size})
+    words.push_back(u64(w));
+  return words;
+}
+
 template <class M, Kernel Which, int V>
 std::vector<std::string> run_kernel(const std::vector<u64>& words, i64 rows, i64 columns,
                                     Draw& draw) {
@@ -72,20 +91,14 @@ void check_rows(Draw& draw) {
   alignas(16) static char table[128 * 128 * 16], to[512 * 128 * 16];
   std::iota(std::begin(table), std::end(table), static_cast<char>(draw.below(100)));
   std::memset(to, 99, sizeof to);
-  u32 counter = 0;
-  i64 left = -1;
-  const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
-  std::vector<u64> words{u64(n),      word(&counter),         word(&left),
-                         word(to),    word(positions.data()), word(table),
-                         u64(extent), u64(columns * size)};
-  for (const i64 w : {rows, columns, columns * size, size, i64{sizeof(I)}, i64{0}, i64{0}, size})
-    words.push_back(u64(w));
+  Checked checked;
+  const std::vector<u64> words = block_of<T>(checked, to, positions, table, extent, columns);
   const auto faults = run_kernel<gathered<T, I>, Which, V>(words, rows, columns, draw);
   ASSERT_EQ(faults, std::vector<std::string>{});
-  ASSERT_EQ(counter, 0u);
+  ASSERT_EQ(checked.counter, 0u);
   const bool has_outside = std::any_of(positions.begin(), positions.end(), is_outside);
-  ASSERT_EQ(left == 0, !has_outside) << left;
-  ASSERT_GE(left, 0);
+  ASSERT_EQ(checked.left == 0, !has_outside) << checked.left;
+  ASSERT_GE(checked.left, 0);
   for (i64 row = 0; row < rows; ++row) {
     const i64 at = positions[static_cast<std::size_t>(row)];
     if (is_outside(static_cast<I>(at))) continue;
@@ -115,19 +128,13 @@ TEST(cuda_row_check, counts_the_warps_of_many_blocks) {
   EXPECT_EQ(blocks_that_check(1, 256), 1u);
   EXPECT_EQ(blocks_that_check(257, 256), 2u);
   EXPECT_EQ(blocks_that_check(i64{1} << 40, 256), most_that_check);
-  constexpr i64 rows = 40000, columns = 8, size = 4, extent = 5;
+  constexpr i64 rows = 40000, columns = 8, extent = 5;
   for (const i64 bad : {i64{-1}, i64{0}, rows / 2, rows - 1}) {
     std::vector<i64> positions(rows, 3);
     if (bad >= 0) positions[static_cast<std::size_t>(bad)] = extent;
     std::vector<u32> to(rows * columns), table(extent * columns, 7);
-    u32 counter = 0;
-    i64 left = -1;
-    const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
-    std::vector<u64> words{u64(rows * columns), word(&counter),         word(&left),
-                           word(to.data()),     word(positions.data()), word(table.data()),
-                           u64(extent),         u64(columns * size)};
-    for (const i64 w : {rows, columns, columns * size, size, i64{8}, i64{0}, i64{0}, size})
-      words.push_back(u64(w));
+    Checked checked;
+    const auto words = block_of<u32>(checked, to.data(), positions, table.data(), extent, columns);
     using M = gathered<u32, i64>;
     typename map_across_body<M, 2, i32, 4, 2, 0>::param_type params;
     ASSERT_EQ(sizeof params, words.size() * sizeof(u64));
@@ -135,8 +142,8 @@ TEST(cuda_row_check, counts_the_warps_of_many_blocks) {
     const auto faults = launch({{unsigned(rows * columns / (4 * 32))}, {32}}, 5,
                                [&] { map_across<M, 2, 4, 4, 2, 0>(params, 0); });
     ASSERT_EQ(faults, std::vector<std::string>{});
-    EXPECT_EQ(left, bad < 0 ? 0 : 1) << bad;
-    EXPECT_EQ(counter, 0u);
+    EXPECT_EQ(checked.left, bad < 0 ? 0 : 1) << bad;
+    EXPECT_EQ(checked.counter, 0u);
   }
 }
 

@@ -22,12 +22,7 @@ class FakeParted : public testing::Test {
   }
 };
 
-template <class F>
-std::int64_t launches_of(const F& work) {
-  const auto before = fake::statistics().launches;
-  work();
-  return fake::statistics().launches - before;
-}
+using fake::launches_of;
 
 TEST_F(FakeParted, ManyElementsOfALargeArrayAreReadInThreeSteps) {
   const auto x = arange<std::int32_t>(large);

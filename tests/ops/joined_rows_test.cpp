@@ -256,11 +256,7 @@ TYPED_TEST(JoinedRows, ElementsInTurn) {
 
 TEST(JoinedRowsOfGpus, AreWrittenByOneKernel) {
   if (test::kind() != test::Kind::fake) GTEST_SKIP() << "counts the fake driver's launches";
-  const auto launches_of = [](const auto& work) {
-    const auto before = fake::statistics().launches;
-    work();
-    return fake::statistics().launches - before;
-  };
+  using fake::launches_of;
   const auto a = arange<float>(600).reshape({5, 40, 3}), b = arange<float>(400).reshape({5, 40, 2});
   EXPECT_EQ(launches_of([&] { concatenate({a, b}, 2); }), 1);
   EXPECT_EQ(launches_of([&] { stack({a, a, a}, -1); }), 1);

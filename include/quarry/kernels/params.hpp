@@ -26,14 +26,6 @@ struct block_places {
   QUARRY_HD constexpr int words() const { return strides() + operands * rank; }
 };
 
-/// How many blocks of so many threads check the positions of `rows` rows: the first ones, few
-/// enough that a counter of 16 bits counts their warps.
-inline constexpr u64 most_that_check = 512;
-QUARRY_HD constexpr u64 blocks_that_check(i64 rows, u32 threads) {
-  const u64 blocks = (static_cast<u64>(rows) + threads - 1) / threads;
-  return blocks < most_that_check ? blocks : most_that_check;
-}
-
 /// Rows of outputs with fewer vectors than this are reduced by consecutive threads.
 inline constexpr i64 short_row = 32;
 

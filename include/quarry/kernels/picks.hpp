@@ -33,13 +33,18 @@ inline constexpr bool is_of_inputs<call<F, A...>> = (is_of_inputs<A> && ...);
 template <index_mode Mode, int S, class I>
 inline constexpr bool is_of_inputs<place<Mode, S, I>> = is_of_inputs<I>;
 
-/// The operand with the positions of the rows of one axis that are all that map M copies; -1 for
-/// other maps. Those are integers with a sign, where they are checked.
+/// The positions of rows of one axis that are all that map M copies: their `type`, an integer with
+/// a sign, the `operand`, and the scalar that is the `axis`. For other maps the operand is -1.
 template <class M>
-inline constexpr int rows_at = -1;
+struct row_positions {
+  static constexpr int operand = -1;
+};
 template <class T, int K, int A, class I, int N, int S, class... In>
-requires(is_integer<I>&& is_signed<I> && !is_bool<T>) inline constexpr int rows_at<
-    map_of<pick<T, K, place<index_mode::from_end, A, in<I, N>>>, T, S, In...>> = 1 + N;
+requires(is_integer<I>&& is_signed<I> && !is_bool<T>) struct row_positions<
+    map_of<pick<T, K, place<index_mode::from_end, A, in<I, N>>>, T, S, In...>> {
+  using type = I;
+  static constexpr int operand = 1 + N, axis = A;
+};
 
 /// The pick of an expression that has one: its element's `type`, its `input`, and the `offset` from
 /// the operand's first element in bytes.

@@ -125,7 +125,7 @@ struct program {
   place_test is_at_one_place;
   const void* loops;    ///< the CPU's: map_loops, reduce_loops, ...
   bool copies = false;  ///< copies_picks of M
-  int rows_at = -1;     ///< of M
+  int rows_at = -1;     ///< the operand of row_positions of M
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
   mutable std::atomic<const void*> compiled = nullptr;
   /// What the CUDA backend knows of operands that are the same in all calls.
@@ -160,7 +160,7 @@ struct program_for {
                                         is_at_one_place<typename Parts::expression>,
                                         &Parts::loops::loops,
                                         copies_picks<M>,
-                                        kernels::rows_at<M>};
+                                        row_positions<M>::operand};
 };
 
 }  // namespace quarry::kernels

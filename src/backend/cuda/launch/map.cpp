@@ -37,14 +37,11 @@ bool copies_rows(const kernels::program& program, int wide, unsigned threads) {
 /// kernel of its own.
 ParameterBlock checked_block(const Launcher& launcher, int wide, unsigned threads) {
   const KernelCall& call = launcher.call;
-  if (call.check && call.is_new && copies_rows(*call.program, wide, threads)) {
-    const auto positions = static_cast<std::size_t>(call.program->rows_at);
-    std::uint32_t* const counter = launcher.workspace.counter();
-    void* const place = counter
-                            ? call.check->place(*call.check_stream, call.operands[positions].data,
-                                                distinct_elements(call, positions))
-                            : nullptr;
-    if (place) {
+  const bool can_check = call.check && call.is_new && copies_rows(*call.program, wide, threads);
+  if (std::uint32_t* const counter = can_check ? launcher.workspace.counter() : nullptr) {
+    const auto k = static_cast<std::size_t>(call.program->rows_at);
+    if (void* const place = call.check->place(*call.check_stream, call.operands[k].data,
+                                              distinct_elements(call, k))) {
       ParameterBlock block = parameter_block(call, true, reinterpret_cast<std::int64_t>(place));
       block[kernels::block_places::reduced] = reinterpret_cast<std::uint64_t>(counter);
       return block;
