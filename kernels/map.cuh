@@ -12,8 +12,9 @@
 /// The kernels of maps:
 ///   map_flat     all operands dense and in one order: a thread computes a vector of V elements
 ///   map_strided  any layout of any rank: consecutive threads are along the innermost axis
-/// and, in files of their own, map_across and map_unaligned: rows that are no whole vectors, and
-/// map_tiled: inputs that lie in another order than the output.
+/// (most of them are written as PTX instead: src/backend/cuda/ptx) and, in files of their own,
+/// map_across and map_unaligned: rows that are no whole vectors, and map_tiled: inputs that lie in
+/// another order than the output.
 namespace quarry::kernels {
 
 /// The context (node.hpp) of element i of dense operands; operand `First` is the first input.

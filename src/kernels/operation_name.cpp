@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "kernels/type_tree.hpp"
 #include "kernels/user_function.hpp"
 
 namespace quarry::kernels {
@@ -22,38 +23,6 @@ constexpr const char* families[] = {
 #undef QUARRY_FAMILY
 };
 
-struct Spelled {
-  std::string_view type;
-  const char* dtype;
-};
-/// As compilers spell the types.
-constexpr Spelled spelled[] = {{"bool", "bool"},
-                               {"signed char", "int8"},
-                               {"unsigned char", "uint8"},
-                               {"short", "int16"},
-                               {"unsigned short", "uint16"},
-                               {"short unsigned int", "uint16"},
-                               {"int", "int32"},
-                               {"unsigned int", "uint32"},
-                               {"unsigned", "uint32"},
-                               {"long", "int64"},
-                               {"long int", "int64"},
-                               {"unsigned long", "uint64"},
-                               {"long unsigned int", "uint64"},
-                               {"float", "float32"},
-                               {"double", "float64"},
-                               {"float16", "float16"},
-                               {"bfloat16", "bfloat16"},
-                               {"complex<float>", "complex64"},
-                               {"complex<double>", "complex128"}};
-
-/// Without namespaces before it.
-std::string_view unqualified(std::string_view name) {
-  const auto template_begin = std::min(name.find('<'), name.size());
-  const auto colon = name.rfind("::", template_begin);
-  return colon == name.npos ? name : name.substr(colon + 2);
-}
-
 /// The type of the results is the first argument of the program's type that is a type of elements.
 std::string_view result_type(std::string_view program) {
   int depth = 0;
@@ -64,10 +33,7 @@ std::string_view result_type(std::string_view program) {
     depth += c == '<' ? 1 : c == '>' ? -1 : 0;
     if (!ends) continue;
     while (begin < at && program[begin] == ' ') ++begin;
-    const std::string_view argument = unqualified(program.substr(begin, at - begin));
-    for (const Spelled& known : spelled) {
-      if (argument == known.type) return known.dtype;
-    }
+    if (const auto id = element_type(program.substr(begin, at - begin))) return DType(*id).name();
     begin = at + 1;
   }
   return {};

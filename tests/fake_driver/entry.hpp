@@ -145,6 +145,11 @@ CUresult set_2d_16_async(CUdeviceptr to, std::size_t pitch, unsigned short value
 CUresult set_2d_32_async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
                          std::size_t height, CUstream stream);
 
+CUresult link_create(unsigned, CUjit_option*, void**, CUlinkState*);
+CUresult link_add_data(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned,
+                       CUjit_option*, void**);
+CUresult link_complete(CUlinkState, void** code, std::size_t* bytes);
+CUresult link_destroy(CUlinkState);
 CUresult module_load(CUmodule* module, const void* image, unsigned, CUjit_option*, void**);
 CUresult module_unload(CUmodule module);
 CUresult module_get_function(CUfunction* function, CUmodule module, const char* name);

@@ -54,6 +54,7 @@ struct Behaviour {
 /// The compiler's knobs.
 struct Compiler {
   bool fails = false;
+  bool refuses_ptx = false;  ///< of the driver's linker
   std::string log = "quarry.cu(1): error: the fake compiler was told to fail";
   std::pair<int, int> version{13, 0};
   std::function<void()> while_compiling = [] {};

@@ -39,6 +39,8 @@ DriverTable make_table() {
   t.GraphLaunch = graph_launch, t.GraphExecDestroy = graph_exec_destroy;
   t.EventCreate = event_create, t.EventDestroy = event_destroy, t.EventRecord = event_record;
   t.EventQuery = event_query, t.EventSynchronize = event_synchronize, t.EventElapsedTime = elapsed;
+  t.LinkCreate = link_create, t.LinkAddData = link_add_data;
+  t.LinkComplete = link_complete, t.LinkDestroy = link_destroy;
   t.ModuleLoadDataEx = module_load, t.ModuleUnload = module_unload;
   t.ModuleGetFunction = module_get_function, t.LaunchKernel = launch_kernel;
   t.LaunchKernelEx = launch_kernel_ex, t.LaunchCooperativeKernel = launch_cooperative;

@@ -14,12 +14,13 @@ LAYERS = ["base", "kernels", "backend", "runtime", "memory", "array", "expr", "o
 # Of src/memory, lowest first; "memory" is what lies in none.
 MEMORY_ROOMS = ["resource", "adaptors", "pool", "memory", "host", "raw", "staged", "transfer"]
 # Of src/backend/cuda, lowest first; "cuda" is what lies in none.
-CUDA_ROOMS = ["driver", "jit", "cuda", "launch"]
+CUDA_ROOMS = ["driver", "ptx", "jit", "cuda", "launch"]
 HEADERS_ALONE = {"adaptor": "adaptors"}  # public headers of memory without a source of their name
 CUDA_HEADER_ROOMS = (
     "src/backend/cuda/",
     "tests/fake_driver/",
     "tests/kernels/nvrtc_compile.cpp",
+    "tools/operation_ptx.cpp",
     "include/quarry/cuda_mr.hpp",
     "include/quarry/device_view.cuh",
     "include/quarry/mdspan.hpp",

@@ -14,10 +14,13 @@
 // element would take several times as long to compile.
 #ifdef __CUDACC__
 #define QUARRY_LIBM(function) ::function
+#ifndef QUARRY_LONG  // tools/operation_ptx.cpp has both, since it translates each function once
+#define QUARRY_RARE QUARRY_HD
 #ifdef __CUDACC_RTC__
 #define QUARRY_LONG __device__ __noinline__
 #else
 #define QUARRY_LONG __host__ __device__ __noinline__
+#endif
 #endif
 #define QUARRY_OWN(function) ::function
 #else
@@ -146,11 +149,12 @@ QUARRY_MATH_BINARY(float_power, pow)
 
 #ifdef __CUDACC__
 // Of float these are short enough to be inlined.
-#define QUARRY_MATH_SHORT(function, parameters, arguments)                    \
-  QUARRY_HD float function parameters {                                       \
-    float result = gpu::function##_of::usual arguments;                       \
-    if (!gpu::function##_of::has arguments) result = function##_of arguments; \
-    return result;                                                            \
+#define QUARRY_MATH_SHORT(function, parameters, arguments)                         \
+  QUARRY_RARE float rare_##function parameters { return function##_of arguments; } \
+  QUARRY_HD float function parameters {                                            \
+    float result = gpu::function##_of::usual arguments;                            \
+    if (!gpu::function##_of::has arguments) result = rare_##function arguments;    \
+    return result;                                                                 \
   }
 QUARRY_MATH_SHORT(sin, (float x), (x))
 QUARRY_MATH_SHORT(cos, (float x), (x))

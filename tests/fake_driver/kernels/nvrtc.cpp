@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "fake_driver/kernels/compiler.hpp"
 #include "fake_driver/kernels/host_kernel.hpp"
 #include "fake_driver/kernels/image.hpp"
 #include "fake_driver/kernels/kernel.hpp"
@@ -24,11 +25,6 @@ struct Program {
   std::string log, image;
   bool is_ptx = false, is_ltoir = false;
 };
-
-Compiler& compiler() {
-  static Compiler& knobs = *new Compiler;
-  return knobs;
-}
 
 constexpr int architectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 
@@ -267,6 +263,11 @@ nvrtcResult code(nvrtcProgram handle, char* out) {
 }
 
 }  // namespace
+
+Compiler& compiler() {
+  static Compiler& knobs = *new Compiler;
+  return knobs;
+}
 
 void set_compiler(const Compiler& knobs) {
   const Guard lock(state().mutex);

@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "backend/cuda/jit/nvjitlink.hpp"
 #include "backend/cuda/jit/nvrtc.hpp"
+#include "backend/link.hpp"
 
 namespace quarry::fake {
 namespace {
@@ -77,6 +79,25 @@ std::string complaint_of_nvrtc(const std::string& source,
   const std::string log = result == NVRTC_SUCCESS ? std::string() : log_of(nvrtc, program);
   nvrtc.DestroyProgram(&program);
   return result == NVRTC_SUCCESS || !log.empty() ? log : nvrtc.GetErrorString(result);
+}
+
+std::string complaint_of_nvjitlink(const std::string& ptx) {
+  if (!is_wanted()) return {};
+  static const auto& loaded = *new backend::cuda::LoadedNvJitLink(backend::cuda::load_nvjitlink());
+  if (!loaded.table) return loaded.why;
+  const backend::cuda::NvJitLinkTable& linker = *loaded.table;
+  backend::cuda::LinkHandle link = nullptr;
+  const char* const options[] = {"-arch=sm_90"};
+  int result = linker.Create(&link, 1, options);
+  const auto kind = static_cast<int>(backend::LinkInputKind::ptx);
+  if (result == 0) result = linker.AddData(link, kind, ptx.data(), ptx.size() + 1, "kernel.ptx");
+  if (result == 0) result = linker.Complete(link);
+  std::size_t size = 0;
+  if (result != 0) linker.GetErrorLogSize(link, &size);
+  std::string log(size, '\0');
+  if (size > 0) linker.GetErrorLog(link, log.data());
+  linker.Destroy(&link);
+  return result == 0 ? "" : "nvJitLink: " + log;
 }
 
 }  // namespace quarry::fake

@@ -15,4 +15,7 @@ std::string complaint_of_nvrtc(const std::string& source,
                                const std::vector<std::string>& expressions,
                                std::span<const char* const> options);
 
+/// The same of PTX, by the machine's nvJitLink, which has the driver's compiler of PTX.
+std::string complaint_of_nvjitlink(const std::string& ptx);
+
 }  // namespace quarry::fake

@@ -12,14 +12,18 @@
 #include <new>
 #include <tuple>
 
+#include <quarry/base/config.hpp>
 #include <quarry/base/error.hpp>
 
 #include "backend/backend.hpp"
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/driver.hpp"
+#include "backend/cuda/jit/assemble.hpp"
+#include "backend/cuda/jit/digest.hpp"
 #include "backend/cuda/jit/jit.hpp"
 #include "backend/cuda/jit/kernel_cache.hpp"
 #include "backend/cuda/jit/load_image.hpp"
+#include "backend/cuda/ptx/ptx_kernel.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -77,17 +81,34 @@ CUfunction from_disk(const std::string& key) {
   return loading.function;
 }
 
+void keep(const std::string& key, const Binary& binary) {
+  try {
+    kernel_cache().store(key, binary);
+  } catch (const std::bad_alloc&) {  // the kernel is loaded, and works without a file
+  }
+}
+
 CUfunction from_compiler(const KernelSource& source, const Architecture& architecture,
                          const std::string& key) {
   const Binary binary = compile_kernel(source, architecture);
   const CUfunction function = loaded(binary, source);
   compiled.fetch_add(1, std::memory_order_relaxed);
-  if (source.may_read_files) return function;
-  try {
-    kernel_cache().store(key, binary);
-  } catch (const std::bad_alloc&) {  // the kernel is loaded, and works without a file
-  }
+  if (!source.may_read_files) keep(key, binary);
   return function;
+}
+
+/// nullptr if the driver does not translate it, or not load it.
+CUfunction from_ptx(const PtxKernel& kernel, const std::string& key) {
+  Assembled code = assemble(kernel.text);
+  if (is_refused(code.result)) return nullptr;
+  check(code.result);
+  const Binary binary{std::move(code.cubin), kernel.entry};
+  const Loading loading = load(binary);
+  if (is_refused(loading.result)) return nullptr;
+  check(loading.result);
+  compiled.fetch_add(1, std::memory_order_relaxed);
+  keep(key, binary);
+  return loading.function;
 }
 
 /// Outlives the programs, which are gone when the shared object that defines them is unloaded: only
@@ -138,14 +159,36 @@ CUfunction& place_of(const KernelTarget& target, const std::string& key) {
   return known().loaded[{target.device, target.generation, key}];
 }
 
-CUfunction load_kernel(const KernelSource& source, const Architecture& architecture,
-                       const std::string& key, const KernelTarget& target) {
+/// The kernel with this key: of another program, from the disk, or what make() returns.
+CUfunction load_kernel(const std::string& key, bool is_on_disk, const KernelTarget& target,
+                       const std::function<CUfunction()>& make) {
+  if (const CUfunction other_program = find_loaded(target, key)) return other_program;
   // The entry is made first, since that may throw: a loaded kernel must not be lost.
   CUfunction& place = place_of(target, key);
-  CUfunction function = source.may_read_files ? nullptr : from_disk(key);
-  if (!function) function = from_compiler(source, architecture, key);
+  CUfunction function = is_on_disk ? from_disk(key) : nullptr;
+  if (!function) function = make();
   const std::lock_guard lock(known().mutex);
   return place = function;
+}
+
+/// nullptr if it is no kernel of which there is PTX, or the driver does not take it.
+CUfunction kernel_of_ptx(const KernelSource& source, const KernelTarget& target) {
+  const auto kernel =
+      ptx_kernel(source.instantiation, source.identifier, target.compute_capability);
+  if (!kernel) return nullptr;
+  const auto [major, minor] = target.compute_capability;
+  const std::string key =
+      fmt::format("library {}\nptx for {}.{}, {} bytes {}\n{}", version, major, minor,
+                  kernel->text.size(), Digest().add(kernel->text).hex(), source.instantiation);
+  return load_kernel(key, true, target, [&] { return from_ptx(*kernel, key); });
+}
+
+CUfunction kernel_of_source(const KernelSource& source, const KernelTarget& target) {
+  const Architecture architecture =
+      architecture_for(target.compute_capability, supported_architectures());
+  const std::string key = kernel_key(source, architecture);
+  return load_kernel(key, !source.may_read_files, target,
+                     [&] { return from_compiler(source, architecture, key); });
 }
 
 }  // namespace
@@ -165,14 +208,11 @@ CUfunction detail::make_kernel(const kernels::program& program, const Variant& v
 
   const KernelSource source = kernel_source(program, variant);
   remember(program, source);
-  const Architecture architecture =
-      architecture_for(target.compute_capability, supported_architectures());
-  const std::string key = kernel_key(source, architecture);
   std::list<LoadedKernel> entry;
   entry.push_back({variant, target.generation, target.device, nullptr, nullptr});
   CUfunction& function = entry.front().function;
-  function = find_loaded(target, key);
-  if (!function) function = load_kernel(source, architecture, key, target);
+  function = kernel_of_ptx(source, target);
+  if (!function) function = kernel_of_source(source, target);
   publish(program, std::move(entry));
   return function;
 }

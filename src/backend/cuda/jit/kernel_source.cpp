@@ -199,9 +199,9 @@ KernelSource kernel_source(const kernels::program& program, const Variant& varia
   if (!result.has_user_functions && name.find("complex<") == name.npos) {
     result.text = "#define QUARRY_REAL_NUMBERS_ONLY\n";
   }
-  // the name that profilers and debuggers show
-  const std::string shown_name = fmt::format("#undef {0}\n#define {0} {1}\n", variant.kernel(),
-                                             kernels::kernel_identifier(variant.kernel(), shown));
+  result.identifier = kernels::kernel_identifier(variant.kernel(), shown);
+  const std::string shown_name =
+      fmt::format("#undef {0}\n#define {0} {1}\n", variant.kernel(), result.identifier);
   result.text += fmt::format("{}#include \"{}\"\n{}", shown_name, header_of(program.kind, variant),
                              short_names);
   result.operations =

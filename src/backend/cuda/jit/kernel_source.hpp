@@ -27,6 +27,7 @@ extern const int embedded_header_count;
 struct KernelSource {
   std::string text;
   std::string instantiation;
+  std::string identifier = {};  ///< of the kernel: what profilers and debuggers show
   std::string operations = {};  ///< the text of quarry/kernels/ops.def
   bool has_user_functions = false;
   bool may_read_files = false;  ///< that the text does not tell: it is no key on disk
