@@ -13,8 +13,8 @@ std::string in_braces(const std::vector<std::string>& words) {
 }  // namespace
 
 std::vector<std::string> PtxAccess::load(PtxCode& code, const std::string& at) const {
-  std::vector<std::string> words;
-  for (int k = 0; k < bytes() / word_bytes(); ++k) words.push_back(code.for_type(type_));
+  std::vector<std::string> words(static_cast<std::size_t>(bytes() / word_bytes()));
+  for (std::string& word : words) word = code.for_type(type_);
   code.add("ld.global.{} {}, [{}]", suffix(), in_braces(words), at);
   return words;
 }

@@ -38,7 +38,7 @@ class PtxCode {
     fmt::format_to(std::back_inserter(body_), instruction, std::forward<A>(arguments)...);
     body_ += ";\n";
   }
-  /// The result of an instruction with operands: word("add.u32", "a, b").
+  /// The result of an instruction with operands: word_of("add.u32", "%v1, %v2").
   std::string word_of(std::string_view instruction, std::string_view operands) {
     return result(word(), instruction, operands);
   }

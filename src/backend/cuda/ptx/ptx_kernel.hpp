@@ -16,7 +16,8 @@ struct PtxKernel {
 /// The kernel of this name (quarry::kernels::map_flat<map_of<...>, 4>), written without a compiler
 /// of C++, for GPUs of this compute capability. It has the parameters, the grid and the results of
 /// the kernel in kernels/. Nothing if it is no kernel of which there is PTX (others than map_flat
-/// and map_strided, expressions that PtxExpressions does not know), or the GPU is older than 8.0.
+/// and map_strided, and those of them that NVRTC makes faster; expressions that PtxExpressions does
+/// not know), or the GPU is older than 8.0.
 std::optional<PtxKernel> ptx_kernel(std::string_view instantiation, std::string_view entry,
                                     std::pair<int, int> compute_capability);
 

@@ -11,9 +11,9 @@ namespace {
 using kernels::block_places;
 using kernels::input_access;
 
-/// The arguments of map_strided behind the program.
+/// The arguments of map_strided behind the program, but for the bytes of positions: 4.
 struct StridedArguments {
-  int rank, index_bytes, rows, width;
+  int rank, rows, width;
   unsigned wide;
 };
 
@@ -37,35 +37,27 @@ class StridedMapKernel : public PtxMapKernel {
   }
 
  private:
-  // --- numbers of the kernel's type of positions
-  bool is_long() const { return a_.index_bytes == 8; }
-  std::string index_of(const char* operation, const std::string& operands, const char* type) {
-    const std::string instruction = fmt::format("{}.{}{}", operation, type, is_long() ? 64 : 32);
-    return is_long() ? code_.wide_of(instruction, operands) : code_.word_of(instruction, operands);
-  }
-  std::string signed_of(const char* operation, const std::string& operands) {
-    return index_of(operation, operands, "s");
-  }
   std::string product(const std::string& a, const std::string& b) {
-    return signed_of("mul.lo", a + ", " + b);
+    return code_.word_of("mul.lo.s32", a + ", " + b);
   }
   std::string sum(const std::string& a, const std::string& b) {
-    return signed_of("add", a + ", " + b);
+    return code_.word_of("add.s32", a + ", " + b);
   }
   std::string difference(const std::string& a, const std::string& b) {
-    return signed_of("sub", a + ", " + b);
+    return code_.word_of("sub.s32", a + ", " + b);
+  }
+  std::string quotient(const std::string& a, const std::string& b) {
+    return code_.word_of("div.u32", a + ", " + b);
   }
   std::string chosen(const std::string& a, const std::string& b, const std::string& condition) {
-    return index_of("selp", fmt::format("{}, {}, {}", a, b, condition), "b");
+    return code_.word_of("selp.b32", fmt::format("{}, {}, {}", a, b, condition));
   }
   std::string is(const char* how, const std::string& a, const std::string& b) {
-    return code_.test(fmt::format("setp.{}.s{}", how, is_long() ? 64 : 32), a + ", " + b);
+    return code_.test(fmt::format("setp.{}.s32", how), a + ", " + b);
   }
-  std::string from_word(const std::string& word) {
-    return is_long() ? code_.wide_of("cvt.u64.u32", word) : word;
-  }
+  /// Of the parameter block, one that fits 32 bits.
   std::string parameter(int place) {
-    return index_of("ld.param", fmt::format("[block+{}]", 8 * place), "u");
+    return code_.word_of("ld.param.u32", fmt::format("[block+{}]", 8 * place));
   }
   std::string extent(int axis) { return parameter(places_.shape() + axis); }
   std::string stride(std::size_t operand, int axis) {
@@ -77,7 +69,7 @@ class StridedMapKernel : public PtxMapKernel {
 
   // --- the place of the thread: place_of_block and lead of kernels/map.cuh
   std::string count_of_rows() {
-    std::string rows = index_of("mov", "1", "b");
+    std::string rows = code_.word_of("mov.b32", "1");
     for (int d = 0; d < a_.rank - 1; ++d) rows = product(rows, extent(d));
     return rows;
   }
@@ -102,8 +94,8 @@ class StridedMapKernel : public PtxMapKernel {
     block_row_ = code_.word_of("selp.u32", fmt::format("{}, {}, {}", from_end, row, backwards));
   }
   std::string first_column() {
-    const std::string before = product(from_word(block_column_), from_word(special("%ntid.x")));
-    const std::string vector = sum(before, from_word(special("%tid.x")));
+    const std::string before = product(block_column_, special("%ntid.x"));
+    const std::string vector = sum(before, special("%tid.x"));
     return difference(product(vector, std::to_string(a_.width)), lead());
   }
   /// The columns that the grid begins before the first one.
@@ -120,22 +112,22 @@ class StridedMapKernel : public PtxMapKernel {
     const std::string low = code_.word_of("cvt.u32.u64", pointer(0));
     const std::string in_line = code_.word_of("and.b32", low + ", 127");
     const std::string elements = code_.word_of("div.u32", fmt::format("{}, {}", in_line, size));
-    return from_word(code_.word_of("selp.u32", fmt::format("{}, 0, {}", elements, leads)));
+    return chosen(elements, "0", leads);
   }
 
   // --- its rows: for_each_row and run_rows of kernels/map.cuh
   bool write_rows(const std::string& rows, const std::string& column) {
-    const std::string by = from_word(special("%ntid.y")), y = from_word(special("%tid.y"));
+    const std::string by = special("%ntid.y"), y = special("%tid.y");
     const std::string each = std::to_string(a_.rows);
     const std::string block = product(by, each);
-    std::string whole = index_of("mov", "0", "b"), before = whole;
+    std::string whole = code_.word_of("mov.b32", "0"), before = whole;
     if (a_.rows > 1) {
-      const std::string mask = index_of("not", sum(block, "-1"), "b");
-      whole = index_of("and", rows + ", " + mask, "b");
-      before = difference(whole, index_of("div", whole + ", " + each, "u"));
+      const std::string mask = code_.word_of("not.b32", sum(block, "-1"));
+      whole = code_.word_of("and.b32", rows + ", " + mask);
+      before = difference(whole, quotient(whole, each));
     }
-    const std::string first = product(from_word(block_row_), by);
-    const std::string further = product(from_word(special("%nctaid.y")), by);
+    const std::string first = product(block_row_, by);
+    const std::string further = product(special("%nctaid.y"), by);
     code_.label("LOOP");
     leave_unless("lt", sum(first, before), rows);
     const std::string of_whole = product(first, each);
@@ -145,7 +137,7 @@ class StridedMapKernel : public PtxMapKernel {
     code_.add("@!{} bra NEXT", is_there);
     if (!write_elements(column, row, chosen(by, "0", is_whole), is_whole)) return false;
     code_.label("NEXT");
-    code_.add("add.s{} {}, {}, {}", is_long() ? 64 : 32, first, first, further);
+    code_.add("add.s32 {}, {}, {}", first, first, further);
     code_.add("bra LOOP");
     return true;
   }
@@ -161,20 +153,20 @@ class StridedMapKernel : public PtxMapKernel {
       std::string j = row;
       if (d > 0) {
         const std::string size = extent(d);
-        const std::string next = index_of("div", row + ", " + size, "u");
+        const std::string next = quotient(row, size);
         j = difference(row, product(next, size));
         row = next;
       }
       for (std::size_t k = 0; k < count; ++k) {
-        offset[k] = signed_of("mad.lo", fmt::format("{}, {}, {}", j, stride(k, d), offset[k]));
+        offset[k] =
+            code_.word_of("mad.lo.s32", fmt::format("{}, {}, {}", j, stride(k, d), offset[k]));
       }
     }
     for (std::size_t k = 0; k < count; ++k) offset[k] = moved(pointer(k), offset[k]);
     return offset;
   }
   std::string moved(const std::string& address, const std::string& offset) {
-    const std::string bytes = is_long() ? offset : code_.wide_of("cvt.s64.s32", offset);
-    return code_.wide_of("add.s64", address + ", " + bytes);
+    return code_.wide_of("add.s64", address + ", " + code_.wide_of("cvt.s64.s32", offset));
   }
   /// The same, one row of the thread further on.
   std::vector<std::string> addresses_of_next(const std::string& column, const std::string& row,
@@ -220,11 +212,9 @@ class StridedMapKernel : public PtxMapKernel {
   }
   std::string position(const std::string& row, const std::string& column) {
     const std::string columns = word_of_block(places_.shape() + a_.rank - 1);
-    return code_.wide_of("mad.lo.s64",
-                         fmt::format("{}, {}, {}", long_of(row), columns, long_of(column)));
-  }
-  std::string long_of(const std::string& index) {
-    return is_long() ? index : code_.wide_of("cvt.s64.s32", index);
+    const std::string before = code_.wide_of("cvt.s64.s32", row);
+    return code_.wide_of("mad.lo.s64", fmt::format("{}, {}, {}", before, columns,
+                                                   code_.wide_of("cvt.s64.s32", column)));
   }
 
   StridedArguments a_;
@@ -233,19 +223,22 @@ class StridedMapKernel : public PtxMapKernel {
 
 }  // namespace
 
-/// Every second element, and rows backwards, are of other kernels. Addresses of many operands take
-/// fewer registers in NVRTC's code: the driver's linker uses none of those that a warp shares.
+/// The rest is NVRTC's. The driver's linker uses none of the registers that a warp shares, so that
+/// addresses take more instructions and registers of threads: that matters where there are many,
+/// where they have 64 bits, and where a thread writes few bytes. Every second element, and rows
+/// backwards, are of other kernels.
 std::optional<PtxKernel> strided_map(const PtxMap& map, const PtxRequest& request) {
-  constexpr std::size_t most_operands = 3;
-  constexpr int widest = 8;
+  constexpr std::size_t most_operands = 3, least_bytes = 4;
   const std::vector<int>& a = request.arguments;
-  if (a.size() < 3 || a[0] < 1) return std::nullopt;
-  const StridedArguments arguments{a[0], a[1], a[2], a.size() > 3 ? a[3] : 1,
-                                   a.size() > 4 ? static_cast<unsigned>(a[4]) : 0};
-  if (arguments.wide >> input_access::other_step != 0 || arguments.width > widest ||
-      map.operands.size() > most_operands) {
+  if (a.size() < 3 || a[0] < 1 || a[1] != 4 || map.operands.size() > most_operands) {
     return std::nullopt;
   }
+  for (std::size_t k = 0; k < map.outputs(); ++k) {
+    if (DType(map.operands[k]).itemsize() < least_bytes) return std::nullopt;
+  }
+  const StridedArguments arguments{a[0], a[2], a.size() > 3 ? a[3] : 1,
+                                   a.size() > 4 ? static_cast<unsigned>(a[4]) : 0};
+  if (arguments.wide >> input_access::other_step != 0) return std::nullopt;
   StridedMapKernel kernel(map, arguments);
   return kernel.write(request) ? std::optional(kernel.finished(request)) : std::nullopt;
 }

@@ -267,9 +267,8 @@ void check_strided(std::uint64_t seed, int times, std::int64_t most_columns = 20
                      .block_x = 8,
                      .block_y = 1u << below(3)};
     launch.grid_x = static_cast<std::uint32_t>((columns + 128) / (8 * width) + 1);
-    const int index_bytes = below(2) == 0 ? 4 : 8;
-    Case<M>::run(fmt::format("quarry::kernels::map_strided<{}, {}, {}, {}, {}, {}>",
-                             quarry::detail::type_name<M>(), rank, index_bytes, rows, width, wide),
+    Case<M>::run(fmt::format("quarry::kernels::map_strided<{}, {}, 4, {}, {}, {}>",
+                             quarry::detail::type_name<M>(), rank, rows, width, wide),
                  axes, true, launch, random);
     if (::testing::Test::HasFatalFailure()) return;
   }
