@@ -5,7 +5,6 @@
 //     operation_ptx <output.cpp> <include folder>...
 #include <nvrtc.h>
 #include <quarry/expr/domain.hpp>
-#include <quarry/kernels/functor.hpp>
 
 #include <array>
 #include <cstdio>
@@ -18,13 +17,13 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace {
 
 using quarry::TypeId;
 namespace domains = quarry::domains;
-namespace kernels = quarry::kernels;
 
 // --- the source
 // ------------------------------------------------------------------------------------
@@ -33,28 +32,6 @@ namespace kernels = quarry::kernels;
 constexpr std::array<const char*, 13> type_names{"bool",     "i8",    "i16",   "i32", "i64",
                                                  "u8",       "u16",   "u32",   "u64", "float16",
                                                  "bfloat16", "float", "double"};
-template <TypeId id>
-struct type_of;
-#define QUARRY_REAL(id, T)     \
-  template <>                  \
-  struct type_of<TypeId::id> { \
-    using type = T;            \
-  };
-QUARRY_REAL(bool_, bool)
-QUARRY_REAL(int8, kernels::i8)
-QUARRY_REAL(int16, kernels::i16)
-QUARRY_REAL(int32, kernels::i32)
-QUARRY_REAL(int64, kernels::i64)
-QUARRY_REAL(uint8, kernels::u8)
-QUARRY_REAL(uint16, kernels::u16)
-QUARRY_REAL(uint32, kernels::u32)
-QUARRY_REAL(uint64, kernels::u64)
-QUARRY_REAL(float16, kernels::float16)
-QUARRY_REAL(bfloat16, kernels::bfloat16)
-QUARRY_REAL(float32, float)
-QUARRY_REAL(float64, double)
-#undef QUARRY_REAL
-
 constexpr auto dtype_names = [] {
   std::array<std::string_view, type_names.size()> names;
   for (std::size_t id = 0; id < names.size(); ++id) names[id] = quarry::DType(TypeId(id)).name();
@@ -100,52 +77,55 @@ std::string source_of(const Function& function, std::size_t number) {
     const std::string parameter = "p" + std::to_string(k);
     text << "  const auto x" << k << " = " << value_of(function.operands[k], parameter) << ";\n";
   }
-  text << "  const " << name_of(function.result) << " result = " << function.expression << ";\n"
+  const std::string result = name_of(function.result);
+  text << "  static_assert(is_same<decltype(" << function.expression << "), " << result << ">);\n"
+       << "  const " << result << " result = " << function.expression << ";\n"
        << "  return " << (is_half(function.result) ? "result.bits" : "result") << ";\n}\n";
   return text.str();
 }
 
-template <class Op, class Domain, int Arity, TypeId operand>
-void add_operation(std::vector<Function>& functions, std::set<TypeId>& loops, const char* name) {
-  constexpr TypeId loop = [] {
-    if constexpr (Arity == 1) return Domain::resolve(operand);
-    if constexpr (Arity == 2) return Domain::resolve(operand, operand);
-    if constexpr (Arity == 3) return Domain::resolve(operand, operand, operand);
-  }();
-  if constexpr (is_real(loop)) {
-    if (!loops.insert(loop).second) return;
-    using L = typename type_of<loop>::type;
-    constexpr bool selects = std::is_same_v<Domain, domains::select>;
-    std::vector<TypeId> operands(Arity, loop);
-    if (selects) operands[0] = TypeId::bool_;
-    bool is_truth = false;
-    if constexpr (Arity == 1) is_truth = std::is_same_v<decltype(Op::compute(L{})), bool>;
-    if constexpr (Arity == 2) is_truth = std::is_same_v<decltype(Op::compute(L{}, L{})), bool>;
-    std::string expression = std::string(name) + "_op::compute(x0";
-    for (int k = 1; k < Arity; ++k) expression += ", x" + std::to_string(k);
-    functions.push_back({std::string(name) + "_op " + dtype_of(loop), std::move(operands),
-                         is_truth ? TypeId::bool_ : loop, std::is_same_v<Domain, domains::compare>,
-                         expression + ")"});
-  }
+/// The loop's type for operands of one type.
+template <class Domain, int Arity>
+constexpr TypeId loop_of(TypeId operand) {
+  if constexpr (Arity == 1) return Domain::resolve(operand);
+  if constexpr (Arity == 2) return Domain::resolve(operand, operand);
+  if constexpr (Arity == 3) return Domain::resolve(operand, operand, operand);
+}
+/// Of every real type.
+template <class Domain, int Arity>
+constexpr auto loops_of = [] {
+  std::array<TypeId, type_names.size()> loops{};
+  for (std::size_t id = 0; id < loops.size(); ++id) loops[id] = loop_of<Domain, Arity>(TypeId(id));
+  return loops;
+}();
+
+/// source_of() asserts what this says of the result.
+template <class Domain>
+bool gives_truth(std::string_view name) {
+  return std::is_same_v<Domain, domains::compare> || std::is_same_v<Domain, domains::logical> ||
+         std::is_same_v<Domain, domains::predicate> || name == "signbit";
 }
 
-template <class Op, class Domain, int Arity>
-void add_operation(std::vector<Function>& functions, const char* name) {
-  std::set<TypeId> loops;
-  [&]<std::size_t... id>(std::index_sequence<id...>) {
-    (add_operation<Op, Domain, Arity, TypeId(id)>(functions, loops, name), ...);
+template <class Domain, int Arity>
+void add_operation(std::vector<Function>& functions, const std::string& name) {
+  std::set<TypeId> done;
+  for (const TypeId loop : loops_of<Domain, Arity>) {
+    if (!is_real(loop) || !done.insert(loop).second) continue;
+    std::vector<TypeId> operands(Arity, loop);
+    if (std::is_same_v<Domain, domains::select>) operands[0] = TypeId::bool_;
+    std::string expression = name + "_op::compute(x0";
+    for (int k = 1; k < Arity; ++k) expression += ", x" + std::to_string(k);
+    functions.push_back({name + "_op " + dtype_of(loop), std::move(operands),
+                         gives_truth<Domain>(name) ? TypeId::bool_ : loop,
+                         std::is_same_v<Domain, domains::compare>, expression + ")"});
   }
-  (std::make_index_sequence<type_names.size()>());
 }
 
 std::vector<Function> all_functions() {
   std::vector<Function> functions;
-#define QUARRY_UNARY(name, domain, ...) \
-  add_operation<kernels::name##_op, domains::domain, 1>(functions, #name);
-#define QUARRY_BINARY(name, domain, ...) \
-  add_operation<kernels::name##_op, domains::domain, 2>(functions, #name);
-#define QUARRY_TERNARY(name, domain, ...) \
-  add_operation<kernels::name##_op, domains::domain, 3>(functions, #name);
+#define QUARRY_UNARY(name, domain, ...) add_operation<domains::domain, 1>(functions, #name);
+#define QUARRY_BINARY(name, domain, ...) add_operation<domains::domain, 2>(functions, #name);
+#define QUARRY_TERNARY(name, domain, ...) add_operation<domains::domain, 3>(functions, #name);
 #include <quarry/kernels/ops.def>
 #undef QUARRY_UNARY
 #undef QUARRY_BINARY
@@ -177,8 +157,8 @@ std::string translated(const std::string& source, const std::vector<std::string>
   std::vector<std::string> options{"-std=c++20", "-fmad=false", "--gpu-architecture=compute_80",
                                    "--relocatable-device-code=true", "--disable-warnings"};
   for (const std::string& folder : folders) options.push_back("--include-path=" + folder);
-  std::vector<const char*> given;
-  for (const std::string& option : options) given.push_back(option.c_str());
+  std::vector<const char*> given(options.size());
+  for (std::size_t k = 0; k < given.size(); ++k) given[k] = options[k].c_str();
   nvrtcProgram program = nullptr;
   check(nvrtcCreateProgram(&program, source.c_str(), "operations.cu", 0, nullptr, nullptr),
         "nvrtcCreateProgram");
