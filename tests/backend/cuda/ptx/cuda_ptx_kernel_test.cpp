@@ -140,6 +140,15 @@ TEST_F(PtxKernels, AreNotWrittenWhereInstructionsAreTheLimit) {
   EXPECT_FALSE(has("map_strided<map_of<" + sum + ", bool, 0, float, float>, 2, 4, 8, 1, 0>"));
 }
 
+TEST_F(PtxKernels, HaveAsManyParametersAsOldDriversTake) {
+  const auto has = [](int scalars) {
+    const std::string map = fmt::format("map_of<in<float, 0>, float, {}, float>", scalars);
+    return ptx_kernel(flat_name(map, 4), "k", hopper).has_value();
+  };
+  EXPECT_TRUE(has(250));   // 505 words and an int
+  EXPECT_FALSE(has(254));  // 513
+}
+
 TEST_F(PtxKernels, AreForGpusThatCanTranslateThem) {
   const std::string name = flat_name("map_of<in<float, 0>, float, 0, float>", 4);
   EXPECT_FALSE(ptx_kernel(name, "k", {7, 5}));
