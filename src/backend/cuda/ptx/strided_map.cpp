@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <quarry/kernels/access.hpp>
 
-#include <algorithm>
-
 #include "backend/cuda/ptx/map_kernel.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
 
-using kernels::block_places;
 using kernels::input_access;
 
 /// The arguments of map_strided behind the program, but for the bytes of positions: 4.
