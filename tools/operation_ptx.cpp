@@ -26,7 +26,6 @@ using quarry::TypeId;
 namespace domains = quarry::domains;
 
 // --- the source
-// ------------------------------------------------------------------------------------
 
 /// The types of which PTX is made: the real ones, in the order of TypeId.
 constexpr std::array<const char*, 13> type_names{"bool",     "i8",    "i16",   "i32", "i64",
@@ -144,7 +143,6 @@ std::vector<Function> all_functions() {
 }
 
 // --- its translation
-// -------------------------------------------------------------------------------
 
 void check(nvrtcResult result, const char* what) {
   if (result != NVRTC_SUCCESS) {
@@ -189,21 +187,15 @@ std::map<std::string, std::string> definitions_in(const std::string& ptx) {
     if (!std::regex_match(line, match, begin)) continue;
     const bool is_function = match[1] == "func";
     std::string text = line.substr(static_cast<std::size_t>(match.position(1)) - 1) + '\n';
-    const char* const end = is_function ? "}" : nullptr;
-    bool is_declared_only = false;
-    while (end && std::getline(lines, line)) {
+    std::string head = line;
+    if (is_function) {
+      if (!head.ends_with("(")) head += "(";  // the parameters begin in the next line
+      while (std::getline(lines, line) && line != "}" && line != ";") text += line + '\n';
+      if (line == ";") continue;  // declared alone
       text += line + '\n';
-      is_declared_only = line == ";";
-      if (line == end || is_declared_only) break;
     }
-    if (is_declared_only) continue;
-    std::istringstream head(text);
-    std::getline(head, line);
-    if (is_function && !line.ends_with("(")) {  // the parameters begin in the next line
-      line += "(";
-    }
-    if (!std::regex_search(line, name, is_function ? function_name : variable_name)) {
-      throw std::runtime_error("PTX without a name: " + line);
+    if (!std::regex_search(head, name, is_function ? function_name : variable_name)) {
+      throw std::runtime_error("PTX without a name: " + head);
     }
     definitions[name[1]] = text;
   }
@@ -289,7 +281,6 @@ std::string inlined(const std::string& definition, const Function& function) {
 }
 
 // --- the table
-// -------------------------------------------------------------------------------------
 
 /// The definitions that a text uses, but for its own.
 std::set<std::string> names_in(const std::string& text, const std::string& own,

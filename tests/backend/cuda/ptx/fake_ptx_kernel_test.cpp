@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 #include <quarry/kernels/map.hpp>
-#include <quarry/kernels/reduce.hpp>
 
 #include "backend/cuda/fake_device.hpp"
 #include "backend/cuda/operands_case.hpp"
@@ -27,7 +26,7 @@ class PtxTranslation : public OverFake {
     shim::clear_faults();
     OverFake::TearDown();
   }
-  /// Expects a + a ... of Program's operation on {1, 2, 3, 4}.
+  /// Expects these results of Program for {1, 2, 3, 4}.
   template <class Program>
   void expect(const std::vector<int>& expected) {
     const OnDevice<int> a(gpu(), {1, 2, 3, 4}), out(gpu(), {9, 9, 9, 9});
