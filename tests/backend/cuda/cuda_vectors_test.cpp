@@ -107,6 +107,15 @@ TEST(cuda_vectors, rows_of_any_alignment_have_vectors_if_all_are_shifted_alike) 
   expect_vectors(rows({256, 512}, {8, 0, 404, 4}, 2, 101), 1, 0);
 }
 
+TEST(cuda_vectors, every_second_element_of_an_output_is_in_no_shifted_vector) {
+  const auto two_outputs = [](std::int64_t step, std::size_t outputs) {
+    Case c{{256, 512, 1024}, {8, 4, 8}, {1000, 8, 1000, step, 1000, 8}, outputs};
+    return shifted_map_vectors(c.operands()).width;
+  };
+  EXPECT_EQ(two_outputs(8, 2), 1);
+  EXPECT_EQ(two_outputs(8, 1), 2);  // an input may have gaps
+}
+
 TEST(cuda_vectors, rows_of_every_second_element_have_vectors_with_gaps) {
   constexpr int gaps = 1 << kernels::input_access::other_step;
   const auto rows = [](std::uint64_t pointer, std::uint32_t size, std::int64_t row,

@@ -177,7 +177,9 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
 }
 
 VectorAccess shifted_map_vectors(const CallOperands& operands) {
-  if (operands.last_stride(0) != operands.itemsizes[0]) return {};  // not dense, or with gaps
+  for (std::size_t k = 0; k < operands.outputs; ++k) {
+    if (operands.last_stride(k) != operands.itemsizes[k]) return {};  // not dense, or with gaps
+  }
   CallOperands inputs = operands;
   inputs.outputs = 0;
   VectorAccess access = shifted_vectors(inputs, operands.rank() - 1, widest);
