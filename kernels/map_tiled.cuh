@@ -12,17 +12,22 @@
 ///              memory, keeps the tile in shared memory, and writes in the order of the output.
 namespace quarry::kernels {
 
-template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
+template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
 struct map_tiled_body;
 
-template <class E, class Out, int S, class... In, int R, int D, int V, unsigned Wide,
+template <class E, class Out, int S, class... In, int R, int Dr, int Dw, int V, unsigned Wide,
           unsigned Tiled, int Rows>
-struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
+struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = Types::count, outputs = Types::outputs;
   static constexpr bool writes_shifted = (Rows & 2) != 0, is_listed = (Rows & 4) != 0;
   /// Elements of less than a word are read by so many bytes at once.
-  static constexpr i32 word = (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 1;
+  static constexpr i32 word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 1;
+  /// Of the swizzled tiles: no access to them is wider.
+  QUARRY_HD static constexpr u32 unit() {
+    const u32 least = widest() > 4 ? widest() : 4;
+    return (Rows & 16) == 0 ? 0 : word > static_cast<i32>(least) ? u32{word} : least;
+  }
   using P = params<K, S, R>;
 
   QUARRY_HD static constexpr bool is_tiled(int input) {
@@ -44,15 +49,17 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
   QUARRY_HD static constexpr u32 bytes() {
     u32 sum = 0;
     for (int k = outputs; k < K; ++k) sum += is_tiled(k - outputs) ? Types::size_of(k) : 0;
-    return sum * space() + 16;  // tiles of words begin less than one later
+    return (sum * space() + 16 + 127) / 128 * 128;  // tiles of words begin less than one later
   }
-  using Inputs = tile_inputs<V, Wide, Tiled, space(), 0, In...>;
+  using Inputs = tile_inputs<V, Wide, Tiled, space(), unit(), 0, In...>;
+  using InputTiles = input_tiles<sizeof...(In)>;
 
   /// A tile: how far its first elements are from those of the operands, and what of it the array
   /// has.
   struct Tile {
     i64 begin[K];
-    tile_range<D> read, write;
+    tile_range<Dr> read;
+    tile_range<Dw> write;
 
     __device__ void find(const P& p, const tiling& tiles, u32 t) {
       const int k = static_cast<int>(threadIdx.x);
@@ -75,61 +82,64 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
   template <class T>
   static constexpr bool has_words = word > 1 && sizeof(T) < 4;
 
-  /// Where the tile of an input begins that is at `from`: at `tile` or less than a word behind.
+  /// Reads operand k's elements of tile t to byte `begin` of shared memory, or less than a word
+  /// behind, which is returned; they are there after copies_done and a barrier.
   template <class T>
-  static __device__ char* place_of(const char* from, char* tile) {
-    return tile + (has_words<T> ? reinterpret_cast<u64>(from) % word : 0);
-  }
-  /// Reads operand k's elements of tile t; they are there after copies_done and a barrier.
-  template <class T>
-  static __device__ char* read(const P& p, const tiling& tiles, const Tile& t, int k, char* tile) {
+  static __device__ u32 read(const P& p, const tiling& tiles, const Tile& t, int k, char* memory,
+                             u32 begin) {
     constexpr i32 size = sizeof(T);
-    tile_rows<R, D> rows(tiles.read, t.read);
-    const char* const first = t.first(p, k);
-    char* const place = place_of<T>(first, tile);
+    tile_rows<R, Dr, 1, false> rows(p, tiles.read, t.read, [=](int) { return k; });
+    const char* first = t.first(p, k);
+    if constexpr (has_words<T>) begin += static_cast<u32>(reinterpret_cast<u64>(first) % word);
+    const i32 lane = rows.first_column(1), lanes = rows.column_step(1), end = rows.columns_end();
+    const i32 stride = p.short_stride(k, R - 1);
+    const i64 apart = distance(lanes, stride);
+    if constexpr (!has_words<T>) first += distance(lane, stride);
 #pragma unroll 1
-    for (u32 row = rows.first(); row < rows.count(); row += rows.step()) {
-      if (!rows.find(row)) continue;
-      const char* from = first + rows.offset(p, k);
-      char* to = place + rows.place() * size;
-      const i32 lane = rows.first_column(1), lanes = rows.column_step(1);
-      const i32 end = rows.columns_end();
+    for (; rows.is_left(); rows.next()) {
+      if (!rows.is_inside()) continue;
+      const char* from = first + rows.offset(0);
+      i32 to = static_cast<i32>(begin) + rows.place() * size;
       if constexpr (has_words<T>) {
         using Word = vec<u32, word / 4>;
         const i32 before = static_cast<i32>(reinterpret_cast<u64>(from) % word);
         const i32 bytes = before + end * size;
-        from -= before;
-        to -= before;
-#pragma unroll(word == 4 ? 4 : 1)
+        from += word * lane - before;
+        to += word * lane - before;
+#pragma unroll(word == 16 ? 1 : 4)
         for (i32 byte = word * lane; byte < bytes; byte += word * lanes) {
-          copy_async<Word>(to + byte, from + byte);
+          copy_async<Word>(memory + swizzled<unit()>(static_cast<u32>(to)), from);
+          from += word * lanes;
+          to += word * lanes;
         }
       } else {
-        const i32 stride = p.short_stride(k, R - 1);
+        to += lane * size;
 #pragma unroll 4
         for (i32 column = lane; column < end; column += lanes) {
-          copy_async<T>(to + column * size, from + i64{column} * stride);
+          copy_async<T>(memory + swizzled<unit()>(static_cast<u32>(to)), from);
+          from += apart;
+          to += lanes * size;
         }
       }
     }
-    return place;
+    return begin;
   }
   template <int Input>
-  static __device__ void read_all(const P&, const tiling&, const Tile&, char*, char**,
+  static __device__ void read_all(const P&, const tiling&, const Tile&, u32, InputTiles&,
                                   const several<>*) {}
   template <int Input, class T, class... Rest>
-  static __device__ void read_all(const P& p, const tiling& tiles, const Tile& t, char* tile,
-                                  char** places, const several<T, Rest...>*) {
+  static __device__ void read_all(const P& p, const tiling& tiles, const Tile& t, u32 begin,
+                                  InputTiles& to, const several<T, Rest...>*) {
     if constexpr (is_tiled(Input)) {
-      places[Input] = read<T>(p, tiles, t, outputs + Input, tile);
-      tile += space() * sizeof(T);
+      to.begin[Input] = read<T>(p, tiles, t, outputs + Input, to.memory, begin);
+      begin += space() * static_cast<u32>(sizeof(T));
     }
-    read_all<Input + 1>(p, tiles, t, tile, places, static_cast<const several<Rest...>*>(nullptr));
+    read_all<Input + 1>(p, tiles, t, begin, to, static_cast<const several<Rest...>*>(nullptr));
   }
 
   /// Computes V elements, or those of them that the array has.
   template <class Places, class Lanes>
-  static __device__ void compute(const P& p, char* const* at, const char* const* read,
+  static __device__ void compute(const P& p, char* const* at, const InputTiles& read,
                                  const Places& places, const Lanes& lanes) {
     Inputs in;
     in.template load<Lanes>(at + outputs, read, places);
@@ -156,28 +166,50 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
     }
   }
 
+  /// The operands that are not read by tiles; the outputs come first.
+  struct operands_along {
+    int of[K] = {}, count = 0;
+  };
+  QUARRY_HD static constexpr operands_along along_writing() {
+    operands_along others;
+    for (int k = 0; k < K; ++k) {
+      if (k < outputs || !is_tiled(k - outputs)) others.of[others.count++] = k;
+    }
+    return others;
+  }
+
   static __device__ void write(const P& p, const tiling& tiles, const Tile& t,
-                               const char* const* read, const u16* list) {
-    tile_rows<R, D> rows(tiles.write, t.write);
-    const i32 pitch = static_cast<i32>(tiles.write.axis[R - 1].pitch), step = rows.column_step(V);
+                               const InputTiles& read, const u16* list) {
+    constexpr operands_along others = along_writing();
+    tile_rows<R, Dw, others.count, true> rows(p, tiles.write, t.write,
+                                              [=](int n) { return others.of[n]; });
+    const i32 pitch = opaque(static_cast<i32>(tiles.write.axis[R - 1].pitch)),
+              step = rows.column_step(V);
+    char* first[others.count];
+    i64 apart[others.count];
+#pragma unroll
+    for (int n = 0; n < others.count; ++n) {
+      first[n] = t.first(p, others.of[n]);
+      apart[n] = distance(step, p.short_stride(others.of[n], R - 1));
+    }
 #pragma unroll 1
-    for (u32 row = rows.first(); row < rows.count(); row += rows.step()) {
-      if (!rows.find(row)) continue;
+    for (; rows.is_left(); rows.next()) {
+      if (!rows.is_inside()) continue;
       i32 column = rows.first_column(V) + rows.columns_before(), end = rows.columns_end();
       if constexpr (writes_shifted) {
         // From a sector of the output to another one. Parts of sectors are left to the tile that
         // has the rest of them, or else written by elements.
         constexpr u32 size = Types::size_of(0);
-        const u64 first = reinterpret_cast<u64>(t.first(p, 0) + rows.offset(p, 0));
-        const i32 shift = static_cast<i32>(static_cast<u32>(first) % tile_sector / size);
+        const u64 row = reinterpret_cast<u64>(first[0] + rows.offset(0));
+        const i32 shift = static_cast<i32>(static_cast<u32>(row) % tile_sector / size);
         column -= shift;
         if (rows.columns_before() > 0 && rows.has_next()) end -= shift;
       }
       char* at[K] = {};
 #pragma unroll
-      for (int k = 0; k < K; ++k) {
-        if (k >= outputs && is_tiled(k - outputs)) continue;
-        at[k] = t.first(p, k) + rows.offset(p, k) + i64{column} * p.short_stride(k, R - 1);
+      for (int n = 0; n < others.count; ++n) {
+        const int k = others.of[n];
+        at[k] = first[n] + (rows.offset(n) + distance(column, p.short_stride(k, R - 1)));
       }
       const i32 place = rows.place();
 #pragma unroll(V > 4 ? 1 : 2)
@@ -194,9 +226,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
           compute(p, at, read, places(place, column, pitch, list), all_lanes{});
         }
 #pragma unroll
-        for (int k = 0; k < K; ++k) {
-          if (k < outputs || !is_tiled(k - outputs)) at[k] += i64{step} * p.short_stride(k, R - 1);
-        }
+        for (int n = 0; n < others.count; ++n) at[others.of[n]] += apart[n];
       }
     }
   }
@@ -217,8 +247,8 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
     t.find(p, tiles, backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
     if constexpr (is_listed) list_places(tiles, list);
     __syncthreads();
-    char* read[sizeof...(In)] = {};
-    read_all<0>(p, tiles, t, tile, read, static_cast<const several<In...>*>(nullptr));
+    InputTiles read{tile, {}};
+    read_all<0>(p, tiles, t, 0, read, static_cast<const several<In...>*>(nullptr));
     copies_done();
     __syncthreads();
     write(p, tiles, t, read, list);
@@ -226,21 +256,22 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, D, V, Wide, Tiled, Rows> {
   using param_type = P;
 };
 
-/// The tiles have D of the R axes. Inputs of the set Tiled have their strides along the axes of
+/// The tiles have the Dr last of the R axes in which they are read, and the Dw last of those in
+/// which they are written. Inputs of the set Tiled have their strides along the axes of
 /// `tiling.read`; the other operands have theirs along those of `tiling.write` and are accessed by
 /// vectors of V elements: see map_strided for Wide. A vector lies along the last axis.
 /// Of Rows, bit 0: inputs of less than 4 bytes, which are dense along rows, are read by words, bit
 /// 3: by 16 bytes; pitches of the tile are congruent with their strides. Bit 1: rows that are
 /// written begin at any element, all operands as far from a vector; without it extent, parts and
-/// alignment of the last axis are multiples of one. Bit 2: these rows consist of several axes. Side
-/// operands, and programs that use positions, have no tiles.
-template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
+/// alignment of the last axis are multiples of one. Bit 2: these rows consist of several axes. Bit
+/// 4: tiles are swizzled. Side operands, and programs that use positions, have no tiles.
+template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
 __global__ void __launch_bounds__(256)
     map_tiled(const __grid_constant__
-              typename map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::param_type p,
+              typename map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>::param_type p,
               const __grid_constant__ tiling tiles, int backwards) {
   wait_for_stream();
-  map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::run(p, tiles, backwards);
+  map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>::run(p, tiles, backwards);
 }
 
 }  // namespace quarry::kernels

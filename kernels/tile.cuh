@@ -36,71 +36,144 @@ struct tile_range {
   }
 };
 
-/// The rows of a tile along the D last of R axes, and which of them a thread accesses: `first()`
-/// and every `step()`-th from there.
-template <int R, int D>
+/// i * stride, of 32 bits each: the compiler would widen `stride` ahead of a loop, and multiply by
+/// three instructions in it.
+__device__ inline i64 distance(i32 i, i32 stride) {
+#ifdef __CUDA_ARCH__
+  i64 product;
+  asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(i), "r"(stride));
+  return product;
+#else
+  return i64{i} * stride;
+#endif
+}
+
+/// The same number, unknown to the compiler, which then keeps it in a register for all of a loop.
+__device__ inline i32 opaque(i32 number) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+
+/// Where byte `place` of the tiles is in shared memory. Lines of all banks begin in different ones
+/// of units of `Unit` bytes, so that places a power of two apart are in different banks; with Unit
+/// 0 in the first one.
+template <u32 Unit>
+__device__ u32 swizzled(u32 place) {
+  constexpr u32 line = 128, units = Unit > 0 ? line / Unit : 1;
+  return Unit > 0 ? place ^ (place / line % units * Unit) : place;
+}
+
+/// The rows of a tile along the D last of R axes that a thread accesses, one after another: where
+/// they are in the tile, and in the memory of N operands; and its columns of them. HasParts if a
+/// part of the last axis may have several rows.
+template <int R, int D, int N, bool HasParts>
 class tile_rows {
  public:
-  __device__ tile_rows(const tile_walk& walk, const tile_range<D>& range)
-      : walk_(walk), range_(range) {}
-
-  __device__ u32 count() const { return walk_.rows; }
-  __device__ u32 first() const { return threadIdx.x >> walk_.lanes_log2; }
-  __device__ u32 step() const { return tile_threads >> walk_.lanes_log2; }
-  /// The same for the columns of a row, `width` of them at once.
-  __device__ i32 first_column(int width) const {
-    return static_cast<i32>(threadIdx.x & ((1u << walk_.lanes_log2) - 1)) * width;
+  /// `operand(n)` says which one the n-th is; strides of a tile fit 32 bits.
+  template <class P, class Operand>
+  __device__ tile_rows(const P& p, const tile_walk& walk, const tile_range<D>& range,
+                       const Operand& operand)
+      : walk_(walk), lanes_(opaque(1 << walk.lanes_log2)) {
+    split(threadIdx.x >> walk.lanes_log2, in_row_);
+    split(tile_threads >> walk.lanes_log2, step_);
+#pragma unroll
+    for (int d = 0; d < D; ++d) outside_[d] = range.outside[d], inside_[d] = range.inside[d];
+    has_next_ = range.has_next;
+    if (HasParts && D > 1) row_step_ = opaque(static_cast<i32>(walk.row_step));
+#pragma unroll
+    for (int d = 0; d < D - 1; ++d) {
+      place_ += in_row_[d] * pitch(d);
+      place_step_[0] += step_[d] * pitch(d);
+      if (d > 0) place_step_[d] = pitch(d - 1) - size(d) * pitch(d);
+    }
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      const auto stride = [&](int d) { return p.short_stride(operand(n), R - D + d); };
+#pragma unroll
+      for (int d = 0; d < D - 1; ++d) {
+        offset_[n] += distance(in_row_[d], stride(d));
+        offset_step_[n][0] += distance(step_[d], stride(d));
+        if (d > 0) offset_step_[n][d] = stride(d - 1) - distance(size(d), stride(d));
+      }
+    }
   }
-  __device__ i32 column_step(int width) const { return width << walk_.lanes_log2; }
+
+  __device__ bool is_left() const { return in_row_[0] < size(0); }
+  __device__ void next() {
+    move(0);
+#pragma unroll
+    for (int d = axes - 1; d >= 0; --d) {
+      in_row_[d] += step_[d];
+      if (d == 0 || in_row_[d] < size(d)) continue;
+      in_row_[d] -= size(d);
+      in_row_[d > 0 ? d - 1 : 0] += 1;
+      move(d);
+    }
+  }
+  /// False if the array does not have the row.
+  __device__ bool is_inside() const {
+    bool is_inside = true;
+#pragma unroll
+    for (int d = 0; d < D - 1; ++d) {
+      is_inside = is_inside && in_row_[d] >= outside_[d] && in_row_[d] < inside_[d];
+    }
+    return is_inside;
+  }
+  /// How far it is from the tile's first element: of the n-th operand, and in the tile.
+  __device__ i64 offset(int n) const { return offset_[n]; }
+  __device__ i32 place() const { return place_; }
+
+  /// The first column of the thread, which accesses `width` of them at once.
+  __device__ i32 first_column(int width) const {
+    return static_cast<i32>(threadIdx.x & (lanes_ - 1)) * width;
+  }
+  __device__ i32 column_step(int width) const { return lanes_ * width; }
   /// The first that the array has, and the one behind the last: the tile may be larger.
-  __device__ i32 columns_begin() const { return range_.outside[D - 1]; }
+  __device__ i32 columns_begin() const { return outside_[D - 1]; }
   __device__ i32 columns_end() const {
     const i32 size = static_cast<i32>(walk_.axis[R - 1].size.constant);
-    i32 end = range_.inside[D - 1];
-    if constexpr (D > 1) end -= in_row_[D - 2] * static_cast<i32>(walk_.row_step);
+    i32 end = inside_[D - 1];
+    if constexpr (HasParts && D > 1) end -= in_row_[D - 2] * row_step_;
     return end < size ? end : size;
   }
   /// Those that the tile before this one has too, and whether there is a tile behind this one.
   __device__ i32 columns_before() const { return static_cast<i32>(walk_.axis[R - 1].before); }
-  __device__ bool has_next() const { return range_.has_next; }
-
-  /// False if the array does not have the row.
-  __device__ bool find(u32 row) {
-    bool is_inside = row < walk_.rows;
-#pragma unroll
-    for (int d = D - 2; d >= 0; --d) {
-      const divisor size = walk_.axis[R - D + d].size;
-      const u32 outer = d > 0 ? size.quotient(row) : 0;
-      in_row_[d] = static_cast<i32>(row - outer * size.constant);
-      is_inside = is_inside && in_row_[d] >= range_.outside[d] && in_row_[d] < range_.inside[d];
-      row = outer;
-    }
-    return is_inside;
-  }
-  /// How far the row is from the tile's first element; strides of a tile fit 32 bits.
-  template <class P>
-  __device__ i64 offset(const P& p, int k) const {
-    i64 offset = 0;
-#pragma unroll
-    for (int d = 0; d < D - 1; ++d) {
-      offset += i64{in_row_[d]} * p.short_stride(k, R - D + d);
-    }
-    return offset;
-  }
-  /// Its place in the tile.
-  __device__ i32 place() const {
-    i32 place = 0;
-#pragma unroll
-    for (int d = 0; d < D - 1; ++d) {
-      place += in_row_[d] * static_cast<i32>(walk_.axis[R - D + d].pitch);
-    }
-    return place;
-  }
+  __device__ bool has_next() const { return has_next_; }
 
  private:
+  static constexpr int axes = D > 1 ? D - 1 : 1;
+
+  __device__ i32 size(int d) const {
+    return static_cast<i32>(D > 1 ? walk_.axis[R - D + d].size.constant : walk_.rows);
+  }
+  __device__ i32 pitch(int d) const { return static_cast<i32>(walk_.axis[R - D + d].pitch); }
+  __device__ void split(u32 row, i32 (&digits)[axes]) const {
+#pragma unroll
+    for (int d = axes - 1; d > 0; --d) {
+      const divisor size = walk_.axis[R - D + d].size;
+      const u32 outer = size.quotient(row);
+      digits[d] = static_cast<i32>(row - outer * size.constant);
+      row = outer;
+    }
+    digits[0] = static_cast<i32>(row);
+  }
+  __device__ void move(int d) {
+    place_ += place_step_[d];
+#pragma unroll
+    for (int n = 0; n < N; ++n) offset_[n] += offset_step_[n][d];
+  }
+
   const tile_walk& walk_;
-  const tile_range<D>& range_;
-  i32 in_row_[D] = {};  ///< the position of the row
+  i32 lanes_, row_step_ = 0;
+  i32 in_row_[axes], step_[axes];  ///< the position of the row, and how far it is to the next one
+  /// Steps 0 lead to the next row, the others from the end of an axis to where the one before it
+  /// goes on.
+  i32 place_ = 0, place_step_[axes] = {};
+  i64 offset_[N] = {}, offset_step_[N][axes] = {};
+  i32 outside_[D], inside_[D];
+  bool has_next_;
 };
 
 /// Which of the lanes of a vector the array has: all, or those from `begin` to before `end`.
@@ -148,39 +221,38 @@ __device__ inline bool all_of_warp(bool is_true) {
 #endif
 }
 
-/// The same number, unknown to the compiler: it does not prepare in every iteration of a loop what
-/// few iterations need.
-__device__ inline i32 opaque(i32 number) {
-#ifdef __CUDA_ARCH__
-  asm volatile("" : "+r"(number));
-#endif
-  return number;
-}
+/// The tiles of N inputs in shared memory, and where each begins there.
+template <int N>
+struct input_tiles {
+  char* memory;
+  u32 begin[N];
+};
 
 /// The inputs of V consecutive elements. Those of the set Tiled are read from shared memory, where
-/// there are `Size` elements of each, the others as in `loaded`.
-template <int V, unsigned Wide, unsigned Tiled, u32 Size, int K, class... In>
+/// there are `Size` elements of each, in units of `Unit` bytes, the others as in `loaded`.
+template <int V, unsigned Wide, unsigned Tiled, u32 Size, u32 Unit, int K, class... In>
 struct tile_inputs {
-  template <class Lanes, class Places>
-  __device__ void load(const char* const*, const char* const*, const Places&) {}
+  template <class Lanes, class Tiles, class Places>
+  __device__ void load(const char* const*, const Tiles&, const Places&) {}
 };
-template <int V, unsigned Wide, unsigned Tiled, u32 Size, int K, class T, class... Rest>
-struct tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>
-    : tile_inputs<V, Wide, Tiled, Size, K + 1, Rest...> {
-  using Next = tile_inputs<V, Wide, Tiled, Size, K + 1, Rest...>;
+template <int V, unsigned Wide, unsigned Tiled, u32 Size, u32 Unit, int K, class T, class... Rest>
+struct tile_inputs<V, Wide, Tiled, Size, Unit, K, T, Rest...>
+    : tile_inputs<V, Wide, Tiled, Size, Unit, K + 1, Rest...> {
+  using Next = tile_inputs<V, Wide, Tiled, Size, Unit, K + 1, Rest...>;
   static constexpr bool is_tiled = K < 32 && (Tiled >> (K % 32) & 1u) != 0;
   static constexpr int read = is_tiled || (K < 32 && (Wide >> (K % 32) & 1u) != 0) ? V : 1;
   vec<T, read> r;
 
   /// A vector of which the array has some lanes has a word of it, and may be read as a whole.
-  template <class Lanes, class Places>
-  __device__ void load(const char* const* at, const char* const* tiles, const Places& places) {
+  template <class Lanes, class Tiles, class Places>
+  __device__ void load(const char* const* at, const Tiles& tiles, const Places& places) {
     if constexpr (is_tiled) {
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
         u32 from = places(lane);
         if (!Lanes::are_all && from >= Size) from = 0;  // of a lane that is not there
-        set(lane, reinterpret_cast<const vec<T, 1>*>(tiles[K])[from]);
+        const u32 place = swizzled<Unit>(tiles.begin[K] + from * static_cast<u32>(sizeof(T)));
+        set(lane, *reinterpret_cast<const vec<T, 1>*>(tiles.memory + place));
       }
     } else if constexpr (!Lanes::are_all && sizeof(r) >= 4) {
       const auto words = *reinterpret_cast<const aligned_words<sizeof(r)>*>(at[K]);
@@ -196,8 +268,9 @@ struct tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>
     *reinterpret_cast<vec<T, 1>*>(&r.v[lane]) = element;
   }
 };
-template <int K, int V, unsigned Wide, unsigned Tiled, u32 Size, class T, class... Rest>
-__device__ T tile_input_at(const tile_inputs<V, Wide, Tiled, Size, K, T, Rest...>& in, int lane) {
+template <int K, int V, unsigned Wide, unsigned Tiled, u32 Size, u32 Unit, class T, class... Rest>
+__device__ T tile_input_at(const tile_inputs<V, Wide, Tiled, Size, Unit, K, T, Rest...>& in,
+                           int lane) {
   return in.get(lane);
 }
 

@@ -25,11 +25,11 @@ using backend::cuda::Variant;
 using Kernel = void (*)(const u64* words, const tiling& tiles, int backwards);
 using Kernels = std::unordered_map<Variant, Kernel, HashOfVariant>;
 
-template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
+template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
 void run_tiled(const u64* words, const tiling& tiles, int backwards) {
-  typename map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::param_type p;
+  typename map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>::param_type p;
   std::memcpy(&p, words, sizeof p);
-  map_tiled<M, R, D, V, Wide, Tiled, Rows>(p, tiles, backwards);
+  map_tiled<M, R, Dr, Dw, V, Wide, Tiled, Rows>(p, tiles, backwards);
 }
 
 /// Maps of one input of 4 or 16 bytes have all ranks, others those that differ most.
@@ -40,18 +40,25 @@ inline constexpr bool has_all_ranks<map_of<E, Out, 1, A>> = sizeof(Out) == 4 || 
 
 template <class M, int V, unsigned Wide, unsigned Tiled, int Rows>
 void add_ranks(Kernels& all) {
-  constexpr int word = (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 0;
-  const auto add = [&]<int R, int D>() {
-    all[TiledMap{R, D, V, int{Wide}, int{Tiled}, word, (Rows & 2) != 0, (Rows & 4) != 0}] =
-        run_tiled<M, R, D, V, Wide, Tiled, Rows>;
+  constexpr int word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 0;
+  const auto add = [&]<int R, int Dr, int Dw>() {
+    all[TiledMap{R, Dr, Dw, V, int{Wide}, int{Tiled}, word, (Rows & 2) != 0, (Rows & 4) != 0,
+                 (Rows & 16) != 0}] = run_tiled<M, R, Dr, Dw, V, Wide, Tiled, Rows>;
   };
-  add.template operator()<2, 2>();
-  add.template operator()<3, 2>();
-  add.template operator()<4, 3>();
+  add.template operator()<3, 2, 2>();
+  if constexpr ((Rows & 4) != 0) {  // axes of which rows consist are one
+    add.template operator()<2, 2, 1>();
+    add.template operator()<3, 3, 2>();
+  } else {
+    add.template operator()<2, 2, 2>();
+    add.template operator()<4, 3, 3>();
+  }
   if constexpr (has_all_ranks<M>) {
-    add.template operator()<1, 1>();
-    add.template operator()<2, 1>();
-    add.template operator()<3, 3>();
+    add.template operator()<1, 1, 1>();
+    add.template operator()<2, 2, 1>();
+    add.template operator()<3, 1, 3>();
+    add.template operator()<3, 3, 2>();
+    add.template operator()<4, 3, 3>();
   }
 }
 
@@ -67,22 +74,28 @@ template <class M, int Widest, unsigned Tiled, unsigned Rest, int Words>
 void add_widths(Kernels& all) {
   add_wide<M, 1, Tiled, Rest, Words>(all);
   add_wide<M, 1, Tiled, Rest, Words | 4>(all);
-  if constexpr (Widest > 1) add_wide<M, Widest, Tiled, Rest, Words>(all);
-  if constexpr (Widest > 2) {
+  if constexpr (Widest > 1) {
+    add_wide<M, Widest, Tiled, Rest, Words>(all);
     add_wide<M, Widest, Tiled, Rest, Words | 2>(all);
     add_wide<M, Widest, Tiled, Rest, Words | 6>(all);
-    add_wide<M, Widest / 2, Tiled, Rest, Words | 2>(all);
   }
+  if constexpr (Widest > 2) add_wide<M, Widest / 2, Tiled, Rest, Words | 2>(all);
 }
 
 template <class M, unsigned Inputs, unsigned Tiled>
 void add_sets(Kernels& all) {
-  using Types = typename map_tiled_body<M, 1, 1, 1, 0, 0, 0>::Types;
+  using Types = typename map_tiled_body<M, 1, 1, 1, 1, 0, 0, 0>::Types;
   constexpr int widest = Types::size_of(0) <= 16 ? 16 / Types::size_of(0) : 1;
   add_widths<M, widest, Tiled, Inputs & ~Tiled, 0>(all);
+  if constexpr (Inputs == 1) add_widths<M, widest, Tiled, 0, 16>(all);
   bool is_small = false;
   for (u32 k = 0; k < 2; ++k) is_small |= (Tiled >> k & 1) != 0 && Types::size_of(1 + k) < 4;
   if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 1>(all);
+  if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 9>(all);
+  if constexpr (Inputs == 1) {
+    if (is_small) add_widths<M, widest, Tiled, 0, 17>(all);
+    if (is_small) add_widths<M, widest, Tiled, 0, 25>(all);
+  }
   if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 8>(all);
   if constexpr (Tiled > 1) add_sets<M, Inputs, Tiled - 1>(all);
 }
@@ -202,6 +215,13 @@ using two_outputs = map_of<several<call<mix<watched<8>>, val<u64, 0>, in<watched
                                    call<mix<watched<4>>, in<watched<8>, 1>, val<u64, 1>>>,
                            several<watched<8>, watched<4>>, 2, watched<4>, watched<8>>;
 
+std::string described(const Variant& variant) {
+  std::string text(variant.kernel());
+  for (std::size_t k = 0; k < variant.count(); ++k)
+    text += ' ' + std::to_string(variant.argument(k));
+  return text;
+}
+
 template <class M>
 class cuda_tiled_map : public ::testing::Test {};
 using Maps = ::testing::Types<
@@ -215,12 +235,13 @@ TYPED_TEST_SUITE(cuda_tiled_map, Maps);
 
 TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
   std::map<std::string, int> seen;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Case<TypeParam> c(seed);
     if (!c.tiles) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", extents " +
-                 ::testing::PrintToString(c.extents));
-    EXPECT_GE(c.tiles->variant.rank, c.tiles->variant.tile_rank);
+                 ::testing::PrintToString(c.extents) + ", " + described(c.tiles->variant));
+    EXPECT_GE(c.tiles->variant.rank,
+              std::max(c.tiles->variant.read_rank, c.tiles->variant.write_rank));
     if (!c.check()) continue;
     ++seen["run"];
     if (c.tiles->count > 1) ++seen["tiles"];
@@ -229,6 +250,7 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
     if (c.tiles->variant.shifted) ++seen["vectors before rows"];
     if (c.has_overlap()) ++seen["overlaps"];
     if (c.tiles->variant.row_of_axes) ++seen["rows of axes"];
+    if (c.tiles->variant.swizzled) ++seen["swizzled"];
     if (c.tiles->tiling.write.row_step > 0) ++seen["parts of axes"];
     if (::testing::Test::HasFailure()) break;
   }
@@ -241,9 +263,12 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
   if (is_copy && size <= 2) {
     EXPECT_GT(seen["words"], 10);
   }
-  if (is_copy && size <= 4) {
+  if (is_copy) {
     EXPECT_GT(seen["vectors before rows"], 10);
     EXPECT_GT(seen["overlaps"], 2);
+  }
+  if (is_copy && size <= 4) {
+    EXPECT_GT(seen["swizzled"], 2);
   }
   EXPECT_GT(seen["rows of axes"], 2);
   EXPECT_GT(seen["vectors"], 10);

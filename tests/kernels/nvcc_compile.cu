@@ -94,8 +94,8 @@ using parted_params = typename map_parted_body<M, V, Wide>::param_type;
 template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
 using across_params =
     typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type;
-template <class M, int R, int D, int V, unsigned Wide, unsigned Tiled, int Rows>
-using tiled_params = typename map_tiled_body<M, R, D, V, Wide, Tiled, Rows>::param_type;
+template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
+using tiled_params = typename map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>::param_type;
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide>
 using reduce_params =
     typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type;
@@ -201,10 +201,10 @@ QUARRY_UNALIGNED(checked_rows<i8>, 2, 4, 2, 16, 1)
 QUARRY_STRIDED(checked_rows<float>, 2, 4, 2, 4, 1)
 QUARRY_JOIN(join_of<u8>, 1, 4, 1)
 QUARRY_JOIN(join_of<u32>, 2, 8, 0)
-QUARRY_TILED(fused_map<float>, 2, 2, 4, 2, 1, 0)
-QUARRY_TILED(fused_map<i8>, 4, 3, 1, 0, 3, 5)
-QUARRY_TILED(two_outputs, 3, 2, 2, 1, 2, 0)
-QUARRY_TILED(fused_map<i8>, 2, 2, 16, 2, 1, 10)
+QUARRY_TILED(fused_map<float>, 2, 2, 2, 4, 2, 1, 0)
+QUARRY_TILED(fused_map<i8>, 4, 3, 2, 1, 0, 3, 21)
+QUARRY_TILED(two_outputs, 3, 2, 3, 2, 1, 2, 0)
+QUARRY_TILED(fused_map<i8>, 2, 2, 1, 16, 2, 1, 10)
 QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
 QUARRY_REDUCE(root_of_mean, 1, 2, 4, 0, 4, 1)
 QUARRY_REDUCE_AND_FINISH(root_of_mean, 1, 1, 4, 2, 8, 1)

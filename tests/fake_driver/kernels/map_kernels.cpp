@@ -386,7 +386,7 @@ std::span<const Kernel> map_kernels() {
        [](const Launch& launch) { return run_if_direction(launch, run_across); }},
       {"map",
        "map_tiled",
-       6,
+       7,
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(kernels::tiling), sizeof(int)},

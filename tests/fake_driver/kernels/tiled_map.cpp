@@ -15,17 +15,22 @@ namespace {
 using kernels::block_places;
 using kernels::tiled_axis;
 
-/// A launch of map_tiled<PROGRAM, rank, tile rank, width, wide, tiled, rows>.
+/// A launch of map_tiled<PROGRAM, rank, read rank, write rank, width, wide, tiled, rows>.
 class TiledMap {
  public:
   explicit TiledMap(const Launch& launch)
-      : launch_(launch), rank_(launch.rank()), tile_rank_(launch.argument(1)) {
+      : launch_(launch),
+        rank_(launch.rank()),
+        read_rank_(launch.argument(1)),
+        write_rank_(launch.argument(2)) {
     std::memcpy(static_cast<void*>(&tiling_), launch.more.data(), sizeof tiling_);
     for (int k = 0; k < launch.program->operands(); ++k) base_.push_back(memory_of(k));
   }
 
   CUresult run() {
-    if (tile_rank_ < 1 || tile_rank_ > rank_) return illegal(launch_, "tiles have no such axes");
+    for (const int tile_rank : {read_rank_, write_rank_}) {
+      if (tile_rank < 1 || tile_rank > rank_) return illegal(launch_, "tiles have no such axes");
+    }
     for (int k = 0; k < launch_.program->operands(); ++k) {
       if (launch_.program->is_side(static_cast<std::size_t>(k)))
         return illegal(launch_, "a side operand of a tiled map");
@@ -57,7 +62,7 @@ class TiledMap {
 
   bool is_tiled(int k) const {
     const int input = k - launch_.program->outputs;
-    return input >= 0 && (launch_.argument(4) >> input & 1) != 0;
+    return input >= 0 && (launch_.argument(5) >> input & 1) != 0;
   }
   Axes axes(int k) const { return is_tiled(k) ? tiling_.read.axis : tiling_.write.axis; }
   std::int64_t stride(int k, int axis) const {
@@ -84,10 +89,11 @@ class TiledMap {
 
   /// Bytes read at once of elements of less than 4.
   int word() const {
-    return (launch_.argument(5) & 8) != 0 ? 16 : (launch_.argument(5) & 1) != 0 ? 4 : 0;
+    constexpr int words[] = {0, 4, 16, 8};
+    return words[(launch_.argument(6) & 1) + (launch_.argument(6) & 8) / 4];
   }
-  bool is_shifted() const { return (launch_.argument(5) & 2) != 0; }
-  bool is_listed() const { return (launch_.argument(5) & 4) != 0; }
+  bool is_shifted() const { return (launch_.argument(6) & 2) != 0; }
+  bool is_listed() const { return (launch_.argument(6) & 4) != 0; }
 
   bool has_legal_accesses(int k) const {
     const std::uint32_t size = launch_.program->itemsize[k];
@@ -95,8 +101,8 @@ class TiledMap {
       const bool is_legal = word() == 0 || size >= 4 || has_legal_words(k);
       return is_legal && places(k, false) % launch_.program->alignment[k] == 0;
     }
-    const int width = launch_.argument(2), input = k - launch_.program->outputs;
-    const bool is_wide = input < 0 || (launch_.argument(3) >> input & 1) != 0;
+    const int width = launch_.argument(3), input = k - launch_.program->outputs;
+    const bool is_wide = input < 0 || (launch_.argument(4) >> input & 1) != 0;
     const bool is_vector = width > 1 && is_wide;
     const auto unit = is_vector && !is_shifted() ? static_cast<std::uint64_t>(width) * size
                                                  : std::uint64_t{launch_.program->alignment[k]};
@@ -112,7 +118,7 @@ class TiledMap {
   bool has_legal_words(int k) const {
     const std::uint32_t size = launch_.program->itemsize[k];
     if (stride(k, rank_ - 1) != size) return false;
-    for (int axis = rank_ - tile_rank_; axis < rank_ - 1; ++axis) {
+    for (int axis = rank_ - read_rank_; axis < rank_ - 1; ++axis) {
       const tiled_axis& a = tiling_.read.axis[axis];
       if (constant(a) == 1) continue;
       const std::int64_t pitch = std::int64_t{a.pitch} * size;
@@ -146,7 +152,7 @@ class TiledMap {
 
   bool has_parts_of_vectors() const {
     const tiled_axis& a = tiling_.write.axis[rank_ - 1];
-    const int width = launch_.argument(2);
+    const int width = launch_.argument(3);
     if (is_shifted()) return false;
     return a.extent % width != 0 || constant(a) % width != 0 || a.step % unsigned(width) != 0;
   }
@@ -161,7 +167,7 @@ class TiledMap {
       bytes += launch_.program->itemsize[k];
     }
     std::int64_t end = 1;
-    for (int axis = rank_ - 1; axis >= rank_ - tile_rank_; --axis) {
+    for (int axis = rank_ - 1; axis >= rank_ - read_rank_; --axis) {
       const tiled_axis& a = tiling_.read.axis[axis];
       if (constant(a) > 1 && a.pitch < end) return true;
       end = std::max(end, constant(a) * a.pitch);
@@ -182,7 +188,7 @@ class TiledMap {
     for (int axis = rank_ - 1; axis >= 0; --axis) {
       const tiled_axis& a = walk.axis[axis];
       const std::int64_t part = a.every.quotient(static_cast<std::uint32_t>(t)) % a.parts.constant;
-      const bool has_several = axis >= rank_ - tile_rank_;
+      const bool has_several = axis >= rank_ - (&walk == &tiling_.read ? read_rank_ : write_rank_);
       const std::int64_t in_part = has_several ? n % constant(a) : 0;
       position[at(axis)] = part * a.step + in_part - a.before;
       if (axis == rank_ - 1) in_row = in_part;
@@ -203,14 +209,14 @@ class TiledMap {
   /// Which element in the order of reading is element n in the order of writing.
   std::int64_t place(std::int64_t n) const {
     std::int64_t place = 0;
-    for (int axis = rank_ - 1; axis >= rank_ - tile_rank_; --axis) {
+    for (int axis = rank_ - 1; axis >= rank_ - write_rank_; --axis) {
       const tiled_axis& a = tiling_.write.axis[axis];
       const bool has_list = axis == rank_ - 1 && is_listed();
       place += has_list ? place_in_row(n % constant(a)) : n % constant(a) * a.pitch;
       n /= constant(a);
     }
     std::int64_t element = 0;
-    for (int axis = rank_ - tile_rank_; axis < rank_; ++axis) {
+    for (int axis = rank_ - read_rank_; axis < rank_; ++axis) {
       const tiled_axis& a = tiling_.read.axis[axis];
       if (constant(a) == 1) continue;
       element = element * constant(a) + place / a.pitch;
@@ -254,7 +260,7 @@ class TiledMap {
   }
 
   const Launch& launch_;
-  const int rank_, tile_rank_;
+  const int rank_, read_rank_, write_rank_;
   kernels::tiling tiling_;
   std::vector<char*> base_;
 };

@@ -51,7 +51,7 @@ class Variant {
  private:
   std::string_view kernel_;
   std::size_t count_;
-  std::array<int, 6> arguments_{};
+  std::array<int, 7> arguments_{};
   const Sharing* sharing_ = nullptr;
   const Texts* texts_ = nullptr;
 };
@@ -103,17 +103,19 @@ struct AcrossMap {
   operator Variant() const { return {"map_across", {rank, index_bytes, width, wide, flat}}; }
 };
 struct TiledMap {
-  int rank, tile_rank;       ///< axes; the last ones, along which tiles have several elements
-  int width = 1;             ///< elements per access to what is not read by tiles
-  int wide = 0;              ///< bit k: input k is read by vectors, but not by tiles
-  int tiled = 0;             ///< bit k: input k is read by tiles
-  int word = 0;              ///< elements of less than 4 bytes are read by 4 or 16
-  bool shifted = false;      ///< rows that are written begin at any element
-  bool row_of_axes = false;  ///< and have several axes
+  int rank;                   ///< axes
+  int read_rank, write_rank;  ///< the last ones, along which tiles have several elements
+  int width = 1;              ///< elements per access to what is not read by tiles
+  int wide = 0;               ///< bit k: input k is read by vectors, but not by tiles
+  int tiled = 0;              ///< bit k: input k is read by tiles
+  int word = 0;               ///< elements of less than 4 bytes are read by 4, 8 or 16
+  bool shifted = false;       ///< rows that are written begin at any element
+  bool row_of_axes = false;   ///< and have several axes
+  bool swizzled = false;      ///< in shared memory
   operator Variant() const {
-    const int rows =
-        (word == 4 ? 1 : 0) + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (word == 16 ? 8 : 0);
-    return {"map_tiled", {rank, tile_rank, width, wide, tiled, rows}};
+    const int words = word == 4 ? 1 : word == 8 ? 9 : word == 16 ? 8 : 0;
+    const int rows = words + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (swizzled ? 16 : 0);
+    return {"map_tiled", {rank, read_rank, write_rank, width, wide, tiled, rows}};
   }
 };
 struct Reduce {

@@ -141,10 +141,20 @@ void even_parts(Cut& cut, const Shape& shape) {
 
 }  // namespace
 
-void count_parts(Cut& cut, const Shape& shape) {
-  cut.count = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
+void count_parts(Cut& cut, const Shape& shape, const Order& reading) {
+  constexpr std::int64_t few = 16;  // so that those of the next rows of writing are near too
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     cut.parts[axis] = divide_up(shape[axis], cut.size[axis] - cut.before[axis]);
+  }
+  std::size_t first = shape.size() - 1;
+  for (std::size_t i = 0; i < reading.rank; ++i) {
+    const std::int64_t parts = cut.parts[reading.fastest(i)];
+    if (parts <= few) first = reading.fastest(i);
+    if (parts > 1) break;
+  }
+  cut.every[first] = 1, cut.count = cut.parts[first];
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (axis == first) continue;
     cut.every[axis] = cut.count;
     if (cut.count > std::numeric_limits<std::int32_t>::max()) return;
     cut.count *= cut.parts[axis];
@@ -158,6 +168,9 @@ Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors) {
   if (tiled.widest <= 2 && shape.back() % 16 != 0)
     write = std::max(write, std::min(2 * shape.back(), 2 * write));
   std::int64_t read = most / write;
+  // whole rows rather than a part and a rest, if those of the other order stay long
+  const std::int64_t row = shape.back();
+  if (row > write && 4 * rounded(most / row) >= 3 * read) write = row, read = most / row;
   for (;;) {
     Cut cut{};
     cut.size.fill(1);
@@ -165,7 +178,7 @@ Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors) {
     extend(cut, shape, tiled.order, read, write * read);
     grow(cut, shape, write * read);
     even_parts(cut, shape);
-    count_parts(cut, shape);
+    count_parts(cut, shape, tiled.order);
     if (cut.count >= multiprocessors || write * read <= 512) return cut;
     (write > read ? write : read) /= 2;
   }

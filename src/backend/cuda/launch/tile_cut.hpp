@@ -47,9 +47,10 @@ struct Cut {
   std::int64_t elements = 1, count = 1;
 };
 Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors);
-/// Counts the parts again, in the order of writing, from sizes and `before`. `count` is beyond 2^31
-/// where the grid would be too large.
-void count_parts(Cut& cut, const Shape& shape);
+/// Counts the parts again from sizes and `before`. Tiles next to each other in the order of
+/// `reading` follow each other, then those in the order of writing: what both have of a sector is
+/// in the cache then. `count` is beyond 2^31 where the grid would be too large.
+void count_parts(Cut& cut, const Shape& shape, const Order& reading);
 
 /// An axis of one order, after merging.
 struct Axis {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "backend/cuda/launch/grid.hpp"
+#include "backend/cuda/launch/tile_banks.hpp"
 #include "backend/cuda/launch/tile_cut.hpp"
 #include "base/power_of_two.hpp"
 
@@ -35,11 +36,13 @@ std::uint32_t lanes_of(std::uint32_t row, std::uint32_t rows, std::uint32_t byte
 class Planner {
  public:
   Planner(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
-          int multiprocessors)
+          int multiprocessors, bool swizzled)
       : operands_(operands),
         shape_(shape),
         tiled_(tiled),
-        cut_(cut_of(shape, tiled, multiprocessors)) {}
+        cut_(cut_of(shape, tiled, multiprocessors)) {
+    variant_.swizzled = swizzled;
+  }
 
   std::optional<Tiles> plan() {
     const Axes read = merged(tiled_.order, true);
@@ -49,9 +52,10 @@ class Planner {
     choose_writing(write);
     if (variant_.shifted) overlap(read, write.axis[0]);
     if (cut_.count > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
-    const std::size_t in_tile = std::max(read.in_tile, write.in_tile);
-    const std::size_t rank = std::max({read.count, write.count, in_tile});
-    variant_.rank = static_cast<int>(rank), variant_.tile_rank = static_cast<int>(in_tile);
+    const std::size_t rank = std::max(read.count, write.count);
+    variant_.rank = static_cast<int>(rank);
+    variant_.read_rank = static_cast<int>(read.in_tile);
+    variant_.write_rank = static_cast<int>(write.in_tile);
     variant_.tiled = static_cast<int>(tiled_.set);
     Tiles tiles{.variant = variant_,
                 .tiling = {.read = walk(read, rank, read_access_),
@@ -68,8 +72,9 @@ class Planner {
                              static_cast<std::uint32_t>(pitch(axis))};
     }
     for (std::size_t k = 0; k < operands_.all.size(); ++k) {
-      tiles.operands[k] = along(k, is_tiled(k) ? read : write, rank);
-      if (!fits(tiles.operands[k], in_tile)) return std::nullopt;
+      const Axes& axes = is_tiled(k) ? read : write;
+      tiles.operands[k] = along(k, axes, rank);
+      if (!fits(tiles.operands[k], axes.in_tile)) return std::nullopt;
     }
     return tiles;
   }
@@ -212,7 +217,7 @@ class Planner {
     if (!is_one(row) || row.size == row.extent || row.size % sector != 0) return;
     if (row.size < 4 * sector || std::find_if(first + 1, end, is_row) == end) return;
     cut_.before[row.inner] = sector;
-    count_parts(cut_, shape_);
+    count_parts(cut_, shape_, tiled_.order);
   }
   /// The elements of a row of several axes for each element along the last of them.
   std::int64_t inner_size(const Axis& rest) const {
@@ -261,8 +266,9 @@ class Planner {
       has_small = true;
       can = can && is_dense(tiled.operands[i], tiled.sizes[i]);
     }
-    for (const int word : {16, 4}) {
-      if (!has_small || !can || !place_rows(axes, tiled, word, true)) continue;
+    for (const int word : {16, 8, 4}) {
+      if (!has_small || !can || (word == 16 && variant_.swizzled)) continue;
+      if (!place_rows(axes, tiled, word, true)) continue;
       variant_.word = word;
       read_access_ = {std::max(word / static_cast<int>(size), 1), size};
       return;
@@ -325,7 +331,9 @@ class Planner {
     const CallOperands call = rest.call(operands_.outputs);
     VectorAccess access = map_vectors(call, divisor_of(axes.axis[0]));
     const std::uint32_t size = operands_.itemsizes[0];
-    if (size <= 4 && static_cast<std::uint32_t>(access.width) * size < 8) {
+    const std::uint32_t bytes = static_cast<std::uint32_t>(access.width) * size;
+    const bool is_cut = axes.axis[0].size < axes.axis[0].extent;  // parts end within sectors
+    if (size <= 8 && bytes < (is_cut && size >= 4 ? 16u : 8u)) {
       VectorAccess shifted = shifted_map_vectors(call);
       while (axes.axis[0].size < 4 * std::int64_t{shifted.width} && shifted.width > 1) {
         shifted.width /= 2;
@@ -362,7 +370,17 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   if (shape.size() < 2 || shape.size() > kernels::most_tiled_axes) return std::nullopt;
   const TiledInputs tiled = tiled_inputs(operands, shape);
   if (tiled.set == 0) return std::nullopt;
-  return Planner(operands, shape, tiled, multiprocessors).plan();
+  const auto plan = [&](bool swizzled) {
+    return Planner(operands, shape, tiled, multiprocessors, swizzled).plan();
+  };
+  const auto conflicts = [&](const Tiles& tiles) {
+    return bank_conflicts(tiles, operands.itemsizes[tiled.leader], tiled.widest);
+  };
+  constexpr std::uint32_t many = 3;
+  std::optional<Tiles> tiles = plan(false);
+  if (!tiles || conflicts(*tiles) < many) return tiles;
+  std::optional<Tiles> swizzled = plan(true);
+  return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;
 }
 
 }  // namespace quarry::backend::cuda

@@ -62,9 +62,14 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
             "quarry::kernels::map_strided<M, 3, 8, 4, 1, 0>");
   EXPECT_EQ(name(StridedMap{.rank = 2, .index_bytes = 4, .rows = 2, .width = 4, .wide = 5}),
             "quarry::kernels::map_strided<M, 2, 4, 2, 4, 5>");
-  EXPECT_EQ(
-      name(TiledMap{.rank = 3, .tile_rank = 2, .width = 4, .wide = 2, .tiled = 1, .shifted = true}),
-      "quarry::kernels::map_tiled<M, 3, 2, 4, 2, 1, 2>");
+  EXPECT_EQ(name(TiledMap{.rank = 3,
+                          .read_rank = 2,
+                          .write_rank = 1,
+                          .width = 4,
+                          .wide = 2,
+                          .tiled = 1,
+                          .shifted = true}),
+            "quarry::kernels::map_tiled<M, 3, 2, 1, 4, 2, 1, 2>");
   EXPECT_EQ(name(Reduce{.kept_rank = 1, .reduced_rank = 2, .index_bytes = 4, .along_reduced = 1}),
             "quarry::kernels::reduce<M, 1, 2, 4, 1, 1, 0>");
   EXPECT_EQ(name(Reduce{.kept_rank = 1,

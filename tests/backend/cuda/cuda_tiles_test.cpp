@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/launch/tiles.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "backend/cuda/launch/tile_banks.hpp"
+#include "backend/cuda/operands_case.hpp"
+
+/// How transposed copies are cut into tiles: which tiles follow each other, how long their rows
+/// are, and in which banks of shared memory their elements lie.
+namespace quarry::backend::cuda {
+namespace {
+
+constexpr int multiprocessors = 132;
+
+/// Copies the transpose of a dense matrix.
+struct Transpose {
+  Transpose(std::uint32_t size, std::int64_t rows, std::int64_t columns)
+      : operands{{1 << 20, std::uint64_t{1} << 40},
+                 {size, size},
+                 {rows * size, std::int64_t{size}, std::int64_t{size}, columns * size}},
+        tiles(tiles_of(operands.operands(), Shape(std::vector{columns, rows}), multiprocessors)
+                  .value()) {}
+
+  /// The tile's part along the rows of the input (0) or of the output (1), as the kernel finds it.
+  std::int64_t part(std::uint32_t tile, bool is_of_output) const {
+    const kernels::tiled_axis& axis =
+        tiles.tiling.write.axis[tiles.variant.rank - (is_of_output ? 1 : 2)];
+    return axis.every.quotient(tile) % axis.parts.constant;
+  }
+  /// Of the elements that a warp reads at once: the most different words in one bank, as they are
+  /// in the tile (unswizzled), by plain loops.
+  std::size_t words_in_a_bank() const {
+    const kernels::tile_walk& walk = tiles.tiling.write;
+    const kernels::tiled_axis &row = walk.axis[tiles.variant.rank - 2],
+                              &column = walk.axis[tiles.variant.rank - 1];
+    std::map<std::uint32_t, std::set<std::uint32_t>> words;
+    for (std::uint32_t thread = 0; thread < 32; ++thread) {
+      const std::uint32_t i = thread >> walk.lanes_log2,
+                          lane = thread & ((1u << walk.lanes_log2) - 1);
+      const std::uint32_t j = lane * static_cast<std::uint32_t>(tiles.variant.width);
+      if (i >= walk.rows || j >= column.size.constant) continue;
+      const std::uint32_t word = (i * row.pitch + j * column.pitch) * operands.itemsizes[0] / 4;
+      words[word % 32].insert(word);
+    }
+    std::size_t most = 0;
+    for (const auto& [bank, different] : words) most = std::max(most, different.size());
+    return most;
+  }
+  std::uint32_t conflicts() const { return bank_conflicts(tiles, operands.itemsizes[0], 4); }
+
+  Case operands;
+  Tiles tiles;
+};
+
+TEST(cuda_tiles, tiles_of_a_short_row_of_the_input_follow_each_other) {
+  const Transpose few(4, 300000, 291);  // rows that begin anywhere in a sector
+  const std::int64_t parts = few.tiles.tiling.write.axis[few.tiles.variant.rank - 2].parts.constant;
+  ASSERT_GT(parts, 2);
+  for (std::uint32_t tile = 0; tile < 3 * parts; ++tile) {
+    EXPECT_EQ(few.part(tile, false), tile % parts);
+    EXPECT_EQ(few.part(tile, true), tile / parts);
+  }
+}
+
+TEST(cuda_tiles,
+     tiles_of_a_row_of_the_output_follow_each_other_where_those_of_the_input_have_many) {
+  const Transpose many(4, 9000, 9001);
+  const std::int64_t parts =
+      many.tiles.tiling.write.axis[many.tiles.variant.rank - 1].parts.constant;
+  ASSERT_GT(parts, 2);
+  for (std::uint32_t tile = 0; tile < 3 * parts; ++tile) {
+    EXPECT_EQ(many.part(tile, true), tile % parts);
+    EXPECT_EQ(many.part(tile, false), tile / parts);
+  }
+}
+
+TEST(cuda_tiles, a_row_of_the_output_is_whole_rather_than_a_part_and_a_rest) {
+  const auto has_whole = [](std::uint32_t size, std::int64_t row) {
+    const Transpose copy(size, row, 100000);
+    const kernels::tile_walk& walk = copy.tiles.tiling.write;  // several rows may be one
+    return walk.axis[copy.tiles.variant.rank - 1].size.constant % row == 0;
+  };
+  EXPECT_TRUE(has_whole(4, 74));
+  EXPECT_FALSE(has_whole(4, 128));  // two equal parts, and longer rows of the input
+  EXPECT_FALSE(has_whole(8, 74));
+}
+
+TEST(cuda_tiles, elements_in_few_banks_are_swizzled) {
+  const Transpose halves(2, 6000000, 8);  // columns 16 bytes apart, 8 of them a thread
+  EXPECT_TRUE(halves.tiles.variant.swizzled);
+  EXPECT_GE(halves.words_in_a_bank(), 16u);
+  EXPECT_LE(halves.conflicts(), 2u);
+  const Transpose floats(4, 8192, 8192);  // rows an odd number of elements apart
+  EXPECT_FALSE(floats.tiles.variant.swizzled);
+  EXPECT_EQ(floats.conflicts(), floats.words_in_a_bank());
+  EXPECT_LE(floats.conflicts(), 2u);
+}
+
+TEST(cuda_tiles, rows_of_the_output_that_begin_anywhere_are_written_by_shifted_vectors) {
+  for (const std::uint32_t size : {1u, 2u, 4u, 8u}) {
+    const Transpose copy(size, 8359, 4739);
+    EXPECT_TRUE(copy.tiles.variant.shifted) << size;
+    EXPECT_GE(static_cast<std::uint32_t>(copy.tiles.variant.width) * size, 8u) << size;
+    EXPECT_GT(copy.tiles.tiling.write.axis[copy.tiles.variant.rank - 1].before, 0u) << size;
+  }
+}
+
+}  // namespace
+}  // namespace quarry::backend::cuda
