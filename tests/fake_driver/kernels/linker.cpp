@@ -19,6 +19,8 @@ struct Link {
   std::string code;
 };
 
+constexpr int most_parameter_bytes = 4096;
+
 Link& link_of(CUlinkState handle) { return *reinterpret_cast<Link*>(handle); }
 
 /// What stands between two texts; empty if one is missing.
@@ -64,6 +66,10 @@ CUresult link_add_data(CUlinkState handle, CUjitInputType type, void* data, std:
                     target = between(text, ".target sm_", "\n");
   if (expression.empty() || name.empty()) return CUDA_ERROR_INVALID_PTX;
   if (std::atoi(target.c_str()) > link.image.architecture) return CUDA_ERROR_INVALID_PTX;
+  if (std::atoi(between(text, ".b8 block[", "]").c_str()) + 4 > most_parameter_bytes) {
+    add_fault(expression + ": more bytes of parameters than the version of PTX has");
+    return CUDA_ERROR_INVALID_PTX;
+  }
   if (const std::string complaint = complaint_of_nvjitlink(text); !complaint.empty()) {
     add_fault(expression + ": " + complaint);
     return CUDA_ERROR_INVALID_PTX;
