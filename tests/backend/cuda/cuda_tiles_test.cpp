@@ -96,6 +96,9 @@ TEST(cuda_tiles, elements_in_few_banks_are_swizzled) {
   EXPECT_TRUE(halves.tiles.variant.swizzled);
   EXPECT_GE(halves.words_in_a_bank(), 16u);
   EXPECT_LE(halves.conflicts(), 2u);
+  const Transpose few(2, 60000, 8);  // less than a full tile for each multiprocessor
+  EXPECT_FALSE(few.tiles.variant.swizzled);
+  EXPECT_EQ(few.conflicts(), few.words_in_a_bank());
   const Transpose floats(4, 8192, 8192);  // rows an odd number of elements apart
   EXPECT_FALSE(floats.tiles.variant.swizzled);
   EXPECT_EQ(floats.conflicts(), floats.words_in_a_bank());

@@ -378,7 +378,11 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   };
   constexpr std::uint32_t many = 3;
   std::optional<Tiles> tiles = plan(false);
-  if (!tiles || conflicts(*tiles) < many) return tiles;
+  // with less than a full tile for each multiprocessor, to plan once more takes longer than
+  // conflicts
+  const std::int64_t full = kernels::most_tile_elements(tiled.widest, tiled.count);
+  if (!tiles || element_count(shape) < multiprocessors * full) return tiles;
+  if (conflicts(*tiles) < many) return tiles;
   std::optional<Tiles> swizzled = plan(true);
   return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;
 }
