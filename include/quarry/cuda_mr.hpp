@@ -187,7 +187,12 @@ class BasicCudaMr {
   void* allocate_sync(std::size_t bytes, std::size_t alignment = Resource::default_alignment) {
     const Stream stream = default_stream(resource_.device());
     void* const memory = resource_.allocate(stream, bytes, alignment);
-    stream.synchronize();
+    try {
+      stream.synchronize();
+    } catch (...) {  // of work queued before
+      resource_.deallocate(stream, memory, bytes, alignment);
+      throw;
+    }
     return memory;
   }
   void deallocate_sync(void* memory, std::size_t bytes,

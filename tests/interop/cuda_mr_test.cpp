@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <stdexcept>
 
 #include <quarry/memory/statistics.hpp>
 
@@ -167,6 +168,14 @@ TEST(CudaMr, BothSpellingsReachTheSameMemory) {
   resource.deallocate(resource.allocate_sync(100), 100);
   resource.deallocate_sync(resource.allocate(100), 100);
   EXPECT_EQ(counted.statistics().allocations, (Tally{0, 1, 5}));
+}
+
+TEST(CudaMr, KeepsNoMemoryIfWorkQueuedBeforeHasFailed) {
+  const Statistics counted(device_resource());
+  CudaMr resource(counted);
+  default_stream().add_callback([](const Stream&) { throw std::runtime_error("late"); });
+  EXPECT_THROW(resource.allocate_sync(100), std::runtime_error);
+  EXPECT_EQ(counted.statistics().allocations, (Tally{0, 1, 1}));
 }
 
 TEST(CudaMr, StandsInAnErasedReference) {
