@@ -23,7 +23,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   static constexpr bool writes_shifted = (Rows & 2) != 0, is_listed = (Rows & 4) != 0;
   /// Elements of less than a word are read by so many bytes at once.
   static constexpr i32 word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 1;
-  /// Of the swizzled tiles: no access to them is wider.
+  /// Bytes that stay together where tiles are swizzled, else 0: no access to them is wider.
   QUARRY_HD static constexpr u32 unit() {
     const u32 least = widest() > 4 ? widest() : 4;
     return (Rows & 16) == 0 ? 0 : word > static_cast<i32>(least) ? u32{word} : least;

@@ -56,9 +56,10 @@ __device__ inline i32 opaque(i32 number) {
   return number;
 }
 
-/// Where byte `place` of the tiles is in shared memory. Lines of all banks begin in different ones
-/// of units of `Unit` bytes, so that places a power of two apart are in different banks; with Unit
-/// 0 in the first one.
+/// Where byte `place` of the tiles is in shared memory: in the same line of 128 bytes, which is one
+/// word of every bank, with the number of its unit in the line XORed with the number of the line.
+/// Places that are a power of two apart are in different banks then. Units have `Unit` bytes; with
+/// Unit 0 nothing moves.
 template <u32 Unit>
 __device__ u32 swizzled(u32 place) {
   constexpr u32 line = 128, units = Unit > 0 ? line / Unit : 1;
