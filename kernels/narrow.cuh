@@ -3,6 +3,9 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/statistics.hpp>
 
+#include "kernels/located.cuh"
+#include "kernels/packed.cuh"
+
 /// How a thread folds its share of the elements: as the reducer does, but integers of one and two
 /// bytes in counters of 32 bits, which are exact and become an accumulator of the reducer's at the
 /// end.
@@ -11,42 +14,27 @@ namespace quarry::kernels {
 template <class V>
 inline constexpr bool is_narrow = (is_integer<V> || is_bool<V>)&&sizeof(V) <= 2;
 
-template <class V>
-struct half_of {
-  using type = u16;
-};
-template <>
-struct half_of<i8> {
-  using type = i16;
-};
-
 /// How many elements of a narrow type a counter takes: 2^16 * 2^15 = 2^31.
 inline constexpr i64 most_narrow = 1 << 15;
 
-/// Four bytes that are in one register, if the compiler sees where they are from.
-template <class V>
-__device__ u32 four_bytes(const V* v) {
-  u32 word = 0;
+/// Those of N narrow integers that are at [first, last), and 0 for the others.
+template <class V, u64 N>
+struct some_of {
+  V of[N];
+  __device__ some_of(const V (&v)[N], int first, int last) {
 #pragma unroll
-  for (int n = 3; n >= 0; --n) word = word << 8 | static_cast<u8>(v[n]);
-  return word;
-}
-/// The sum of the four products of bytes of `a` and `b`, and `c`.
-template <class V>
-__device__ i32 dot4(u32 a, u32 b, i32 c) {
-#ifdef __CUDA_ARCH__
-  if constexpr (is_same<V, i8>)
-    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
-  else
-    asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
-#else
-  for (u32 at = 0; at < 32; at += 8) {
-    const u8 x = static_cast<u8>(a >> at), y = static_cast<u8>(b >> at);
-    c += is_same<V, i8> ? static_cast<i8>(x) * static_cast<i8>(y) : x * y;
+    for (int n = 0; n < static_cast<int>(N); ++n) {
+      if constexpr (sizeof(V) == 1 && N % 4 == 0) {
+        if (n % 4 > 0) continue;
+        const u32 word = four_bytes(v + n) & bytes_between(first - n, last - n);
+#pragma unroll
+        for (int at = 0; at < 4; ++at) of[n + at] = static_cast<V>(word >> 8 * at);
+      } else {
+        of[n] = n >= first && n < last ? v[n] : V{};
+      }
+    }
   }
-#endif
-  return c;
-}
+};
 
 /// The sum of narrow integers; with Packed four bytes of an access at once.
 template <bool Packed>
@@ -69,6 +57,10 @@ struct narrow_sum {
 #pragma unroll
       for (u64 n = 0; n < N; ++n) a += static_cast<i32>(v[n]);
     }
+  }
+  template <class V, u64 N>
+  static __device__ void take_some(i32& a, const V (&v)[N], int first, int last) {
+    take_all(a, some_of<V, N>(v, first, last).of, 0);
   }
   static __device__ i32 combine(i32 a, i32 b) { return a + b; }
 };
@@ -106,56 +98,16 @@ struct narrow_moments {
       for (u64 n = 0; n < N; ++n) take(a, v[n], 0);
     }
   }
+  template <class V, u64 N>
+  static __device__ void take_some(narrow_powers<V>& a, const V (&v)[N], int first, int last) {
+    take_all(a, some_of<V, N>(v, first, last).of, 0);
+    a.count -= static_cast<i32>(N) - (last - first);
+  }
   template <class V>
   static __device__ narrow_powers<V> combine(const narrow_powers<V>& a, const narrow_powers<V>& b) {
     return {a.count + b.count, a.sum + b.sum, a.squares + b.squares};
   }
 };
-
-/// The larger or the smaller of two pairs of integers of 16 bits.
-template <bool IsLargest, class Half>
-__device__ u32 extreme_pair(u32 a, u32 b) {
-#if __CUDA_ARCH__ >= 900
-  u32 pair;
-  if constexpr (IsLargest && is_signed<Half>)
-    asm("max.s16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
-  else if constexpr (IsLargest)
-    asm("max.u16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
-  else if constexpr (is_signed<Half>)
-    asm("min.s16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
-  else
-    asm("min.u16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
-  return pair;
-#else
-  u32 pair = 0;
-  for (u32 at = 0; at < 32; at += 16) {
-    const Half x = static_cast<Half>(a >> at), y = static_cast<Half>(b >> at);
-    pair |= static_cast<u32>(static_cast<u16>((x > y) == IsLargest ? x : y)) << at;
-  }
-  return pair;
-#endif
-}
-
-/// The best of the elements of a vector for a reducer that locates it. Bytes are compared as the
-/// upper halves of pairs of 16 bits.
-template <class Op, class Acc, class V, u64 N>
-__device__ auto best_of_vector(const V (&v)[N]) {
-  constexpr bool is_largest = is_same<typename Op::no_better, less_equal_op>;
-  if constexpr ((is_same<V, i8> || is_same<V, u8>)&&N % 4 == 0) {
-    using Half = typename half_of<V>::type;
-    constexpr u32 upper = 0xff00ff00u;
-    u32 best = four_bytes(v) & upper;
-#pragma unroll
-    for (u64 n = 0; n < N; n += 4) {
-      const u32 word = four_bytes(v + n);
-      best = extreme_pair<is_largest, Half>(best, word & upper);
-      best = extreme_pair<is_largest, Half>(best, word << 8 & upper);
-    }
-    return static_cast<V>(extreme_pair<is_largest, Half>(best, best << 16) >> 24);
-  } else {
-    return Op::template best_of<typename value_of<Acc>::type>(v);
-  }
-}
 
 /// The type of the values of expression E.
 template <class E, class C>
@@ -169,6 +121,14 @@ struct thread_fold {
   using type = Acc;
   static constexpr i64 most = 0;  ///< elements of a thread; 0 is any number
   static __device__ Acc widened(const type& a) { return a; }
+};
+template <class Op, class T, class V, bool Packed>
+struct thread_fold<Op, located<T>, V, Packed> {
+  using value_type = V;
+  using reducer = best_first<Op>;
+  using type = located<T>;
+  static constexpr i64 most = 0;
+  static __device__ type widened(const type& a) { return a; }
 };
 template <class Op>
 inline constexpr bool adds_up = __is_base_of(sum_of, Op) || __is_base_of(mean_of, Op);

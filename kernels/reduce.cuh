@@ -11,13 +11,14 @@ namespace quarry::kernels {
 /// along it:
 /// - Along = 0, -1, 4 + n: the last kept axis; V divides its extent, and vectors are aligned;
 /// - Along = 1, 3: the last reduced axis; V divides its extent and the chunks, and vectors are
-///   aligned;
+///   aligned; of 3 they may be all of the axis, and of any number of elements;
 /// - Along = 2: the only reduced axis; V divides the chunks, and at every output the inputs are
 ///   equally far from an aligned vector;
 /// - Along = -2: the last reduced axis; V divides the chunks, and in every row the inputs are
 ///   equally far from an aligned vector.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(
+    256, reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::resident)
     reduce(const __grid_constant__
            typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type p,
            void* partial) {
@@ -28,10 +29,12 @@ __global__ void __launch_bounds__(256)
 /// The same for few partial accumulators, and what reduce_finish does with them, by the block that
 /// is done last: `finish_lanes` of its 256 threads share an output. `arrived` is 0, and is left 0.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
-__global__ void __launch_bounds__(256) reduce_and_finish(
-    const __grid_constant__
-    typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type p,
-    void* partial, u32* arrived, int finish_lanes) {
+__global__ void __launch_bounds__(
+    256, reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::resident)
+    reduce_and_finish(
+        const __grid_constant__
+        typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type p,
+        void* partial, u32* arrived, int finish_lanes) {
   using Body = reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
   Body::run(p, static_cast<typename Body::acc_type*>(partial));
   reduce_finish_body<M, Rk, Rr>::run_in_last_block(p, partial, arrived, finish_lanes);

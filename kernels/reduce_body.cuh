@@ -42,7 +42,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
   static constexpr bool is_folded = Along == -1, is_ragged = Along == -2;
   using P = params<K, S, R>;
-  using Share = reduce_share<P, Along, V, Rk>;
+  using Share = reduce_share<P, Index, Along, V, Rk>;
   static constexpr bool threads_along = Share::threads_along, is_along = Share::is_along;
   static constexpr int outputs = Share::outputs, taken = is_along ? V : 1;  // of one access
   using Lane = lane_context<P, V, Wide, In...>;
@@ -51,6 +51,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using Part = typename Fold::type;
   using Reducer = typename Fold::reducer;
   static constexpr bool takes_batches = Reducer::takes_batches;
+  static constexpr bool takes_some = requires(Part & a, const typename Fold::value_type (&v)[V]) {
+    Reducer::take_some(a, v, 0, 1);
+  };
   static constexpr bool is_short = sizeof...(In) == 1 && ((sizeof(In) <= 2) && ...);
   /// The axes of an extreme are walked as they are in memory. The strides of the output along them
   /// are those of positions, in elements.
@@ -59,12 +62,16 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static constexpr u64 bytes = sizeof(loaded<V, Wide, 0, In...>);
   static constexpr bool is_light = bytes <= 8 || (is_short && sizeof(Part) <= 4);
   static constexpr int of_columns = bytes <= 4 ? 16 : is_light ? 8 : 4;
-  static constexpr int unroll = V == 1      ? is_short && takes_batches ? 16 : 8
-                                : !is_along ? of_columns
-                                            : 4;
+  static constexpr int unroll = V == 1            ? is_short && takes_batches ? 16 : 8
+                                : !is_along       ? of_columns
+                                : V > 8 && V < 16 ? 2
+                                                  : 4;
   /// A thread finds the vector where the extreme of its share is, and the first thread of an output
   /// then looks for its place there.
   static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
+  /// Blocks that a multiprocessor runs at once, by a bound of registers that costs these nothing; 0
+  /// is no bound.
+  static constexpr int resident = seeks_vectors ? 8 : 0;
   static constexpr int chains =
       outputs > 1 || takes_batches ? 1 : unroll;  // of dependent additions
   template <int Lanes, unsigned Mask>
@@ -99,6 +106,14 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// A part of an access whose first lane has position `first`.
   static __device__ void add_lanes(const P& p, Part* sum, const Loaded<V, Wide>& in, i64 first,
                                    const RowLanes& lanes) {
+    if constexpr (takes_some) {
+      if (lanes.is_empty()) return;
+      typename Fold::value_type value[V];
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane) value[lane] = Value{}(Lane{p, in, first + lane, lane});
+      Reducer::take_some(*sum, value, lanes.first, lanes.last);
+      return;
+    }
     const i64 step = is_scattered ? p.stride(0, R - 1) : 1;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
@@ -143,7 +158,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     for (int lane = 0; lane < Lanes; ++lane) {
       value[lane] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in, first, lane});
     }
-    take_vector<Op>(*sum, best_of_vector<Op, Acc>(value), value, first, p.stride(0, R - 1));
+    take_vector<Op>(*sum, best_of<Acc>(value), value, first, p.stride(0, R - 1));
+  }
+
+  /// The best of the elements of a vector, in the type by which they are compared.
+  template <class A, class T, u64 N>
+  static __device__ auto best_of(const T (&value)[N]) {
+    return convert<typename value_of<A>::type>(best_of_all<Op>(value));
   }
 
   /// The elements of `Count` accesses at i, i + step, ...: those of each output at once.
@@ -161,7 +182,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         value[n] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], position, lane});
       }
       if constexpr (seeks_vectors)
-        Op::take_best(sum[j], best_of_vector<Op, Acc>(value), i);
+        Op::take_best(sum[j], best_of<Acc>(value), i);
       else
         Reducer::take_all(sum[j], value, [=](int n) { return i + n / width * step + n % width; });
     }
@@ -181,7 +202,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
     if constexpr (takes_batches && !is_scattered) {
       constexpr int all = seeks_vectors ? 1 : is_along && Lanes > 8 ? 32 / Lanes : Count;
-      constexpr int most = all < Count ? all : Count;
+      constexpr int most = all >= Count ? Count : Count % all == 0 ? all : 1;
 #pragma unroll
       for (int u = 0; u < Count; u += most) {
         add_batch<most, Lanes, Mask>(p, chain[0], in + u, i + u * step, step);

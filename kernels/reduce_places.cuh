@@ -9,8 +9,8 @@
 /// means.
 namespace quarry::kernels {
 
-/// The first output of a thread, and its share of the elements.
-template <class P, int Along, int V, int Rk>
+/// The first output of a thread, and its share of the elements. Index is for the number of outputs.
+template <class P, class Index, int Along, int V, int Rk>
 struct reduce_share {
   static constexpr bool threads_along = Along == 1 || Along == 2 || Along == -2;
   static constexpr bool is_along = threads_along || Along == 3;  // what a thread reads
@@ -25,14 +25,17 @@ struct reduce_share {
       me = {x, bx, 1};
       output = row;
     } else if constexpr (Along >= 4) {
-      i64 columns = 1;
+      using Unsigned = make_unsigned<Index>;
+      Unsigned columns = 1;
 #pragma unroll
-      for (int d = Along - 3; d < Rk; ++d) columns *= p.extent(d);
+      for (int d = Along - 3; d < Rk; ++d) columns *= static_cast<Unsigned>(p.extent(d));
       columns /= V;
-      const i64 tiles = (columns + bx - 1) / bx;
-      const i64 tile = blockIdx.x / tiles, column = (blockIdx.x - tile * tiles) * bx + x;
+      const Unsigned tiles = (columns - 1) / blockDim.x + 1;  // fewer than the grid has blocks
+      const u32 tile = blockIdx.x / static_cast<u32>(tiles);
+      const u32 place = blockIdx.x - tile * static_cast<u32>(tiles);
+      const i64 column = place * static_cast<i64>(bx) + x, all = static_cast<i64>(columns);
       me = {0, 1, 1};
-      output = column < columns ? ((tile * by + y) * columns + column) * V : p.kept();
+      output = column < all ? ((tile * static_cast<i64>(by) + y) * all + column) * V : p.kept();
     } else {
       const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / outputs : 1;
       if (columns < short_row) {

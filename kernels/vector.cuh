@@ -16,8 +16,10 @@ __device__ inline void loads_are_above() {
 #endif
 }
 
+/// Of a power of two of elements they are aligned to all of their bytes, otherwise to the largest
+/// power of two up to 16 that these are a multiple of.
 template <class T, int V>
-struct alignas(V == 1 ? alignof(T) : sizeof(T) * V) vec {
+struct alignas(V == 1 ? alignof(T) : vector_alignment(sizeof(T) * V)) vec {
   T v[V];
 };
 
@@ -63,8 +65,8 @@ __device__ inline void prefetch([[maybe_unused]] const void* at) {
 }
 
 /// Words of 32 bits, of which the elements of an access are parts.
-template <u64 Size>
-struct alignas(Size) aligned_words {
+template <u64 Size, u64 Alignment = Size>
+struct alignas(Alignment) aligned_words {
   u32 word[Size / 4];
 };
 
@@ -81,8 +83,10 @@ struct loaded<V, Wide, K, T, Rest...> : loaded<V, Wide, K + 1, Rest...> {
   static constexpr int gap = access.has_gaps ? 2 : 1, read = access.is_wide ? V * gap : 1;
   vec<T, read> r;
   __device__ void load(const char* const* at) {
-    if constexpr (sizeof(T) == 1 && sizeof(r) >= 4) {  // whole words can be computed with
-      const auto words = *reinterpret_cast<const aligned_words<sizeof(r)>*>(at[K]);
+    if constexpr (sizeof(T) == 1 &&
+                  alignof(vec<T, read>) >= 4) {  // whole words can be computed with
+      const auto words =
+          *reinterpret_cast<const aligned_words<sizeof(r), alignof(vec<T, read>)>*>(at[K]);
       memcpy(static_cast<void*>(&r), &words, sizeof(r));
     } else {
       r = *reinterpret_cast<const vec<T, read>*>(at[K]);

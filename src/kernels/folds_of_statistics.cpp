@@ -66,12 +66,14 @@ struct column_fold<moments_of, moments<T>> {
   QUARRY_INLINED static void merge(moments<T>* __restrict to, i64 n, const T* mean,
                                    const Real* squares, Real count) {
     const Real before = to[0].count, all = before + count, share = count / all;
+    const Real weight = before * share;
     for (i64 i = 0; i < n; ++i) {
       const T old = to[i].mean;
       const T half = math::subtract(moments_of::scaled(mean[i], Real(0.5)),
                                     moments_of::scaled(old, Real(0.5)));
       const T step = moments_of::scaled(half, share);
-      const Real between = moments_of::square_of(math::add(half, half)) * (before * share);
+      const Real apart = moments_of::square_of(math::add(half, half)) * weight;
+      const Real between = weight == 0 ? 0 : apart;
       to[i] = {math::add(math::add(old, step), step), (to[i].squares + squares[i]) + between, all};
     }
   }

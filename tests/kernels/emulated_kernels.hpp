@@ -45,5 +45,6 @@
 #include "kernels/map_tiled.cuh"
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/reduce_few.cuh"
 #include "kernels/rows.cuh"
 #include "kernels/select.cuh"

@@ -110,6 +110,12 @@ const ReduceKernels& kernels_of() {
     add_finishing<M, 1, 1, i32, 1>(all);
     add_finishing<M, 1, 2, i64, 0>(all);
     add_widths<M, AllWide, Widest, AllWide>(all);
+    if constexpr (Widest > 1 && AllWide == 1) {  // whole pieces
+      add<M, 1, 1, i64, 3, 3, 1>(all);
+      add<M, 2, 1, i32, 3, 3, 1>(all);
+      add<M, 1, 2, i32, 3, 3, 1>(all);
+      add<M, 2, 2, i64, 3, 3, 1>(all);
+    }
     return all;
   }();
   return found;

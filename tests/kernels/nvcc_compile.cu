@@ -11,6 +11,7 @@
 #include "kernels/map_tiled.cuh"
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/reduce_few.cuh"
 #include "kernels/rows.cuh"
 #include "kernels/select.cuh"
 #include "tests/kernels/texture_calls.cuh"
@@ -144,6 +145,9 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
 #define QUARRY_REDUCE_AND_FINISH(M, ...)                      \
   template __global__ void reduce_and_finish<M, __VA_ARGS__>( \
       const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*, u32*, int);
+#define QUARRY_REDUCE_FEW(M, Count, ...)                      \
+  template __global__ void reduce_few<M, __VA_ARGS__, Count>( \
+      const __grid_constant__ reduce_params<M, __VA_ARGS__>);
 #define QUARRY_BINCOUNT(M, ...)                                 \
   template __global__ void bincount_private<M, __VA_ARGS__>(    \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
@@ -230,6 +234,11 @@ QUARRY_REDUCE(byte_sum, 1, 2, 4, -2, 8, 0x10001)
 QUARRY_REDUCE(byte_location, 0, 3, 8, -2, 16, 1)
 QUARRY_REDUCE(byte_variance, 1, 1, 4, 2, 8, 0x10001)
 QUARRY_REDUCE(byte_variance, 1, 1, 4, 0, 4, 1)
+QUARRY_REDUCE_FEW(byte_variance, 4, 1, 1, 4, 0, 8, 0x10001)
+QUARRY_REDUCE_FEW(byte_sum, 1, 2, 1, 4, 0, 1, 0)
+QUARRY_REDUCE_FEW(location, 7, 1, 1, 8, 3, 1, 0)
+QUARRY_REDUCE_FEW(byte_location, 3, 1, 2, 4, 3, 16, 1)
+QUARRY_REDUCE_FEW(location, 3, 3, 1, 4, 4, 2, 1)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 1, 4, 1)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 0, 4, 1)
 QUARRY_REDUCE_AND_FINISH(variance<float>, 1, 2, 4, -2, 4, 1)

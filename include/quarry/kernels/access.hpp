@@ -27,4 +27,11 @@ struct input_access {
   }
 };
 
+/// The alignment of a vector of so many bytes: all of them if they are a power of two, otherwise
+/// the largest one up to 16 that they are a multiple of.
+QUARRY_HD constexpr u64 vector_alignment(u64 bytes) {
+  const u64 least = bytes & (~bytes + 1);
+  return least == bytes || least < 16 ? least : 16;
+}
+
 }  // namespace quarry::kernels

@@ -28,6 +28,12 @@ struct block_places {
 
 /// Rows of outputs with fewer vectors than this are reduced by consecutive threads.
 inline constexpr i64 short_row = 32;
+/// How many outputs, or vectors of outputs, a thread of reduce_few has, of so many bytes of inputs.
+QUARRY_HD constexpr int few_groups(u64 bytes) {
+  constexpr u64 enough = 32, most = 8;
+  const u64 groups = bytes >= enough ? 1 : enough / bytes;
+  return static_cast<int>(groups < most ? groups : most);
+}
 
 /// In rows of a strided map that are at least this long, warps begin at multiples of 128 bytes of
 /// the first output; the first threads of a row may then be idle.

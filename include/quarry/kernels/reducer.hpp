@@ -12,6 +12,8 @@
 /// Where `takes_batches` is true:
 ///   take_all(a, v, at)   adds the elements of the array v, whose positions at(0), at(1), ...
 ///   ascend
+/// Where positions do not matter there may be
+///   take_some(a, v, first, last)  adds those of them that are at [first, last), one at least
 namespace quarry::kernels {
 
 /// An element and where it was: the accumulator of argmin and argmax.

@@ -60,6 +60,25 @@ struct moments_of {
     }
     a = combine(a, batch);
   }
+  template <class T, class V, u64 N>
+  QUARRY_HD static void take_some(moments<T>& a, const V (&v)[N], int first, int last) {
+    constexpr int n = static_cast<int>(N);
+    using Real = real_type<T>;
+    const auto is_taken = [=](int j) { return j >= first && j < last; };
+    moments<T> batch{T{}, 0, static_cast<Real>(last - first)};
+    const Real share = 1 / batch.count;
+    QUARRY_UNROLL
+    for (int j = 0; j < n; ++j) {
+      const T part = scaled(convert<T>(v[j]), share);
+      batch.mean = math::add(batch.mean, is_taken(j) ? part : T{});
+    }
+    QUARRY_UNROLL
+    for (int j = 0; j < n; ++j) {
+      const Real square = square_of(math::subtract(convert<T>(v[j]), batch.mean));
+      batch.squares += is_taken(j) ? square : Real(0);
+    }
+    a = combine(a, batch);
+  }
   /// By half of the distance between the means, which is finite where they are.
   template <class T>
   QUARRY_HD static moments<T> combine(const moments<T>& a, const moments<T>& b) {
@@ -68,7 +87,8 @@ struct moments_of {
     const Real count = a.count + b.count, share = b.count / count;
     const T half = math::subtract(scaled(b.mean, Real(0.5)), scaled(a.mean, Real(0.5)));
     const T step = scaled(half, share);
-    const Real between = square_of(math::add(half, half)) * (a.count * share);
+    const Real weight = a.count * share;
+    const Real between = weight == 0 ? 0 : square_of(math::add(half, half)) * weight;
     return {math::add(math::add(a.mean, step), step), (a.squares + b.squares) + between, count};
   }
   template <class Out, class T, class C>

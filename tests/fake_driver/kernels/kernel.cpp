@@ -61,8 +61,10 @@ bool is_aligned(const Launch& launch, const Operands& operands, int k, int width
   for (int axis = 0; axis < launch.rank(); ++axis) {
     if (axis != along) places |= static_cast<std::uint64_t>(operands.stride(k, axis));
   }
-  return operands.stride(k, along) == size && std::has_single_bit(size) && unit <= 16 &&
-         places % unit == 0;
+  const bool is_whole =
+      !std::has_single_bit(unit) && width == operands.extent(along) && width <= 16;
+  return operands.stride(k, along) == size && std::has_single_bit(size) &&
+         (unit <= 16 || is_whole) && places % kernels::vector_alignment(unit) == 0;
 }
 
 }  // namespace

@@ -274,6 +274,40 @@ CUresult run_reduce(const Launch& launch) {
   return CUDA_SUCCESS;
 }
 
+/// Empty when reduce_few computes every output from all of its elements.
+std::string wrong_few(const Launch& launch, const Operands& operands) {
+  const Variant variant(launch);
+  const std::int64_t kept = launch.word(block_places::kept),
+                     reduced = launch.word(block_places::reduced), accesses = launch.argument(6);
+  if (accesses * (variant.has_pieces ? variant.width : 1) != reduced) {
+    return "a thread has not all elements of its outputs";
+  }
+  if (!variant.has_pieces && !variant.is_tile && launch.argument(3) != 0) {
+    return "several threads share an output";
+  }
+  if (launch.grid_y != 1) return "there are several splits";
+  if (variant.is_tile) return wrong_geometry(launch, operands);
+  if (launch.block_y != 1) return "a block is no row of threads";
+  const std::int64_t extent = operands.extent(variant.vector_axis(launch));
+  if (variant.width > 1 && extent % variant.width != 0) return "vectors go beyond the axis";
+  return kept <= 0 ? "there is no output" : "";
+}
+
+CUresult run_few(const Launch& launch) {
+  const Variant variant(launch);
+  const Operands operands = launch.operands(variant.has_wide_index, true, variant.kept_rank);
+  if (const std::string wrong = wrong_few(launch, operands); !wrong.empty())
+    return illegal(launch, wrong);
+  if (!has_legal_reads(launch, operands)) return misaligned(launch);
+  if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
+  for (std::int64_t i = 0; i < launch.word(block_places::kept); ++i) {
+    if (!reduce_output(launch, operands, i, 0, nullptr)) {
+      return illegal(launch, "a 32-bit offset has wrapped");
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult finish(const Launch& launch, std::int64_t splits) {
   const std::int64_t kept = launch.word(block_places::kept),
                      count = launch.word(block_places::reduced);
@@ -328,6 +362,7 @@ int axes_of(const std::vector<int>& arguments) { return arguments[0] + arguments
 std::span<const Kernel> reduce_kernels() {
   static constexpr Kernel kernels[] = {
       {"reduce", "reduce", 6, 256, axes_of, {sizeof(void*)}, run_reduce},
+      {"reduce", "reduce_few", 7, 256, axes_of, {}, run_few},
       {"reduce",
        "reduce_and_finish",
        6,

@@ -128,6 +128,13 @@ struct Reduce {
             {kept_rank, reduced_rank, index_bytes, along_reduced, width, wide}};
   }
 };
+struct ReduceFew : Reduce {
+  int accesses;
+  operator Variant() const {
+    return {"reduce_few",
+            {kept_rank, reduced_rank, index_bytes, along_reduced, width, wide, accesses}};
+  }
+};
 struct ReduceFinish {
   int kept_rank, reduced_rank;
   operator Variant() const { return {"reduce_finish", {kept_rank, reduced_rank}}; }

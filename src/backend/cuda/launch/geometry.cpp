@@ -271,6 +271,17 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
   return g;
 }
 
+FewGeometry few_geometry(const ReduceShape& shape, int groups) {
+  const std::int64_t outputs = groups * (shape.in_pieces ? 1 : shape.vector_width);
+  const Block block = shape.in_tiles
+                          ? block_of_tile(shape)
+                          : Block{threads, 1, 1, divide_up(shape.kept, threads * outputs)};
+  return {.grid_x = grid(block.blocks, 1),
+          .block_x = static_cast<unsigned>(block.x),
+          .block_y = static_cast<unsigned>(block.y),
+          .wide_index = needs_wide_index(shape.span, shape.kept + threads * outputs)};
+}
+
 SelectGeometry select_geometry(const SelectShape& shape, int multiprocessors) {
   constexpr std::int64_t row = 32, warps = kernels::select_threads / row;  // a row of words
   constexpr std::int64_t blocks_of_each = 6;  // twice those that run at once

@@ -51,13 +51,14 @@ struct ReduceOrder {
   bool pieces = false;
   std::optional<std::size_t> tile_axis = {};
   bool folded = false;  ///< rows of several reduced positions are one
+  int accesses = 0;     ///< of reduce_few
 };
 /// The argument Along of reduce: kernels/reduce_body.cuh.
 int along_argument(const ReduceOrder& order, VectorPlaces places);
 
 struct ReduceShape {
   std::int64_t kept, reduced, span;
-  bool along_reduced;
+  bool along_reduced = false;
   std::int64_t columns = 1;  ///< positions on the last kept axis
   int vector_width = 1;
   bool in_tiles = false;   ///< of rows of `columns` outputs and of several rows
@@ -71,6 +72,12 @@ struct ReduceGeometry {
   bool wide_index;
 };
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
+/// Of reduce_few: a thread has `groups` vectors of outputs, and of pieces outputs.
+struct FewGeometry {
+  unsigned grid_x, block_x, block_y;
+  bool wide_index;
+};
+FewGeometry few_geometry(const ReduceShape& shape, int groups);
 
 /// Of reduce_finish.
 struct FinishGeometry {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/kernels/access.hpp>
 #include <quarry/kernels/reduce.hpp>
 
 #include <algorithm>
@@ -11,22 +12,35 @@
 namespace quarry::backend::cuda {
 namespace {
 
+const kernels::reduce_loops& loops_of(const KernelCall& call) {
+  return *static_cast<const kernels::reduce_loops*>(call.program->loops);
+}
+
 /// Vectors along the last kept axis, if there are some, else pieces of the reduced ones.
-VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, bool have_positions) {
+VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order) {
   constexpr std::uint32_t wide_enough = 8;  // bytes
   const CallOperands operands(call);
+  const bool have_positions = loops_of(call).have_positions;
+  const auto is_wide_enough = [&](const VectorAccess& vectors) {
+    return static_cast<std::uint32_t>(vectors.width) * operands.itemsizes[1] >= wide_enough;
+  };
   if (order.along_reduced) {
     const VectorAccess rows = row_vectors(operands, call.reduced_rank(), call.shape.back());
     if (call.reduced_rank() == 1 || have_positions || operands.all.size() < 2) return rows;
-    if (static_cast<std::uint32_t>(rows.width) * operands.itemsizes[1] >= wide_enough) return rows;
+    if (is_wide_enough(rows)) return rows;
     const VectorAccess ragged = ragged_vectors(operands, call.shape.back());
     return ragged.width > rows.width ? ragged : rows;
   }
   if (call.kept_rank == 0) return {};
   const VectorAccess columns =
-      column_vectors(operands, call.kept_rank - 1, call.shape[call.kept_rank - 1], true);
-  if (columns.width > 1 || order.tile_axis) return columns;
-  const VectorAccess pieces = piece_vectors(operands, call.shape.back());
+      column_vectors(operands, call.kept_rank - 1, call.shape[call.kept_rank - 1], true,
+                     most_columns(loops_of(call).fold->accumulator_size));
+  if (columns.width > 1 || order.tile_axis || operands.all.size() < 2) return columns;
+  VectorAccess pieces = piece_vectors(operands, call.shape.back());
+  if (!is_wide_enough(pieces)) {
+    const VectorAccess whole = whole_pieces(operands, call.shape.back());
+    if (whole.width > pieces.width) pieces = whole;
+  }
   order.pieces = pieces.width > 1;
   return order.pieces ? pieces : columns;
 }
@@ -59,6 +73,38 @@ std::int64_t columns_of(const KernelCall& call, std::optional<std::size_t> tiles
   return columns;
 }
 
+/// Bytes that one access of all inputs reads.
+std::uint64_t bytes_of(const KernelCall& call, const VectorAccess& vectors) {
+  std::uint64_t bytes = 0;
+  for (std::size_t k = 1; k < call.operands.size(); ++k) {
+    const auto access =
+        kernels::input_access::of(static_cast<unsigned>(vectors.wide), static_cast<int>(k) - 1);
+    const int elements = !access.is_wide ? 1 : access.has_gaps ? 2 * vectors.width : vectors.width;
+    bytes += static_cast<std::uint64_t>(elements) * call.program->itemsize[k];
+  }
+  return bytes;
+}
+
+/// How the elements of a few accesses of each output are read by one thread; none if there are
+/// more, or so few outputs that several threads have to share one.
+std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& order,
+                                           int multiprocessors) {
+  constexpr std::int64_t outputs = 2048;  // of a multiprocessor
+  constexpr std::int64_t most = 16, most_bytes = 128;
+  if (call.kept < outputs * multiprocessors || call.operands.size() < 2) return std::nullopt;
+  ReduceOrder found = order;
+  found.along_reduced = false, found.pieces = order.along_reduced;
+  const VectorAccess vectors =
+      found.pieces ? piece_vectors(CallOperands(call), call.shape.back()) : vectors_of(call, found);
+  const std::int64_t accesses = call.reduced / (found.pieces ? vectors.width : 1);
+  if (accesses > most) return std::nullopt;
+  if (accesses * static_cast<std::int64_t>(bytes_of(call, vectors)) > most_bytes)
+    return std::nullopt;
+  order = found;
+  order.accesses = static_cast<int>(accesses);
+  return vectors;
+}
+
 /// So many partial results move a twentieth of what is read.
 std::int64_t most_splits(const KernelCall& call, std::size_t accumulator_size) {
   if (call.operands.size() < 2) return 1;
@@ -66,22 +112,50 @@ std::int64_t most_splits(const KernelCall& call, std::size_t accumulator_size) {
          static_cast<std::int64_t>(40 * accumulator_size);
 }
 
+void launch_few(const Launcher& launcher, const ReduceOrder& order, const VectorAccess& vectors) {
+  const KernelCall& call = launcher.call;
+  const int groups = order.tile_axis
+                         ? 1
+                         : kernels::few_groups(static_cast<std::uint64_t>(order.accesses) *
+                                               bytes_of(call, vectors));
+  const FewGeometry g = few_geometry({.kept = call.kept,
+                                      .reduced = call.reduced,
+                                      .span = call.span,
+                                      .columns = columns_of(call, order.tile_axis),
+                                      .vector_width = vectors.width,
+                                      .in_tiles = order.tile_axis.has_value(),
+                                      .in_pieces = order.pieces},
+                                     groups);
+  const ReduceFew variant{{.kept_rank = static_cast<int>(call.kept_rank),
+                           .reduced_rank = static_cast<int>(call.reduced_rank()),
+                           .index_bytes = g.wide_index ? 8 : 4,
+                           .along_reduced = along_argument(order, vectors.places),
+                           .width = vectors.width,
+                           .wide = vectors.wide},
+                          order.accesses};
+  launcher.run_early(variant, {g.grid_x, 1, g.block_x, g.block_y},
+                     parameter_block(call, true, call.reduced));
+}
+
 }  // namespace
 
 void launch_reduce(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
-  const auto& loops = *static_cast<const kernels::reduce_loops*>(call.program->loops);
+  const kernels::reduce_loops& loops = loops_of(call);
   const std::size_t accumulator_size = loops.fold->accumulator_size;
   const std::optional<std::size_t> tiles = tile_axis(call, launcher.multiprocessors());
+  ReduceOrder order{.along_reduced = call.along_reduced && !tiles, .tile_axis = tiles};
+  if (const auto few = vectors_of_few(call, order, launcher.multiprocessors())) {
+    return launch_few(launcher, order, *few);
+  }
   const std::optional<KernelCall> merged =
       tiles ? std::nullopt : along_inputs(call, accumulator_size);
-  ReduceOrder order{.along_reduced = call.along_reduced && !tiles, .tile_axis = tiles};
   const std::optional<KernelCall> folds = tiles || order.along_reduced || loops.have_positions
                                               ? std::nullopt
                                               : folded(merged ? *merged : call, accumulator_size);
   order.folded = folds.has_value();
   const KernelCall& walked = folds ? *folds : merged ? *merged : call;
-  const VectorAccess vectors = vectors_of(walked, order, loops.have_positions);
+  const VectorAccess vectors = vectors_of(walked, order);
   const bool is_ragged = vectors.places == VectorPlaces::ragged;
   const ReduceGeometry g = reduce_geometry(
       {.kept = walked.kept,

@@ -46,8 +46,10 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
   return merged;
 }
 
+int most_columns(std::size_t accumulator_size) { return accumulator_size <= 16 ? 8 : 4; }
+
 std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size) {
-  constexpr std::int64_t small_part = 16, widest = 4;
+  constexpr std::int64_t small_part = 16;
   constexpr std::uint32_t wide_enough = 8;     // bytes
   constexpr std::size_t most_accumulator = 8;  // those of positions are larger
   if (call.kept_rank == 0 || call.operands.size() < 2) return std::nullopt;
@@ -55,7 +57,8 @@ std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator
   const std::int64_t columns = call.shape[row], count = call.shape[rows];
   if (accumulator_size > most_accumulator) return std::nullopt;
   const std::uint32_t size = call.program->itemsize[1];
-  const int width = column_vectors(CallOperands(call), row, columns, true).width;
+  const int widest = most_columns(accumulator_size);
+  const int width = column_vectors(CallOperands(call), row, columns, true, widest).width;
   if (static_cast<std::uint32_t>(width) * size >= wide_enough) return std::nullopt;
   for (std::size_t k = 1; k < call.operands.size(); ++k) {
     const Strides& strides = call.operands[k].strides;
@@ -73,9 +76,9 @@ std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator
     Strides& places = result.operands[0].strides;
     std::fill(places.begin(), places.end(), 0);
     places[row] = columns, places[rows] = rest * columns;
-    if (column_vectors(CallOperands(result), row, result.shape[row], true).width == vector) {
-      return result;
-    }
+    const VectorAccess vectors =
+        column_vectors(CallOperands(result), row, result.shape[row], true, widest);
+    if (vectors.width == vector) return result;
   }
   return std::nullopt;
 }

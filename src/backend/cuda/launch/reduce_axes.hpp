@@ -8,6 +8,9 @@
 /// The axes along which kernels walk a reduction: other ones than those of the call.
 namespace quarry::backend::cuda {
 
+/// The elements of the widest vector along a kept axis: each has an accumulator of so many bytes.
+int most_columns(std::size_t accumulator_size);
+
 /// The same call where the kept axes are those of the inputs, which its output cannot be walked
 /// with: its accumulators go to `partial`. None if it has no fewer axes, or if the accumulators
 /// are no small part of what is read.

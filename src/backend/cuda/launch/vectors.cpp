@@ -284,6 +284,23 @@ VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent) {
   return moving(input_vectors(operands, operands.rank() - 1, width));
 }
 
+VectorAccess whole_pieces(const CallOperands& operands, std::int64_t extent) {
+  const std::size_t axis = operands.rank() - 1;
+  WideInputs inputs(operands, axis);
+  const auto elements = static_cast<std::uint64_t>(extent);
+  if (elements > widest || is_power_of_two(elements) || inputs.count() > most_wide_inputs)
+    return {};
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (operands.is_side(k)) return {};
+    if (!inputs.moves(k)) continue;
+    const std::uint64_t size = operands.itemsizes[k], bytes = size * elements;
+    if (!is_power_of_two(size) || operands.last_stride(k) != operands.itemsizes[k]) return {};
+    if (!is_multiple(places_of(operands, k, axis, {}), kernels::vector_alignment(bytes))) return {};
+    inputs.add(k);
+  }
+  return moving(inputs.access(static_cast<int>(extent), VectorPlaces::aligned));
+}
+
 VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent) {
   const VectorAccess aligned = piece_vectors(operands, extent);
@@ -309,9 +326,8 @@ VectorAccess select_vectors(const CallOperands& operands, const Shape& shape) {
 }
 
 VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent,
-                            bool every_second) {
-  constexpr int widest_column = 4;  // every one has an accumulator
-  int width = widest_column;
+                            bool every_second, int most) {
+  int width = most;
   while (width > 1 && extent % width != 0) width /= 2;
   return moving(input_vectors(operands, axis, width, every_second));
 }

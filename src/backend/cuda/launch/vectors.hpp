@@ -87,10 +87,13 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
 VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent);
 /// The same for threads along the kept axes: every row is aligned.
 VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent);
-/// The same along its last kept axis, number `axis`. With `every_second` an input may have every
-/// second element.
+/// The same of vectors that have all of a row of a few elements, which are no power of two; their
+/// alignment: kernels::vector_alignment.
+VectorAccess whole_pieces(const CallOperands& operands, std::int64_t extent);
+/// The same along its last kept axis, number `axis`, of at most `most` elements, each of which has
+/// an accumulator. With `every_second` an input may have every second element.
 VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent,
-                            bool every_second = false);
+                            bool every_second = false, int most = 4);
 
 /// The vectors of a selection's inputs along the last axis, to which every row is aligned.
 VectorAccess select_vectors(const CallOperands& operands, const Shape& shape);

@@ -81,6 +81,9 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
                         .finishes = true}),
             "quarry::kernels::reduce_and_finish<M, 1, 1, 8, 2, 4, 1>");
   EXPECT_EQ(name(ReduceFinish{2, 1}), "quarry::kernels::reduce_finish<M, 2, 1>");
+  EXPECT_EQ(
+      name(ReduceFew{{.kept_rank = 2, .reduced_rank = 1, .index_bytes = 4, .along_reduced = 3}, 7}),
+      "quarry::kernels::reduce_few<M, 2, 1, 4, 3, 1, 0, 7>");
 }
 
 TEST(cuda_kernel_source, variants_are_equal_if_kernel_and_arguments_are) {

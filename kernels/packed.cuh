@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <quarry/kernels/types.hpp>
+
+/// Four integers of one byte, or two of two, in a register.
+namespace quarry::kernels {
+
+/// Four bytes that are in one register, if the compiler sees where they are from.
+template <class V>
+__device__ u32 four_bytes(const V* v) {
+  u32 word = 0;
+#pragma unroll
+  for (int n = 3; n >= 0; --n) word = word << 8 | static_cast<u8>(v[n]);
+  return word;
+}
+/// The sum of the four products of bytes of `a` and `b`, and `c`.
+template <class V>
+__device__ i32 dot4(u32 a, u32 b, i32 c) {
+#ifdef __CUDA_ARCH__
+  if constexpr (is_same<V, i8>)
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
+  else
+    asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
+#else
+  for (u32 at = 0; at < 32; at += 8) {
+    const u8 x = static_cast<u8>(a >> at), y = static_cast<u8>(b >> at);
+    c += is_same<V, i8> ? static_cast<i8>(x) * static_cast<i8>(y) : x * y;
+  }
+#endif
+  return c;
+}
+
+/// The bytes of four that are in [first, last), as a mask.
+inline __device__ u32 bytes_between(int first, int last) {
+  const auto below = [](int bytes) {
+    const int bits = bytes <= 0 ? 0 : bytes >= 4 ? 32 : 8 * bytes;
+    return static_cast<u32>((u64{1} << bits) - 1);
+  };
+  return below(last) & ~below(first);
+}
+template <class V>
+struct half_of {
+  using type = u16;
+};
+template <>
+struct half_of<i8> {
+  using type = i16;
+};
+
+/// The larger or the smaller of two pairs of integers of 16 bits.
+template <bool IsLargest, class Half>
+__device__ u32 extreme_pair(u32 a, u32 b) {
+#if __CUDA_ARCH__ >= 900
+  u32 pair;
+  if constexpr (IsLargest && is_signed<Half>)
+    asm("max.s16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  else if constexpr (IsLargest)
+    asm("max.u16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  else if constexpr (is_signed<Half>)
+    asm("min.s16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  else
+    asm("min.u16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  return pair;
+#else
+  u32 pair = 0;
+  for (u32 at = 0; at < 32; at += 16) {
+    const Half x = static_cast<Half>(a >> at), y = static_cast<Half>(b >> at);
+    pair |= static_cast<u32>(static_cast<u16>((x > y) == IsLargest ? x : y)) << at;
+  }
+  return pair;
+#endif
+}
+
+}  // namespace quarry::kernels

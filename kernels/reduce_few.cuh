@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include "kernels/reduce_body.cuh"
+
+namespace quarry::kernels {
+
+/// A reduction of few elements: each thread reads all of one output, or of a vector of V outputs,
+/// at once, and writes the results. Along is 0, 3 or 4 + n as in reduce_body.cuh; but of 0 and 3
+/// consecutive threads have consecutive outputs, and each has several of them, block by block, if
+/// they are of few bytes. There are `Count` accesses of each output.
+template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide, int Count>
+struct reduce_few_body;
+template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
+          int Along, int V, unsigned Wide, int Count>
+struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide,
+                       Count> {
+  using Body = reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide>;
+  using Part = typename Body::Part;
+  using P = typename Body::P;
+  static constexpr int outputs = Body::outputs, chains = Body::chains;
+
+  /// Outputs, or vectors of outputs, of a thread, whose loads are in flight together.
+  static constexpr u64 bytes = Count * sizeof(typename Body::template Loaded<V, Wide>);
+  static constexpr int groups = Along >= 4 ? 1 : few_groups(bytes);
+
+  static __device__ i64 first_output(const P& p) {
+    if constexpr (Along >= 4) return typename Body::Share(p).output;
+    return (blockIdx.x * static_cast<i64>(blockDim.x) * groups + threadIdx.x) * outputs;
+  }
+
+  static __device__ void fold(const P& p, const typename Body::Offsets& base, Acc* sum) {
+    typename Body::Cursor cursor(p, base, 0, Body::taken);
+    Part part[chains][outputs];
+#pragma unroll
+    for (int u = 0; u < chains; ++u) {
+#pragma unroll
+      for (int j = 0; j < outputs; ++j) part[u][j] = Body::Reducer::template identity<Part>();
+    }
+    Body::template take<Count, V, Wide>(p, cursor, 0, Body::taken, part);
+#pragma unroll
+    for (int j = 0; j < outputs; ++j) {
+#pragma unroll
+      for (int u = 1; u < chains && u < Count; ++u) {
+        part[0][j] = Body::Reducer::combine(part[0][j], part[u][j]);
+      }
+      sum[j] = Body::Fold::widened(part[0][j]);
+    }
+    if constexpr (Body::seeks_vectors) {
+      Body::seek(p, base, 0, static_cast<Index>(p.reduced()), sum[0]);
+    }
+  }
+
+  /// Those of a thread from output `first` on, `step` apart.
+  static __device__ void reduce_groups(const P& p, i64 first, i64 step) {
+    const i64 kept = p.kept(), apart = p.stride(0, Rk - 1);
+    typename Body::Offsets base[groups] = {};
+    Acc sum[groups][outputs];
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {  // those behind the last one are the last one again
+      const i64 output = first + g * step < kept ? first + g * step : kept - outputs;
+      base[g].advance(p, static_cast<Index>(output), 0, Rk);
+      fold(p, base[g], sum[g]);
+    }
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      if (first + g * step >= kept) break;
+      char* const to = p.template pointer<char>(0) + base[g].of[0];
+      store_results<Op, Out, outputs>(p, to, apart, sum[g]);
+    }
+  }
+
+  static __device__ void run(const P& p) {
+    wait_for_stream();
+    const i64 step = static_cast<i64>(blockDim.x) * outputs;
+    const i64 all = Along >= 4 ? p.kept() : gridDim.x * groups * step;
+#pragma unroll 1
+    for (i64 first = first_output(p); first < p.kept(); first += all) reduce_groups(p, first, step);
+  }
+  using param_type = P;
+};
+
+/// One split. A block that has no tile is a row of threads.
+template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide, int Count>
+__global__ void __launch_bounds__(256)
+    reduce_few(const __grid_constant__
+               typename reduce_few_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide,
+                                        Count>::param_type p) {
+  reduce_few_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide, Count>::run(p);
+}
+
+}  // namespace quarry::kernels

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions of a few elements to each of many outputs, and of rows of a few elements, whose
+// kernels differ from those of other reductions.
+#include "array/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include <Eigen/Core>
+
+#include "fake_driver/fake_driver.hpp"
+#include "fake_driver/test_device.hpp"
+
+namespace quarry {
+namespace {
+
+using test::Ints, test::values;
+using Half = Eigen::half;
+using I8 = std::int8_t;
+
+/// Every `step`-th element along the last axis of dense memory, then transposed.
+struct Layout {
+  Ints memory;
+  std::int64_t step;
+  std::vector<std::int64_t> order;
+  std::vector<std::int64_t> axes;
+  bool are_many;  ///< outputs, so that threads do not share them
+
+  bool is_reduced(std::size_t d) const {
+    return std::ranges::find(axes, static_cast<std::int64_t>(d)) != axes.end();
+  }
+};
+
+std::ostream& operator<<(std::ostream& to, const Layout& l) {
+  return to << ::testing::PrintToString(l.memory) << " step " << l.step << " order "
+            << ::testing::PrintToString(l.order) << " axes " << ::testing::PrintToString(l.axes);
+}
+
+double element(std::int64_t place) {
+  return static_cast<double>((static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15u >> 40) % 19) -
+         9;
+}
+
+/// The elements of every output, both in C order.
+class Terms {
+ public:
+  explicit Terms(const Layout& layout) {
+    const std::size_t rank = layout.order.size();
+    std::vector<std::int64_t> strides(rank, 1);
+    for (std::size_t d = rank; d-- > 1;) strides[d - 1] = strides[d] * layout.memory[d];
+    for (std::size_t d = 0; d < rank; ++d) {
+      const auto axis = static_cast<std::size_t>(layout.order[d]);
+      const bool is_last = axis == rank - 1;
+      const std::int64_t step = is_last ? layout.step : 1;
+      (layout.is_reduced(d) ? reduced_ : kept_)
+          .push_back({layout.memory[axis] / step, strides[axis] * step});
+    }
+  }
+  std::int64_t outputs() const { return size(kept_); }
+  std::int64_t count() const { return size(reduced_); }
+  double at(std::int64_t output, std::int64_t i) const {
+    return element(offset(kept_, output) + offset(reduced_, i));
+  }
+
+ private:
+  struct Axis {
+    std::int64_t extent, stride;
+  };
+  static std::int64_t size(const std::vector<Axis>& axes) {
+    std::int64_t n = 1;
+    for (const Axis& axis : axes) n *= axis.extent;
+    return n;
+  }
+  static std::int64_t offset(const std::vector<Axis>& axes, std::int64_t i) {
+    std::int64_t at = 0;
+    for (std::size_t d = axes.size(); d-- > 0; i /= axes[d].extent)
+      at += i % axes[d].extent * axes[d].stride;
+    return at;
+  }
+  std::vector<Axis> kept_, reduced_;
+};
+
+template <class T>
+DeviceNDArray<T> view_of(const Layout& layout) {
+  test::Host<T> host(layout.memory);
+  for (std::size_t i = 0; i < host.count(); ++i) {
+    host[i] = static_cast<T>(static_cast<float>(element(static_cast<std::int64_t>(i))));
+  }
+  return to_device(host)(ellipsis, range(_, _, layout.step)).transpose(layout.order);
+}
+
+template <class T>
+void expect_sum(const Layout& layout) {
+  const auto got = values(view_of<T>(layout).sum(ReduceAxes(layout.axes)));
+  const Terms terms(layout);
+  ASSERT_EQ(std::ssize(got), terms.outputs());
+  for (std::int64_t k = 0; k < terms.outputs(); ++k) {
+    double want = 0;
+    for (std::int64_t i = 0; i < terms.count(); ++i) want += terms.at(k, i);
+    ASSERT_EQ(static_cast<double>(got[static_cast<std::size_t>(k)]), want) << "output " << k;
+  }
+}
+
+template <class T>
+void expect_variance(const Layout& layout) {
+  const auto got = values(view_of<T>(layout).var(ReduceAxes(layout.axes)));
+  const Terms terms(layout);
+  ASSERT_EQ(std::ssize(got), terms.outputs());
+  const auto n = static_cast<double>(terms.count());
+  for (std::int64_t k = 0; k < terms.outputs(); ++k) {
+    double mean = 0, want = 0;
+    for (std::int64_t i = 0; i < terms.count(); ++i) mean += terms.at(k, i) / n;
+    for (std::int64_t i = 0; i < terms.count(); ++i) want += std::pow(terms.at(k, i) - mean, 2) / n;
+    const double tolerance = sizeof(T) == 2 ? 1e-3 : sizeof(T) == 4 ? 1e-6 : 1e-13;
+    ASSERT_NEAR(static_cast<double>(got[static_cast<std::size_t>(k)]), want,
+                tolerance * (1 + std::abs(want)))
+        << "output " << k;
+  }
+}
+
+template <class T>
+void expect_argmax(const Layout& layout) {
+  const auto got = values(view_of<T>(layout).argmax(layout.axes[0]));
+  const Terms terms(layout);
+  ASSERT_EQ(std::ssize(got), terms.outputs());
+  for (std::int64_t k = 0; k < terms.outputs(); ++k) {
+    std::int64_t want = 0;
+    for (std::int64_t i = 1; i < terms.count(); ++i) {
+      if (terms.at(k, i) > terms.at(k, want)) want = i;
+    }
+    ASSERT_EQ(got[static_cast<std::size_t>(k)], want) << "output " << k;
+  }
+}
+
+class FewReduced : public ::testing::TestWithParam<Layout> {
+ protected:
+  /// On a GPU of up to 146 multiprocessors.
+  void expect_kernel() const {
+    if (test::kind() != test::Kind::fake) return;
+    const bool is_few = fake::last_kernel().find("reduce_few<") != std::string::npos;
+    EXPECT_EQ(is_few, GetParam().are_many) << fake::last_kernel();
+  }
+};
+
+TEST_P(FewReduced, Sum) {
+  expect_sum<float>(GetParam());
+  expect_kernel();
+  if (test::kind() == test::Kind::fake) return;
+  expect_sum<I8>(GetParam());
+  expect_sum<Half>(GetParam());
+}
+TEST_P(FewReduced, Variance) {
+  expect_variance<I8>(GetParam());
+  expect_kernel();
+  if (test::kind() == test::Kind::fake) return;
+  expect_variance<Half>(GetParam());
+  expect_variance<double>(GetParam());
+}
+TEST_P(FewReduced, Argmax) {
+  if (GetParam().axes.size() > 1) return;
+  expect_argmax<Half>(GetParam());
+  expect_kernel();
+  if (test::kind() == test::Kind::fake) return;
+  expect_argmax<I8>(GetParam());
+  expect_argmax<float>(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, FewReduced,
+    ::testing::Values(Layout{{3, 300007}, 1, {0, 1}, {0}, true},  // columns
+                      Layout{{4, 300032}, 1, {0, 1}, {0}, true},  // columns by vectors
+                      Layout{{300007, 5}, 1, {0, 1}, {1}, true},  // rows
+                      Layout{{300032, 8}, 1, {0, 1}, {1}, true},  // rows by vectors
+                      Layout{{300007, 4}, 2, {0, 1}, {1}, true},  // of every second element
+                      Layout{{2, 300032, 3}, 1, {0, 1, 2}, {0, 2}, true},
+                      Layout{{600, 3, 520}, 1, {2, 1, 0}, {1}, true},       // tiles
+                      Layout{{1, 300007}, 1, {1, 0}, {1}, true},            // one element
+                      Layout{{40, 3000, 13}, 1, {0, 1, 2}, {0, 2}, false},  // pieces
+                      Layout{{30, 2000, 10}, 1, {0, 1, 2}, {0, 2}, false}));
+
+/// The best of a row or a column is a NaN, or one of two zeros, or infinite.
+template <class T>
+void expect_places() {
+  constexpr std::int64_t rows = 64, columns = 1024;
+  const auto number = [](double x) { return static_cast<T>(static_cast<float>(x)); };
+  test::Host<T> host({rows, columns});
+  std::vector<std::int64_t> want;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto at = [&](std::int64_t c) -> T& {
+      return host[static_cast<std::size_t>(r * columns + c % columns)];
+    };
+    for (std::int64_t c = 0; c < columns; ++c) at(c) = number(-1 - element(c) * element(c));
+    const std::int64_t place = r * 37 % (columns - 300);
+    want.push_back(place);
+    const double best[] = {NAN, INFINITY, -0., 0.};
+    at(place) = number(best[r % 4]);
+    at(place + 211) = number(r % 4 == 2 ? 0. : r % 4 == 3 ? -0. : best[r % 4]);
+    if (r % 4 == 0) at(place + 100) = number(INFINITY);
+  }
+  const DeviceNDArray<T> x = to_device(host);
+  EXPECT_EQ(values(x.argmax(1)), want);
+  EXPECT_EQ(values(x.T().copy().argmax(0)), want);
+  EXPECT_EQ(values(eval(-x).argmin(1)), want);
+  EXPECT_EQ(values(eval(-x).T().copy().argmin(0)), want);
+}
+
+TEST(Argmax, TakesTheFirstOfEqualValuesAndNaNs) {
+  expect_places<float>();
+  expect_places<double>();
+  expect_places<Half>();
+}
+
+TEST(Argmax, OfRowsOfIntegers) {
+  constexpr std::int64_t rows = 40, columns = 999;
+  test::Host<I8> host({rows, columns});
+  std::vector<std::int64_t> largest, smallest;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c)
+      host[static_cast<std::size_t>(r * columns + c)] = static_cast<I8>(element(c) * 3);
+    const std::int64_t first = r * 17 % 400;
+    for (const std::int64_t c : {first, first + 7, first + 333}) {
+      host[static_cast<std::size_t>(r * columns + c)] = I8(127 - r % 2);
+      host[static_cast<std::size_t>(r * columns + c + 1)] = I8(-128 + r % 2);
+    }
+    largest.push_back(first), smallest.push_back(first + 1);
+  }
+  const DeviceNDArray<I8> x = to_device(host);
+  EXPECT_EQ(values(x.argmax(1)), largest);
+  EXPECT_EQ(values(x.argmin(1)), smallest);
+  EXPECT_EQ(values(x.T().copy().argmax(0)), largest);
+  EXPECT_EQ(values(x.T().copy().argmin(0)), smallest);
+}
+
+/// The square of the mean is no float. All sums are exact.
+TEST(Variance, OfLargeEqualValues) {
+  const float large = std::ldexp(1.f, 100);
+  const auto x = full<float>({64, 32}, large);
+  EXPECT_EQ(x.var().item(), 0);
+  EXPECT_EQ(values(x.var(0)), std::vector<float>(32, 0));
+  EXPECT_EQ(values(x.var(1)), std::vector<float>(64, 0));
+  EXPECT_EQ(values(full<float>({4, 300007}, large).var(0)), std::vector<float>(300007, 0));
+}
+
+}  // namespace
+}  // namespace quarry
