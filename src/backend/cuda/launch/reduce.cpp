@@ -3,6 +3,7 @@
 #include <quarry/kernels/reduce.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <optional>
 
@@ -16,8 +17,9 @@ const kernels::reduce_loops& loops_of(const KernelCall& call) {
   return *static_cast<const kernels::reduce_loops*>(call.program->loops);
 }
 
-/// Vectors along the last kept axis, if there are some, else pieces of the reduced ones.
-VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order) {
+/// Vectors of up to `most_columns` elements along the last kept axis, if there are some, else
+/// pieces of the reduced ones.
+VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most_columns) {
   constexpr std::uint32_t wide_enough = 8;  // bytes
   const CallOperands operands(call);
   const bool have_positions = loops_of(call).have_positions;
@@ -32,9 +34,8 @@ VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order) {
     return ragged.width > rows.width ? ragged : rows;
   }
   if (call.kept_rank == 0) return {};
-  const VectorAccess columns =
-      column_vectors(operands, call.kept_rank - 1, call.shape[call.kept_rank - 1], true,
-                     most_columns(loops_of(call).fold->accumulator_size));
+  const VectorAccess columns = column_vectors(operands, call.kept_rank - 1,
+                                              call.shape[call.kept_rank - 1], true, most_columns);
   if (columns.width > 1 || order.tile_axis || operands.all.size() < 2) return columns;
   VectorAccess pieces = piece_vectors(operands, call.shape.back());
   if (!is_wide_enough(pieces)) {
@@ -86,16 +87,21 @@ std::uint64_t bytes_of(const KernelCall& call, const VectorAccess& vectors) {
 }
 
 /// How the elements of a few accesses of each output are read by one thread; none if there are
-/// more, or so few outputs that several threads have to share one.
+/// more, or so few outputs that several threads have to share one. What a thread writes of a vector
+/// of outputs, by accesses of 16 bytes, is one sector at most.
 std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& order,
                                            int multiprocessors) {
   constexpr std::int64_t outputs = 2048;  // of a multiprocessor
   constexpr std::int64_t most = 16, most_bytes = 128;
+  constexpr std::uint32_t sector = 32;
   if (call.kept < outputs * multiprocessors || call.operands.size() < 2) return std::nullopt;
+  const std::uint32_t written = std::max(sector / call.program->itemsize[0], 1u);
+  const int columns = std::min(most_columns(loops_of(call).fold->accumulator_size),
+                               static_cast<int>(std::bit_floor(written)));
   ReduceOrder found = order;
   found.along_reduced = false, found.pieces = order.along_reduced;
-  const VectorAccess vectors =
-      found.pieces ? piece_vectors(CallOperands(call), call.shape.back()) : vectors_of(call, found);
+  const VectorAccess vectors = found.pieces ? piece_vectors(CallOperands(call), call.shape.back())
+                                            : vectors_of(call, found, columns);
   const std::int64_t accesses = call.reduced / (found.pieces ? vectors.width : 1);
   if (accesses > most) return std::nullopt;
   if (accesses * static_cast<std::int64_t>(bytes_of(call, vectors)) > most_bytes)
@@ -155,7 +161,7 @@ void launch_reduce(const Launcher& launcher) {
                                               : folded(merged ? *merged : call, accumulator_size);
   order.folded = folds.has_value();
   const KernelCall& walked = folds ? *folds : merged ? *merged : call;
-  const VectorAccess vectors = vectors_of(walked, order);
+  const VectorAccess vectors = vectors_of(walked, order, most_columns(accumulator_size));
   const bool is_ragged = vectors.places == VectorPlaces::ragged;
   const ReduceGeometry g = reduce_geometry(
       {.kept = walked.kept,
