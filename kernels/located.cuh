@@ -64,7 +64,8 @@ __device__ V best_of_all(const V (&v)[N]) {
   }
 }
 
-/// A reducer that locates the best element, which is found among those of a batch first.
+/// A reducer that locates the best element. A batch seldom has a better one than all before: only
+/// then its place is sought.
 template <class Op>
 struct best_first : Op {
   template <class T, class V, u64 N, class At>

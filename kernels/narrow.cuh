@@ -22,15 +22,15 @@ template <class V, u64 N>
 struct some_of {
   V of[N];
   __device__ some_of(const V (&v)[N], int first, int last) {
+    constexpr int step = sizeof(V) == 1 && N % 4 == 0 ? 4 : 1;
 #pragma unroll
-    for (int n = 0; n < static_cast<int>(N); ++n) {
-      if constexpr (sizeof(V) == 1 && N % 4 == 0) {
-        if (n % 4 > 0) continue;
+    for (int n = 0; n < static_cast<int>(N); n += step) {
+      if constexpr (step == 1) {
+        of[n] = n >= first && n < last ? v[n] : V{};
+      } else {
         const u32 word = four_bytes(v + n) & bytes_between(first - n, last - n);
 #pragma unroll
-        for (int at = 0; at < 4; ++at) of[n + at] = static_cast<V>(word >> 8 * at);
-      } else {
-        of[n] = n >= first && n < last ? v[n] : V{};
+        for (int at = 0; at < step; ++at) of[n + at] = static_cast<V>(word >> 8 * at);
       }
     }
   }

@@ -59,6 +59,7 @@ struct FewCase : DrawnReduction<M> {
   using Drawn::arena, Drawn::draw, Drawn::operands, Drawn::kept, Drawn::reduced;
 
   explicit FewCase(std::uint64_t seed) : Drawn(seed) {
+    this->slack = 1e-12;
     order.along_reduced = false;
     order.pieces = draw.one_in(2);
     draw_shape(draw.of({1, 2, 3, 8}), draw.one_in(2) ? Drawn::widest : 1);

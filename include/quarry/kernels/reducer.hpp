@@ -77,7 +77,8 @@ struct simple_reducer {
 
 /// The first of equal extremes; the first NaN wins over everything. `NoBetter` compares two values.
 /// An element that does not beat the identity is never taken: if none was, all elements equal the
-/// identity, and the result is the first one.
+/// identity, and the result is the first one. Batches are taken by best_first
+/// (kernels/located.cuh).
 template <class NoBetter>
 struct arg_of {
   using no_better = NoBetter;
@@ -98,16 +99,7 @@ struct arg_of {
     const T value = convert<T>(v);
     if (beats(value, a.value)) a = {value, i};
   }
-  template <class U, class V, u64 N>
-  QUARRY_HD static U best_of(const V (&v)[N]) {
-    U best = convert<U>(v[0]);
-    QUARRY_UNROLL
-    for (u64 j = 1; j < N; ++j) {
-      if (const U value = convert<U>(v[j]); beats(value, best)) best = value;
-    }
-    return best;
-  }
-  /// Where the first one is that is as good as the best of them.
+  /// Where the first element of v is that is as good as the best of them.
   template <class U, class V, u64 N>
   QUARRY_HD static int place_of(U best, const V (&v)[N]) {
     int place = 0;
@@ -116,13 +108,6 @@ struct arg_of {
       if (!beats(best, convert<U>(v[j]))) place = j;
     }
     return place;
-  }
-  /// A batch seldom has a better element than all before: only then its place is sought.
-  template <class T, class V, u64 N, class At>
-  QUARRY_HD static void take_all(located<T>& a, const V (&v)[N], const At& at) {
-    using U = typename value_of<T>::type;
-    const U best = best_of<U>(v);
-    if (beats(best, convert<U>(a.value))) a = {convert<T>(best), at(place_of(best, v))};
   }
   /// The best element of a batch, with the position of the batch.
   template <class T, class U>

@@ -47,18 +47,7 @@ struct moments_of {
   }
   template <class T, class V, u64 N, class At>
   QUARRY_HD static void take_all(moments<T>& a, const V (&v)[N], const At&) {
-    constexpr int n = static_cast<int>(N);
-    using Real = real_type<T>;
-    moments<T> batch{T{}, 0, n};
-    QUARRY_UNROLL
-    for (int j = 0; j < n; ++j) {
-      batch.mean = math::add(batch.mean, scaled(convert<T>(v[j]), Real(1) / n));
-    }
-    QUARRY_UNROLL
-    for (int j = 0; j < n; ++j) {
-      batch.squares += square_of(math::subtract(convert<T>(v[j]), batch.mean));
-    }
-    a = combine(a, batch);
+    take_some(a, v, 0, static_cast<int>(N));
   }
   template <class T, class V, u64 N>
   QUARRY_HD static void take_some(moments<T>& a, const V (&v)[N], int first, int last) {

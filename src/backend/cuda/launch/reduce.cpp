@@ -17,9 +17,9 @@ const kernels::reduce_loops& loops_of(const KernelCall& call) {
   return *static_cast<const kernels::reduce_loops*>(call.program->loops);
 }
 
-/// Vectors of up to `most_columns` elements along the last kept axis, if there are some, else
+/// Vectors of up to `most` elements along the last kept axis, if there are some, else
 /// pieces of the reduced ones.
-VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most_columns) {
+VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most) {
   constexpr std::uint32_t wide_enough = 8;  // bytes
   const CallOperands operands(call);
   const bool have_positions = loops_of(call).have_positions;
@@ -34,8 +34,8 @@ VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most_col
     return ragged.width > rows.width ? ragged : rows;
   }
   if (call.kept_rank == 0) return {};
-  const VectorAccess columns = column_vectors(operands, call.kept_rank - 1,
-                                              call.shape[call.kept_rank - 1], true, most_columns);
+  const VectorAccess columns =
+      column_vectors(operands, call.kept_rank - 1, call.shape[call.kept_rank - 1], true, most);
   if (columns.width > 1 || order.tile_axis || operands.all.size() < 2) return columns;
   VectorAccess pieces = piece_vectors(operands, call.shape.back());
   if (!is_wide_enough(pieces)) {
@@ -92,9 +92,10 @@ std::uint64_t bytes_of(const KernelCall& call, const VectorAccess& vectors) {
 std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& order,
                                            int multiprocessors) {
   constexpr std::int64_t outputs = 2048;  // of a multiprocessor
-  constexpr std::int64_t most = 16, most_bytes = 128;
+  constexpr std::int64_t most = 16, most_bytes = 128, widest = 16;
   constexpr std::uint32_t sector = 32;
   if (call.kept < outputs * multiprocessors || call.operands.size() < 2) return std::nullopt;
+  if (call.reduced > most * widest) return std::nullopt;  // whatever the vectors are
   const std::uint32_t written = std::max(sector / call.program->itemsize[0], 1u);
   const int columns = std::min(most_columns(loops_of(call).fold->accumulator_size),
                                static_cast<int>(std::bit_floor(written)));
