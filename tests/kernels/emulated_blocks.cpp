@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <semaphore>
 #include <set>
 #include <thread>
 
@@ -60,6 +61,38 @@ class Block {
 };
 
 thread_local Block* current = nullptr;
+
+/// Threads for blocks that run at once. They stay for the next launch: a new one clears the shared
+/// memory of every kernel in the program, tens of MB.
+class Workers {
+ public:
+  /// `work` runs in `count` threads, and has ended in all of them on return.
+  void run(unsigned count, const std::function<void()>& work) {
+    while (workers_.size() < count) workers_.push_back(std::make_unique<Worker>());
+    for (unsigned k = 0; k < count; ++k) workers_[k]->start(&work);
+    for (unsigned k = 0; k < count; ++k) workers_[k]->has_ended.acquire();
+  }
+
+ private:
+  struct Worker {
+    const std::function<void()>* work = nullptr;  ///< none at the end
+    std::binary_semaphore has_work{0}, has_ended{0};
+    std::jthread thread{[this] {
+      for (has_work.acquire(); work; has_work.acquire()) {
+        (*work)();
+        has_ended.release();
+      }
+    }};
+
+    void start(const std::function<void()>* next) {
+      work = next;
+      has_work.release();
+    }
+    ~Worker() { start(nullptr); }
+  };
+
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
 
 void Block::enter(unsigned thread) {
   running_ = thread;
@@ -203,8 +236,8 @@ std::vector<std::string> launch(const Grid& grid, std::uint64_t seed,
   if (grid.at_once == 1) {
     run();
   } else {
-    std::vector<std::jthread> threads;
-    for (unsigned k = 0; k < grid.at_once; ++k) threads.emplace_back(run);
+    static Workers workers;
+    workers.run(grid.at_once, run);
   }
   return {faults.begin(), faults.end()};
 }

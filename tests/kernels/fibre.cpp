@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/fibre.hpp"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstddef>
@@ -20,6 +21,9 @@
 #define QUARRY_THREAD_SANITIZER
 #endif
 #endif
+#if !defined(QUARRY_ADDRESS_SANITIZER) && !defined(QUARRY_THREAD_SANITIZER)
+#define QUARRY_FIBRE_JUMPS
+#endif
 #ifdef QUARRY_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -29,12 +33,18 @@
 
 namespace quarry::test {
 
-/// The sanitizers are told of every change of the stack.
+/// A stack is entered by its context once, and by jumps from then on: swapcontext() asks the kernel
+/// for the mask of signals every time. The sanitizers are told of every change of the stack, and
+/// know contexts alone.
 struct Fibre::State {
   static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 
   std::unique_ptr<std::byte[]> stack{new std::byte[stack_bytes]};
   ucontext_t inside, outside;
+#ifdef QUARRY_FIBRE_JUMPS
+  jmp_buf jump_inside, jump_outside;
+  bool has_begun = false;
+#endif
   const std::function<void()>* function = nullptr;
   bool is_done = true;
 #ifdef QUARRY_ADDRESS_SANITIZER
@@ -55,7 +65,7 @@ struct Fibre::State {
     tsan_outside = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(tsan_inside, 0);
 #endif
-    swapcontext(&outside, &inside);
+    swap_to_inside();
 #ifdef QUARRY_ADDRESS_SANITIZER
     __sanitizer_finish_switch_fiber(fake_outside, nullptr, nullptr);
 #endif
@@ -67,9 +77,23 @@ struct Fibre::State {
 #ifdef QUARRY_THREAD_SANITIZER
     __tsan_switch_to_fiber(tsan_outside, 0);
 #endif
-    swapcontext(&inside, &outside);
+    swap_to_outside();
     arrived();
   }
+#ifdef QUARRY_FIBRE_JUMPS
+  void swap_to_inside() {
+    if (_setjmp(jump_outside) != 0) return;
+    if (has_begun) _longjmp(jump_inside, 1);
+    has_begun = true;
+    setcontext(&inside);
+  }
+  void swap_to_outside() {
+    if (_setjmp(jump_inside) == 0) _longjmp(jump_outside, 1);
+  }
+#else
+  void swap_to_inside() { swapcontext(&outside, &inside); }
+  void swap_to_outside() { swapcontext(&inside, &outside); }
+#endif
   void arrived() {
 #ifdef QUARRY_ADDRESS_SANITIZER
     __sanitizer_finish_switch_fiber(fake_inside, &outer_stack, &outer_bytes);
