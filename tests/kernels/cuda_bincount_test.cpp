@@ -93,7 +93,7 @@ struct Case<bincount_of<E, S, In...>> {
     const auto faults = launch(grid, draw.bits(), [&] { run->second(operands.words.data()); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
-    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    EXPECT_TRUE(equal_bytes(arena.all(), expected));
   }
 
   Draw draw;

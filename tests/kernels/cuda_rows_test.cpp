@@ -273,7 +273,7 @@ struct Case<rows_of<E, Program, Out, S, In...>> {
     }
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
     accept_near(expected);
-    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    EXPECT_TRUE(equal_bytes(arena.all(), expected));
   }
   void accept_near(const Memory& expected) {
     for (i64 i = 0; i < product(whole); ++i) {

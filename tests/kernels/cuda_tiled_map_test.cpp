@@ -187,7 +187,7 @@ struct Case<map_of<E, Out, S, In...>> {
         launch(grid, draw.bits(), [&] { found->second(block.data(), tiles->tiling, backwards); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
-    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    EXPECT_TRUE(equal_bytes(arena.all(), expected));
     EXPECT_EQ(mixes - unmixed, 2 * wanted) << "of elements alone";
     return true;
   }

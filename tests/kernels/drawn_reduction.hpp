@@ -138,7 +138,7 @@ struct DrawnReduction<reduction_of<E, Op, Acc, Out, S, In...>> {
   void expect_memory(const Memory& expected) {
     EXPECT_EQ(arena.faults(), std::vector<std::string>{});
     if constexpr (is_rounded<Op>) check_results(expected);
-    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    EXPECT_TRUE(equal_bytes(arena.all(), expected));
   }
 
   Draw draw;

@@ -301,7 +301,7 @@ struct Case<map_of<E, Out, S, In...>> {
     EXPECT_EQ(faults, std::vector<std::string>{});
     const auto of_elements = found != 0 ? std::vector<std::string>{} : arena.faults();
     EXPECT_EQ(of_elements, std::vector<std::string>{});
-    EXPECT_TRUE(std::ranges::equal(arena.all(), expected)) << difference(arena.all(), expected);
+    EXPECT_TRUE(equal_bytes(arena.all(), expected));
     const bool is_in_parts =
         variant.kernel() == "map_across" || variant.kernel() == "map_unaligned";
     if (is_in_parts) {

@@ -5,14 +5,19 @@
 
 namespace quarry::test {
 
-std::string difference(std::span<const std::byte> got, std::span<const std::byte> expected) {
+::testing::AssertionResult equal_bytes(std::span<const std::byte> got,
+                                       std::span<const std::byte> expected) {
+  if (got.size() != expected.size()) {
+    return ::testing::AssertionFailure() << got.size() << " bytes, not " << expected.size();
+  }
+  if (std::ranges::equal(got, expected)) return ::testing::AssertionSuccess();
   std::size_t count = 0, first = 0;
   for (std::size_t i = got.size(); i-- > 0;) {
     if (got[i] == expected[i]) continue;
     first = i;
     ++count;
   }
-  return std::to_string(count) + " bytes differ, the first at " + std::to_string(first);
+  return ::testing::AssertionFailure() << count << " bytes differ, the first at " << first;
 }
 
 void Operands::place(const Extents& extents, std::size_t size, std::size_t alignment, bool is_dense,

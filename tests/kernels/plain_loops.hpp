@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <gtest/gtest.h>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -75,8 +77,9 @@ struct PlainContext {
 };
 
 using Memory = std::vector<std::byte>;
-/// Where two memories differ, in words.
-std::string difference(std::span<const std::byte> got, std::span<const std::byte> expected);
+/// Says where they differ.
+::testing::AssertionResult equal_bytes(std::span<const std::byte> got,
+                                       std::span<const std::byte> expected);
 
 class Operands {
  public:
