@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include <quarry/kernels/node.hpp>
