@@ -88,15 +88,19 @@ std::uint64_t bytes_of(const KernelCall& call, const VectorAccess& vectors) {
 
 /// How the elements of a few accesses of each output are read by one thread; none if there are
 /// more, or so few outputs that several threads have to share one. What a thread writes of a vector
-/// of outputs, by accesses of 16 bytes, is one sector at most.
+/// of outputs is a sector at most, by stores of 16 bytes; but one store where the outputs have
+/// twice the bytes of their elements, as stores of half a sector each take twice as long.
 std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& order,
                                            int multiprocessors) {
   constexpr std::int64_t outputs = 2048;  // of a multiprocessor
   constexpr std::int64_t most = 16, most_bytes = 128, widest = 16;
-  constexpr std::uint32_t sector = 32;
+  constexpr std::uint32_t sector = 32, one_store = 16;
   if (call.kept < outputs * multiprocessors || call.operands.size() < 2) return std::nullopt;
   if (call.reduced > most * widest) return std::nullopt;  // whatever the vectors are
-  const std::uint32_t written = std::max(sector / call.program->itemsize[0], 1u);
+  const std::uint32_t itemsize = call.program->itemsize[0];
+  const std::uint64_t read = static_cast<std::uint64_t>(call.reduced) * bytes_of(call, {});
+  const std::uint32_t written =
+      std::max((2 * read <= itemsize ? one_store : sector) / itemsize, 1u);
   const int columns = std::min(most_columns(loops_of(call).fold->accumulator_size),
                                static_cast<int>(std::bit_floor(written)));
   ReduceOrder found = order;
