@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include <pthread.h>
+
 #include "kernels/fibre.hpp"
 
 namespace quarry::test {
@@ -62,10 +64,24 @@ class Block {
 
 thread_local Block* current = nullptr;
 
+/// Gives new threads another MiB of stack. Thread-local memory, which shared memory is here, lies
+/// in a thread's stack too: where it is larger than the usual 8 MiB, glibc leaves a few KiB beside
+/// it.
+void enlarge_stacks() {
+  pthread_attr_t attributes;
+  std::size_t bytes = 0;
+  pthread_getattr_default_np(&attributes);
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_setstacksize(&attributes, bytes + (std::size_t{1} << 20));
+  pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+}
+
 /// Threads for blocks that run at once. They stay for the next launch: a new one clears the shared
 /// memory of every kernel in the program, tens of MB.
 class Workers {
  public:
+  Workers() { enlarge_stacks(); }
   /// `work` runs in `count` threads, and has ended in all of them on return.
   void run(unsigned count, const std::function<void()>& work) {
     while (workers_.size() < count) workers_.push_back(std::make_unique<Worker>());

@@ -216,7 +216,7 @@ struct Case<map_of<E, Out, S, In...>> {
 
   CallOperands call_operands() const {
     return {operands.all, Types::size, operands.outputs(), sides_of<Types>::value,
-            reinterpret_cast<const backend::Scalar*>(operands.scalars())};
+            operands.call_scalars.data()};
   }
 
   void choose_flat() {

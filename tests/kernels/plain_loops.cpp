@@ -56,6 +56,9 @@ void Operands::pack(i64 kept, i64 reduced, int scalars, const Extents& extents) 
   }
   const auto drawn = static_cast<std::size_t>(scalars) - own_axes_.size();
   for (std::size_t s = 0; s < 2 * drawn; ++s) words.push_back(draw_.bits());
+  for (std::size_t at = 3 + operands_.size(); at < words.size(); at += 2) {
+    call_scalars.push_back({{words[at], words[at + 1]}});
+  }
   for (const i64 extent : extents) words.push_back(static_cast<u64>(extent));
   for (const backend::Operand& operand : all) {  // an output does not move along reduced axes
     for (const i64 stride : operand.strides) words.push_back(static_cast<u64>(stride));

@@ -165,6 +165,7 @@ class Operands {
   std::vector<u64> words;
   /// As the backend takes them.
   std::vector<backend::Operand> all;
+  std::vector<backend::Scalar> call_scalars;
   const u64* scalars() const { return words.data() + 3 + operands_.size(); }
   std::size_t outputs() const { return outputs_; }
 
