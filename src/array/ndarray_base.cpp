@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "array/format.hpp"
+#include "base/dense_like.hpp"
+#include "base/small_array.hpp"
 
 namespace quarry {
 
@@ -80,6 +82,18 @@ DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, Layout layout, const Stream& s
   buffer_ = Buffer::allocate(static_cast<std::size_t>(bounds.past - bounds.lowest), stream);
   data_ = buffer_->data() - bounds.lowest;
 }
+
+namespace {
+Layout layout_of(const detail::ComputedFrom& from, std::size_t itemsize) {
+  SmallArray<const Layout*> operands(from.count);
+  for (int k = 0; k < from.count; ++k) operands[k] = &from.arrays[k]->layout();
+  return dense_like(from.shape, operands, itemsize, from.is_reduced);
+}
+}  // namespace
+
+DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const detail::ComputedFrom& from)
+    : DeviceNDArrayBase(dtype, layout_of(from, dtype.itemsize()),
+                        detail::stream_for(*from.arrays[0])) {}
 
 void DeviceNDArrayBase::throw_moved_from() { throw LogicError("the array was moved from"); }
 void DeviceNDArrayBase::throw_no_buffer() {

@@ -36,6 +36,9 @@ class DeviceNDArray : public DeviceNDArrayBase,
   /// Uninitialised, in C order; its home is `stream`.
   DeviceNDArray(const Shape& shape, const Stream& stream)
       : DeviceNDArrayBase(dtype_of<value_type>, shape, stream, Order::c) {}
+  /// Uninitialised, with the order of axes and in the stream of what it is computed from.
+  explicit DeviceNDArray(const detail::ComputedFrom& from)
+      : DeviceNDArrayBase(dtype_of<value_type>, from) {}
   /// A view of memory that `buffer` keeps alive. Throws IndexError if an element lies outside of
   /// it, ShapeError for an invalid layout, LogicError without a buffer.
   DeviceNDArray(Layout layout, std::byte* data, std::shared_ptr<Buffer> buffer)

@@ -23,6 +23,19 @@ struct ArrayOptions {
   Strides strides = {};
 };
 
+class DeviceNDArrayBase;
+
+namespace detail {
+/// What a new array is computed from: one or more arrays that broadcast to `shape`, of which some
+/// axes may be reduced. Its axes have the order of theirs, as in NumPy (order='K').
+struct ComputedFrom {
+  const Shape& shape;
+  const DeviceNDArrayBase* const* arrays;
+  int count;
+  const bool* is_reduced = nullptr;  ///< for each axis of `shape`
+};
+}  // namespace detail
+
 /// An array without its element type. A handle: copying it shares the memory. A moved-from array
 /// has shape (0,); members that need memory, device or stream throw LogicError.
 class DeviceNDArrayBase {
@@ -85,6 +98,7 @@ class DeviceNDArrayBase {
   DeviceNDArrayBase(DType dtype, const Shape& shape, const ArrayOptions& options);
   DeviceNDArrayBase(DType dtype, const Shape& shape, const Stream& stream, Order order);
   DeviceNDArrayBase(DType dtype, Layout layout, const Stream& stream);
+  DeviceNDArrayBase(DType dtype, const detail::ComputedFrom& from);
   ///@}
 
   ///@{

@@ -234,6 +234,11 @@ class Arguments {
   }
   Arguments(const X& tree, UncheckedTag) { collect(tree); }
 
+  /// For a new array of the elements of the tree, which has `shape`.
+  quarry::detail::ComputedFrom result(const Shape& shape, const bool* is_reduced = nullptr) const {
+    return {shape, array, arrays, is_reduced};
+  }
+
   const DeviceNDArrayBase* array[std::size_t{arrays > 0 ? arrays : 1}];
   kernels::u64 scalar[std::size_t{scalars > 0 ? scalars : 1}][2];
   const quarry::detail::QueuedCheck* check = nullptr;

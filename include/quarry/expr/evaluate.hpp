@@ -63,7 +63,7 @@ DeviceNDArray<T> evaluate_as(const X& tree) {
   static_assert(same_kind(dtype_of<host_of_t<typename X::kernel_type>>, dtype_of<T>),
                 "this conversion can lose the kind of the values; use astype");
   const Arguments<X> arguments(tree, unchecked);
-  DeviceNDArray<T> out(tree.shape(), quarry::detail::stream_for(*arguments.array[0]));
+  DeviceNDArray<T> out(arguments.result(tree.shape()));
   run<T>(out, arguments, true);
   return out;
 }
@@ -145,8 +145,8 @@ std::tuple<DeviceNDArray<host_of_t<typename X::kernel_type>>...> evaluate_all(co
   using L = Lowered<All>;
   using Outs = kernels::several<typename X::kernel_type...>;
   const Arguments<All> arguments(All(trees...));
-  const Stream& stream = quarry::detail::stream_for(*arguments.array[0]);
-  std::tuple results(DeviceNDArray<host_of_t<typename X::kernel_type>>(shapes[0], stream)...);
+  std::tuple results(
+      DeviceNDArray<host_of_t<typename X::kernel_type>>(arguments.result(shapes[0]))...);
   std::apply(
       [&](const auto&... result) {
         const DeviceNDArrayBase* const outs[] = {&result...};

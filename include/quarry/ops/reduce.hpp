@@ -18,7 +18,7 @@ struct ReducedShape {
   std::int64_t count = 1;  ///< elements reduced to one output
 };
 
-/// Runs the reduction; `out` is dense with shape shape.kept and has elements.
+/// Runs the reduction; `out` has shape shape.kept, and elements.
 void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
                  const ReducedShape& shape, const DeviceNDArrayBase* const* arrays,
                  const kernels::u64 (*scalars)[2], bool positions);
@@ -50,10 +50,6 @@ struct Then {
   T scalar;
 };
 
-template <class T>
-DeviceNDArray<T> new_result(const Shape& shape, const DeviceNDArrayBase& of) {
-  return {shape, quarry::detail::stream_for(of)};
-}
 /// Reduction R with accumulator Acc and results of T, to which `then` is applied before they are
 /// stored. `positions`: it returns positions, so the order of the reduced axes matters. Without
 /// elements the result is R's identity, unless it `needs_elements`. It is written into the array
@@ -71,7 +67,8 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
   alignas(16) kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
   std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &scalars[0][0]);
   then.store(scalars + L::next_scalar);
-  const auto out = into ? *into : new_result<T>(shape.kept, *arguments.array[0]);
+  const auto out =
+      into ? *into : DeviceNDArray<T>(arguments.result(shape.input, shape.reduced));
   if (out.size() > 0 && shape.count == 0) {
     const K value = Reducer::template finish<K>(Reducer::template identity<Acc>(),
                                                 kernels::loop_total{0, &scalars[0][0]});

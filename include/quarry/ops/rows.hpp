@@ -36,7 +36,7 @@ DeviceNDArray<T> row_results(const X& tree, const ReducedShape& shape, const aut
   alignas(16) kernels::u64 values[std::size_t{scalars}][2] = {};
   std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &values[0][0]);
   __builtin_memcpy(values[L::next_scalar], &scalar, sizeof(scalar));
-  DeviceNDArray<T> out(tree.shape(), quarry::detail::stream_for(*arguments.array[0]));
+  DeviceNDArray<T> out(arguments.result(tree.shape()));
   if (out.size() == 0) return out;
   reduce_into(
       RowProgram<typename L::type, Row, kernel_type_t<T>, scalars, typename L::arrays>::value(),

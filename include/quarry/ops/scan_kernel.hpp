@@ -67,7 +67,8 @@ class ScanKernel {
         return out;
       }
     }
-    const auto out = evaluate_as<T>(tree);
+    const DeviceNDArray<T> out(tree.shape(), quarry::detail::home_of(x));
+    evaluate_tree<T>(out, tree);
     text_.run(out, out);
     return out;
   }

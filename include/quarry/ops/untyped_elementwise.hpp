@@ -215,8 +215,8 @@ class ElementwiseCall {
     static_assert(sizeof...(R) > 0, "a kernel has outputs");
     static_assert(expr::Lowered<Whole>::next_array > 0, "no argument says the shape: use into()");
     const Whole whole = all_trees();
-    const Stream stream = whole.stream();
-    const std::tuple made(DeviceNDArray<R>(whole.shape(), stream)...);
+    const expr::Arguments<Whole> arguments(whole);
+    const std::tuple made(DeviceNDArray<R>(arguments.result(whole.shape()))...);
     std::apply([&](const auto&... out) { run(out...); }, made);
     if constexpr (sizeof...(R) == 1) {
       return std::get<0>(made);
