@@ -14,7 +14,7 @@ Layout dense_like(const Layout& like, std::size_t itemsize);
 /// in NumPy's order='K': of two axes the one with the larger strides is the outer one. Operands
 /// that are broadcast along one of them do not count; where others disagree, C order stays.
 /// `is_reduced`, if given, tells of each axis whether the result lacks it. Throws SizeOverflow.
-Layout dense_like(const Shape& shape, std::span<const Layout* const> operands,
-                  std::size_t itemsize, const bool* is_reduced = nullptr);
+Layout dense_like(const Shape& shape, std::span<const Layout* const> operands, std::size_t itemsize,
+                  const bool* is_reduced = nullptr);
 
 }  // namespace quarry

@@ -150,14 +150,29 @@ VIEWS = {
 }
 
 
+def strides(array):
+    """As an array; those of unit axes say nothing."""
+    pairs = zip(array.shape, array.strides)
+    return np.array([step if n > 1 else 0 for n, step in pairs], np.int32)
+
+
 def strides_like(c):
     a = c.array(draw_shape(0, 4, 1))
     order = c.argument(draw(0, 3))
 
-    def strides():
-        like = np.empty_like(a, order="KCFA"[order], subok=False)
-        return np.array([s if n > 1 else 0 for n, s in zip(like.shape, like.strides)], np.int32)
-    return strides
+    return lambda: strides(np.empty_like(a, order="KCFA"[order], subok=False))
+
+
+def strides_of_sum(c):
+    a = c.array(draw_shape(2, 4, 1))
+    axes = c.argument([int(d) for d in random.permutation(a.ndim)[:draw(0, 2)]])
+    return lambda: strides(np.sum(a, tuple(axes)))
+
+
+def strides_of_added(c):
+    a = c.array(draw_shape(2, 4, 1))
+    b = c.array([n if chance(0.8) else 1 for n in a.shape][0 if chance(0.8) else 1:])
+    return lambda: strides(a + b)
 
 
 def eye(c):
@@ -219,6 +234,8 @@ CREATION = {
     "mgrid": mgrid(np.mgrid), "ogrid": mgrid(np.ogrid),
 }
 
+RESULTS = {"strides_of_sum": strides_of_sum, "strides_of_added": strides_of_added}
+
 
 def result_of(call, compute):
     try:
@@ -236,7 +253,7 @@ def result_of(call, compute):
 
 def main():
     data = bytearray()
-    for name, draw_call in (VIEWS | CREATION | JOINS | REARRANGED).items():
+    for name, draw_call in (VIEWS | CREATION | JOINS | REARRANGED | RESULTS).items():
         payload = bytearray()
         for _ in range(COUNT):
             call = Call()

@@ -14,6 +14,15 @@ ShapeResults list_of(const std::vector<A>& parts) {
   return {parts.begin(), parts.end()};
 }
 
+/// Those of unit axes say nothing.
+ShapeResults strides_of(const DeviceNDArrayBase& array) {
+  std::vector<std::int32_t> strides;
+  for (std::size_t d = 0; d < array.ndim(); ++d) {
+    strides.push_back(array.shape()[d] > 1 ? std::int32_t(array.strides()[d]) : 0);
+  }
+  return {to_device(strides)};
+}
+
 using Function = ShapeFunction;
 
 #define QUARRY_BOTH(name, ...)                                          \
@@ -69,13 +78,13 @@ const Function functions[] = {
     {"strides_like",
      [](const C& c) -> ShapeResults {
        const std::optional<Order> orders[] = {std::nullopt, Order::c, Order::f, Order::a};
-       const auto like = empty_like(c.a(), {.order = orders[c.number(0)]});
-       std::vector<std::int32_t> strides;
-       for (std::size_t d = 0; d < like.ndim(); ++d) {
-         strides.push_back(like.shape()[d] > 1 ? std::int32_t(like.strides()[d]) : 0);
-       }
-       return {to_device(strides)};
+       return strides_of(empty_like(c.a(), {.order = orders[c.number(0)]}));
      }},
+    {"strides_of_sum",
+     [](const C& c) -> ShapeResults { return strides_of(sum(c.a(), c.axes(0))); },
+     [](const C& c) -> ShapeResults { return strides_of(sum(c.a() + 0, c.axes(0))); }},
+    {"strides_of_added",
+     [](const C& c) -> ShapeResults { return strides_of(eval(c.inputs[0] + c.inputs[1])); }},
     {"eye",
      [](const C& c) -> ShapeResults { return {eye(c.number(0), c.number(1), c.number(2))}; }},
     {"tri",

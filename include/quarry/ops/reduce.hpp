@@ -67,8 +67,7 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
   alignas(16) kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
   std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &scalars[0][0]);
   then.store(scalars + L::next_scalar);
-  const auto out =
-      into ? *into : DeviceNDArray<T>(arguments.result(shape.input, shape.reduced));
+  const auto out = into ? *into : DeviceNDArray<T>(arguments.result(shape.input, shape.reduced));
   if (out.size() > 0 && shape.count == 0) {
     const K value = Reducer::template finish<K>(Reducer::template identity<Acc>(),
                                                 kernels::loop_total{0, &scalars[0][0]});
