@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/dense_like.hpp"
 
+#include <array>
 #include <cstdint>
 
 namespace quarry {
@@ -28,43 +29,51 @@ Vote vote_on(std::size_t outer, std::size_t inner, std::size_t rank,
   return result;
 }
 
-}  // namespace
-
-Layout dense_like(const Shape& shape, std::span<const Layout* const> operands, std::size_t itemsize,
-                  const bool* is_reduced) {
-  Axes order;  // innermost first
-  Layout result;
-  bool is_c = true;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    if (is_reduced && is_reduced[d]) continue;
-    std::size_t place = order.size();
-    for (std::size_t i = place; i-- > 0;) {
-      const Vote vote = vote_on(d, static_cast<std::size_t>(order[i]), shape.size(), operands);
-      if (vote == Vote::keep) break;
-      if (vote == Vote::exchange) place = i;
-    }
-    is_c = is_c && place == order.size();
-    order.insert(place, static_cast<std::int64_t>(d));
-  }
+/// Of dense elements whose axes lie in this order, outermost first; 0 for axes that are not in it.
+Strides strides_in(const Axes& order, const Shape& shape, std::size_t itemsize) {
   Shape sorted;
-  for (std::size_t i = order.size(); i-- > 0;) {
-    sorted.push_back(shape[static_cast<std::size_t>(order[i])]);
-  }
+  for (const std::int64_t axis : order) sorted.push_back(shape[static_cast<std::size_t>(axis)]);
   const Strides dense = c_strides(sorted, itemsize);
-  if (is_c) return {std::move(sorted), dense};
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (is_reduced && is_reduced[d]) continue;
-    std::size_t i = 0;
-    while (order[i] != static_cast<std::int64_t>(d)) ++i;
-    result.shape.push_back(shape[d]);
-    result.strides.push_back(dense[order.size() - 1 - i]);
+  Strides result = Strides::filled(shape.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    result[static_cast<std::size_t>(order[i])] = dense[i];
   }
   return result;
 }
 
+}  // namespace
+
 Layout dense_like(const Layout& like, std::size_t itemsize) {
-  const Layout* const operand = &like;
-  return dense_like(like.shape, {&operand, 1}, itemsize);
+  if (is_c_contiguous(like, itemsize)) return {like.shape, c_strides(like.shape, itemsize)};
+  Axes axes;
+  for (std::size_t d = 0; d < like.rank(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+  Strides in_order = like.strides;
+  sort_axes(axes, std::array{&in_order});
+  return {like.shape, strides_in(axes, like.shape, itemsize)};
+}
+
+Layout dense_like(const Shape& shape, std::span<const Layout* const> operands, std::size_t itemsize,
+                  const bool* is_reduced) {
+  const auto is_kept = [&](std::size_t d) { return !is_reduced || !is_reduced[d]; };
+  Axes order;  // outermost first
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (!is_kept(d)) continue;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Vote vote = vote_on(d, static_cast<std::size_t>(order[i]), shape.size(), operands);
+      if (vote == Vote::keep) break;
+      if (vote == Vote::exchange) place = i + 1;
+    }
+    order.insert(place, static_cast<std::int64_t>(d));
+  }
+  const Strides strides = strides_in(order, shape, itemsize);
+  Layout result;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (!is_kept(d)) continue;
+    result.shape.push_back(shape[d]);
+    result.strides.push_back(strides[d]);
+  }
+  return result;
 }
 
 }  // namespace quarry

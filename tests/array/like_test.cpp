@@ -35,6 +35,13 @@ TEST(Like, OfArraysExpressionsAndHostArrays) {
   EXPECT_THROW(full_like<std::uint8_t>(a, 300), DTypeError);
 }
 
+/// NumPy's strides; a result of two operands that do not move along an axis is in C order.
+TEST(Like, AxesThatDoNotMoveAreTheInnermostOnes) {
+  const auto row = arange<double>(3).broadcast_to({2, 3});
+  EXPECT_EQ(empty_like(row).strides(), (Strides{8, 16}));
+  EXPECT_EQ(eval(row + row).strides(), (Strides{24, 8}));
+}
+
 TEST(Like, HasTheStreamOfTheOtherOrThatOfTheOptions) {
   const Stream mine, other;
   const auto a = zeros<int>({2}).bind(mine);
