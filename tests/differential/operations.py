@@ -149,8 +149,9 @@ def reduce(name, operands, arguments):
 # --- writes -----------------------------------------------------------------------------------
 
 def in_order(arrays):
-    """For writes with masks and positions. NumPy goes along negative strides backwards, so that of
-    repeated positions the last one need not count, and reads values where it has written."""
+    """For writes: copies, since NumPy reads where it has written, also in assignments of one axis to
+    one that it shares memory with at another stride; in order, since it goes along negative strides
+    backwards, so that of repeated positions the last one need not count."""
     return [np.array(a, order="C") for a in arrays]
 
 
@@ -164,7 +165,7 @@ def assign(name, operands, arguments):
     if name == "fill":
         a[...] = scalar_of(arguments, a)
     elif name == "array":
-        a[...] = others[0]
+        a[...] = in_order(others)[0]
     elif name == "axpy":
         a[...] = others[0] * 2 + others[1]
     elif name == "larger":
@@ -191,7 +192,7 @@ def mask(name, operands, arguments):
     elif name == "copyto":
         for other in (m, operands[2]):
             np.broadcast_to(other, a.shape)  # of which NumPy sees none if there is nothing to do
-        np.copyto(a, operands[2], where=m)
+        np.copyto(a, in_order(operands)[2], where=in_order(operands)[1])
     elif name == "place":
         np.place(a, m, in_order(operands)[2])
     elif name == "putmask":
