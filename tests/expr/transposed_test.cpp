@@ -108,6 +108,39 @@ TEST_F(Transposed, CopiesAndSumsHaveTheValuesOfLoops) {
     check<std::int16_t>(extents, order);
   }
 }
+
+/// Elements half as large at every second place are as far apart as the dense ones beside them.
+template <class T, class Half>
+void check_halves(const Extents& extents, const Extents& order) {
+  SCOPED_TRACE(::testing::PrintToString(extents) + " in the order " +
+               ::testing::PrintToString(order));
+  const std::int64_t size = product(extents);
+  const auto x = counted<T>(size, 7);
+  const auto y = counted<Half>(2 * size, 5);
+  const auto a = to_device(x).reshape(Shape(extents)).transpose(Axes(order));
+  Extents twice(a.shape().begin(), a.shape().end());
+  twice.back() *= 2;
+  const auto b = to_device(y).reshape(Shape(twice))(ellipsis, range(_, _, 2));
+  auto sum = zeros<T>(a.shape());
+  sum(ellipsis) = b + a;
+  std::vector<T> expected(x.size());
+  each_element(extents, order, [&](std::int64_t from, std::int64_t to) {
+    expected[std::size_t(to)] = static_cast<T>(y[std::size_t(2 * to)] + x[std::size_t(from)]);
+  });
+  expect_equal(values(sum), expected);
+}
+
+TEST_F(Transposed, BesideEverySecondOneOfElementsOfHalfTheSize) {
+  for (int round = 0; round < 12; ++round) {
+    const Extents extents = draw_extents(60000);
+    const Extents order = draw_order(extents.size());
+    check_halves<double, float>(extents, order);
+    check_halves<std::int64_t, std::int32_t>(extents, order);
+    check_halves<float, std::int16_t>(extents, order);
+    check_halves<std::int16_t, std::int8_t>(extents, order);
+  }
+}
+
 /// The axes of writing merge to one, those of reading do not.
 TEST_F(Transposed, ShortInnerAxes) { check<float>({2, 31, 20000}, {2, 1, 0}); }
 

@@ -107,13 +107,15 @@ TEST(cuda_vectors, rows_of_any_alignment_have_vectors_if_all_are_shifted_alike) 
   expect_vectors(rows({256, 512}, {8, 0, 404, 4}, 2, 101), 1, 0);
 }
 
-TEST(cuda_vectors, every_second_element_of_an_output_is_in_no_shifted_vector) {
-  const auto two_outputs = [](std::int64_t step, std::size_t outputs) {
-    Case c{{256, 512, 1024}, {8, 4, 8}, {1000, 8, 1000, step, 1000, 8}, outputs};
+TEST(cuda_vectors, every_second_element_of_smaller_ones_is_in_no_shifted_vector) {
+  const auto width = [](std::uint32_t second, std::size_t outputs) {
+    Case c{{256, 512, 1024}, {8, second, 8}, {1000, 8, 1000, 8, 1000, 8}, outputs};
     return shifted_map_vectors(c.operands()).width;
   };
-  EXPECT_EQ(two_outputs(8, 2), 1);
-  EXPECT_EQ(two_outputs(8, 1), 2);  // an input may have gaps
+  for (const std::size_t outputs : {1u, 2u}) {
+    EXPECT_EQ(width(8, outputs), 2);
+    EXPECT_EQ(width(4, outputs), 1);
+  }
 }
 
 TEST(cuda_vectors, rows_of_every_second_element_have_vectors_with_gaps) {

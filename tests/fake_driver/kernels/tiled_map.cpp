@@ -141,7 +141,8 @@ class TiledMap {
   }
   /// Whether every row is as far from a vector as that of the first output.
   bool is_as_far_as_first(int k) const {
-    const std::uint64_t vector = 16;
+    const std::uint64_t vector =
+        std::uint64_t{launch_.program->itemsize[k]} * static_cast<unsigned>(launch_.argument(3));
     std::uint64_t apart = launch_.pointer(k) - launch_.pointer(0);
     for (int axis = 0; axis < rank_ - 1; ++axis) {
       if (axes(k)[axis].extent == 1) continue;

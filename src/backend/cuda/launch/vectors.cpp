@@ -177,8 +177,9 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
 }
 
 VectorAccess shifted_map_vectors(const CallOperands& operands) {
-  for (std::size_t k = 0; k < operands.outputs; ++k) {
-    if (operands.last_stride(k) != operands.itemsizes[k]) return {};  // not dense, or with gaps
+  for (std::size_t k = 0; k < operands.all.size(); ++k) {
+    const bool is_constant = k >= operands.outputs && operands.last_stride(k) == 0;
+    if (!is_constant && operands.last_stride(k) != operands.itemsizes[k]) return {};
   }
   CallOperands inputs = operands;
   inputs.outputs = 0;

@@ -62,7 +62,7 @@ struct VectorAccess {
 /// The vectors of a strided map with rows of `columns` elements.
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns);
 /// The same where rows begin at any element, but those of all operands as far from a vector. None
-/// where elements differ in size.
+/// where elements differ in size, or an operand has gaps.
 VectorAccess shifted_map_vectors(const CallOperands& operands);
 /// The same where rows of `columns` elements begin and end at any element, and inputs too, which
 /// may have every second element or be backwards: kernels/map_unaligned.cuh, map_scatter_rows.cuh.
