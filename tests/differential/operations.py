@@ -149,9 +149,9 @@ def reduce(name, operands, arguments):
 # --- writes -----------------------------------------------------------------------------------
 
 def in_order(arrays):
-    """For writes: copies, since NumPy reads where it has written, also in assignments of one axis to
-    one that it shares memory with at another stride; in order, since it goes along negative strides
-    backwards, so that of repeated positions the last one need not count."""
+    """For writes: copies, since NumPy reads values where it has written, also where it assigns one
+    axis to one that shares memory with it and has another stride; in order, since it goes along
+    negative strides backwards, so that of repeated positions the last one need not count."""
     return [np.array(a, order="C") for a in arrays]
 
 
