@@ -83,17 +83,15 @@ DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, Layout layout, const Stream& s
   data_ = buffer_->data() - bounds.lowest;
 }
 
-namespace {
-Layout layout_of(const detail::ComputedFrom& from, std::size_t itemsize) {
-  SmallArray<const Layout*> operands(from.count);
-  for (int k = 0; k < from.count; ++k) operands[k] = &from.arrays[k]->layout();
-  return dense_like(from.shape, operands, itemsize, from.is_reduced);
+Layout detail::ComputedFrom::layout(std::size_t itemsize) const {
+  SmallArray<const Layout*> operands(count);
+  for (int k = 0; k < count; ++k) operands[k] = &arrays[k]->layout();
+  return dense_like(shape, operands, itemsize, is_reduced);
 }
-}  // namespace
 
 DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, const detail::ComputedFrom& from)
-    : DeviceNDArrayBase(dtype, layout_of(from, dtype.itemsize()),
-                        detail::stream_for(*from.arrays[0])) {}
+    : DeviceNDArrayBase(dtype, from.layout(dtype.itemsize()), detail::stream_for(*from.arrays[0])) {
+}
 
 void DeviceNDArrayBase::throw_moved_from() { throw LogicError("the array was moved from"); }
 void DeviceNDArrayBase::throw_no_buffer() {

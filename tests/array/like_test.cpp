@@ -22,7 +22,9 @@ TEST(Like, OfArraysExpressionsAndHostArrays) {
   EXPECT_EQ(values(ones_like(a)), std::vector(6, 1));
   EXPECT_EQ(ones_like(a).strides(), (Strides{4, 12}));
   EXPECT_EQ(values(full_like(a + 1, 7)), std::vector(6, 7));
-  EXPECT_EQ(zeros_like(a + 1).strides(), (Strides{8, 4}));
+  EXPECT_EQ(zeros_like(a + 1).strides(), (Strides{4, 12}));
+  EXPECT_EQ(zeros_like<double>(a + a.copy()).strides(), (Strides{16, 8}));
+  EXPECT_EQ(zeros_like((a + 1)(a > 2)).strides(), Strides{4});
   const auto host = counted<float>({3, 2});
   const auto like_host = full_like(host, 2.5);
   static_assert(std::is_same_v<decltype(like_host), const DeviceNDArray<float>>);

@@ -25,9 +25,11 @@ NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint64", "float32"
 DTYPES = {n: RECORDS.get(n) or np.dtype(n) for n in NAMES}
 IDS = {dtype: i for i, dtype in enumerate(DTYPES.values())}
 FIRST_RESULT = 100
-# A result may share the memory of an operand, or be new memory, whose order is then made C's in
-# both, since it is not compared. What NumPy does not let write, or gives as a number, is copied.
-SHARED, NEW, COPIED = range(3)
+# A result may share the memory of an operand, or be new memory: of steps that are ORDERED with
+# NumPy's order of axes, of others with an order that is made C's in both, since it is not compared.
+# What NumPy does not let write, or gives as a number, is copied.
+SHARED, NEW, COPIED, ORDERED = range(4)
+ORDERED_STEPS = {"unary", "binary", "astype", "reduce"}
 LARGEST = 1e6  # results beyond are not drawn, so that sums of floating numbers stay exact
 
 
@@ -134,12 +136,14 @@ class Machine:
             outcome.text = given
             return outcome
         given = given if isinstance(given, list) else [given]
-        outcome.arrays = [self.stored(r, operands) for r in given]
+        is_ordered = name.split("/")[0] in ORDERED_STEPS and "/arg" not in name and \
+            all(a.size for a in operands)  # NumPy's copies of others have strides of their own
+        outcome.arrays = [self.stored(r, operands, is_ordered) for r in given]
         for register, (array, *_) in zip(results, outcome.arrays):
             self.registers[register] = array
         return outcome
 
-    def stored(self, result, operands):
+    def stored(self, result, operands, is_ordered):
         rounded = result if isinstance(result, Rounded) else Rounded(result)
         array = np.asarray(rounded.array)
         if array.dtype not in IDS or array.size > 4000:
@@ -153,8 +157,8 @@ class Machine:
         if repeats or not array.flags.writeable or not isinstance(rounded.array, np.ndarray):
             memory = COPIED
         elif not any(np.may_share_memory(array, a) for a in operands):
-            memory = NEW
-        if memory != SHARED:
+            memory = ORDERED if is_ordered else NEW
+        if memory in (NEW, COPIED):
             array = np.array(array, order="C")
         return (array, rounded.ulps, rounded.either_zero,
                 rounded.bound, memory)
@@ -173,6 +177,8 @@ def pack_want(register, array, ulps=0, either_zero=False, bound=None, memory=SHA
     packed += struct.pack("<HBBB", ulps, either_zero, memory, bound is not None)
     if bound is not None:
         packed += np.broadcast_to(bound, array.shape).astype(float).tobytes()
+    if memory == ORDERED:
+        packed += pack_dims(array.strides)
     return packed + array.tobytes()
 
 

@@ -143,6 +143,9 @@ def reduce(name, operands, arguments):
     bound = 16 * EPSILON[str(result.dtype)] * np.nan_to_num(scale)
     if name in ("var", "std"):
         bound = bound + 1e-3 * EPSILON[str(result.dtype)] ** (0.5 if name == "std" else 1)
+    if isinstance(result, np.ndarray):
+        result[...] = precise  # in the order of the axes of what NumPy returns
+        precise = result
     return Rounded(precise, 0, True, bound)
 
 

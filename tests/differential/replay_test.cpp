@@ -142,6 +142,7 @@ class Replay {
     std::vector<double> bounds;
     if (reader_.value<std::uint8_t>() != 0) bounds = reader_.array<double>(shape).list();
     if (!bounds.empty()) tolerance.bound = bounds.data();
+    const Ints strides = memory == 3 ? reader_.dims() : Ints{};
     const std::string what = "r" + std::to_string(k);
     if (id != array.index()) return complain(what + " is of another type than NumPy's");
     visit_type(Everything(), id, [&]<class T>() {
@@ -150,6 +151,11 @@ class Replay {
       if (a.shape() != test::as_shape(shape)) {
         return complain(what + " has shape " + to_string(a.shape()) + " for " +
                         to_string(test::as_shape(shape)));
+      }
+      for (std::size_t d = 0; d < strides.size() && a.size() > 0; ++d) {
+        if (shape[d] == 1 || a.strides()[d] == strides[d]) continue;
+        return complain(what + " has strides " + to_string(a.strides()) + " for " +
+                        to_string(test::as_shape(strides)));
       }
       const auto got = test::read(a);
       const bool other_order = memory == 1 && !a.is_c_contiguous();

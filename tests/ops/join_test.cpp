@@ -37,6 +37,15 @@ TEST(Join, OfArraysInBracesARangeAndATuple) {
   EXPECT_EQ(values(block({{a, b}, {b, a}})), (std::vector{1, 2, 3, 4, 3, 4, 1, 2}));
 }
 
+/// NumPy's strides, of arrays and of what is computed from them.
+TEST(Join, IsInFortranOrderWhereAllPartsAre) {
+  const auto a = to_device<std::int32_t>(std::vector<std::int32_t>(6)).reshape({2, 3}).transpose();
+  EXPECT_EQ(concatenate({a, a}).strides(), (Strides{4, 24}));
+  EXPECT_EQ(concatenate(std::tuple(a + 1, a + 1)).strides(), (Strides{4, 24}));
+  EXPECT_EQ(concatenate(std::tuple(a + 1, a.copy())).strides(), (Strides{8, 4}));
+  EXPECT_EQ(pad(a + 1, 1).strides(), (Strides{4, 20}));
+}
+
 TEST(Join, HasTheCommonType) {
   const auto bytes = array<std::int8_t>({1, 2});
   const auto floats = array({.5f, 1.5f});

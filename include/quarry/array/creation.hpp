@@ -37,10 +37,9 @@ template <HostArray H>
 Layout layout_of(const H& array) {
   return host_ref(array).layout;
 }
-inline Layout layout_of(const DeviceNDArrayBase& array) { return array.layout(); }
-template <Expression E>
-Layout layout_of(const E& e) {
-  return {e.shape(), c_strides(e.shape(), sizeof(typename E::value_type))};
+template <OnDevice X>
+Layout layout_of(const X& x) {
+  return x.layout();
 }
 
 template <class A>

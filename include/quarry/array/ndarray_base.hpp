@@ -33,6 +33,8 @@ struct ComputedFrom {
   const DeviceNDArrayBase* const* arrays;
   int count;
   const bool* is_reduced = nullptr;  ///< for each axis of `shape`
+
+  Layout layout(std::size_t itemsize) const;
 };
 }  // namespace detail
 

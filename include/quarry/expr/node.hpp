@@ -90,6 +90,10 @@ class Node : LazyExpression, public EvaluatingMethods<Node<Op, A...>> {
   std::size_t ndim() const { return shape_.size(); }
   std::int64_t size() const { return element_count(shape_); }
   DType dtype() const { return dtype_of<value_type>; }
+  /// That of the array to which it evaluates.
+  Layout layout() const {
+    return Arguments<Node>(*this, unchecked).result(shape_).layout(sizeof(value_type));
+  }
   /// In whose order it is evaluated: that of its first array, or a guard's.
   const Stream& stream() const {
     return quarry::detail::stream_for(*Arguments<Node>(*this, unchecked).array[0]);

@@ -281,6 +281,9 @@ class Selected : LazyExpression, public EvaluatingMethods<Selected<V, M>> {
   std::size_t ndim() const { return values_.shape().size() - axes_ + 1; }
   std::int64_t size() const { return element_count(shape()); }
   DType dtype() const { return dtype_of<value_type>; }
+  Layout layout() const {
+    return quarry::detail::new_layout(shape(), sizeof(value_type), Order::c, {});
+  }
   const Stream& stream() const {
     if constexpr (is_array_leaf<V>) {
       return quarry::detail::stream_for(values_.array);
