@@ -64,6 +64,54 @@ __device__ V best_of_all(const V (&v)[N]) {
   }
 }
 
+/// Bytes whose order is that of integers.
+template <class V>
+inline constexpr bool is_byte = is_same<V, i8> || is_same<V, u8> || is_bool<V>;
+
+/// For a reducer that locates it, the best of each of four columns of bytes, and the row of the
+/// first of equals. A pair of 16 bits has two bytes above the number of their row, so that one
+/// comparison finds both.
+template <class Op, class V, u64 N>
+struct best_of_columns {
+  static_assert(N <= 256);
+  static constexpr bool is_largest = is_same<typename Op::no_better, less_equal_op>;
+  u32 odd, even;  // columns
+  /// of N rows of four bytes
+  __device__ explicit best_of_columns(const u32 (&row)[N]) {
+    using Half = typename half_of<V>::type;
+#pragma unroll
+    for (u32 n = 0; n < N; ++n) {
+      const u32 order = 0x00010001u * (is_largest ? 255 - n : n);
+      const u32 pairs[] = {(row[n] & 0xff00ff00u) | order, (row[n] << 8 & 0xff00ff00u) | order};
+      odd = n == 0 ? pairs[0] : extreme_pair<is_largest, Half>(odd, pairs[0]);
+      even = n == 0 ? pairs[1] : extreme_pair<is_largest, Half>(even, pairs[1]);
+    }
+  }
+  __device__ u32 pair(int column) const {
+    return (column % 2 == 1 ? odd : even) >> (column / 2 * 16);
+  }
+  __device__ V value(int column) const { return static_cast<V>(pair(column) >> 8); }
+  __device__ int row(int column) const {
+    const int order = static_cast<int>(pair(column) & 255);
+    return is_largest ? 255 - order : order;
+  }
+};
+
+/// N rows of four bytes, of which element(n, k) is an element of output k; those of an output are
+/// `step` > 0 apart, the first one at position i.
+template <class Op, class V, int N, class T, class Element>
+__device__ void take_columns(located<T>* a, i64 i, i64 step, const Element& element) {
+  u32 row[N];
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    const V four[] = {element(n, 0), element(n, 1), element(n, 2), element(n, 3)};
+    row[n] = four_bytes(four);
+  }
+  const best_of_columns<Op, V, N> best(row);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) Op::take_best(a[k], best.value(k), i + best.row(k) * step);
+}
+
 /// A reducer that locates the best element. A batch seldom has a better one than all before: only
 /// then its place is sought.
 template <class Op>
@@ -76,6 +124,13 @@ struct best_first : Op {
   }
 };
 
+/// The elements of v, as if all had position `i`.
+template <class Op, class T, class V, u64 N>
+__device__ void take_best(located<T>& a, const V (&v)[N], i64 i) {
+  using U = typename value_of<T>::type;
+  Op::take_best(a, convert<U>(best_of_all<Op>(v)), i);
+}
+
 /// An element at any position, for a reducer that locates an extreme.
 template <class Op, class T, class V>
 __device__ void take_anywhere(located<T>& a, V v, i64 i) {
@@ -84,11 +139,11 @@ __device__ void take_anywhere(located<T>& a, V v, i64 i) {
   if (is_tie ? i < a.index : Op::beats(value, a.value)) a = {value, i};
 }
 
-/// The elements of v, the best of which is `best`; the first one has position `first`, the others
-/// follow `step` > 0 apart.
-template <class Op, class T, class U, class V, u64 N>
-__device__ void take_vector(located<T>& a, U best, const V (&v)[N], i64 first, i64 step) {
-  const U before = convert<U>(a.value);
+/// The elements of v; the first one has position `first`, the others follow `step` > 0 apart.
+template <class Op, class T, class V, u64 N>
+__device__ void take_vector(located<T>& a, const V (&v)[N], i64 first, i64 step) {
+  using U = typename value_of<T>::type;
+  const U best = convert<U>(best_of_all<Op>(v)), before = convert<U>(a.value);
   if (!Op::beats(best, before) && (first >= a.index || Op::beats(before, best))) return;
   take_anywhere<Op>(a, best, first + Op::place_of(best, v) * step);
 }

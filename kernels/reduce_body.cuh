@@ -54,11 +54,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static constexpr bool takes_some = requires(Part & a, const typename Fold::value_type (&v)[V]) {
     Reducer::take_some(a, v, 0, 1);
   };
+  /// So much that a warp should not do it for whole vectors and for others.
+  static constexpr bool merges_some = takes_some && Fold::most == 0;
   static constexpr bool is_short = sizeof...(In) == 1 && ((sizeof(In) <= 2) && ...);
   /// The axes of an extreme are walked as they are in memory. The strides of the output along them
   /// are those of positions, in elements.
   static constexpr bool is_scattered = Rr > 1 && is_located<Acc>;
-  /// Loads in flight per thread: enough bytes, and in batches enough elements.
+  /// Loads in flight per thread: enough bytes, in batches enough elements.
   static constexpr u64 bytes = sizeof(loaded<V, Wide, 0, In...>);
   static constexpr bool is_light = bytes <= 8 || (is_short && sizeof(Part) <= 4);
   static constexpr int of_columns = bytes <= 4 ? 16 : is_light ? 8 : 4;
@@ -69,8 +71,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// A thread finds the vector where the extreme of its share is, and the first thread of an output
   /// then looks for its place there.
   static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
-  /// Blocks that a multiprocessor runs at once, by a bound of registers that costs these nothing; 0
-  /// is no bound.
+  /// Blocks that the registers of a multiprocessor are for, which costs these nothing; 0 is any.
   static constexpr int resident = seeks_vectors ? 8 : 0;
   static constexpr int chains =
       outputs > 1 || takes_batches ? 1 : unroll;  // of dependent additions
@@ -84,6 +85,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using Vectors = typename Places::Vectors;
   using RowLanes = typename Places::RowLanes;
 
+  template <class T>
+  static __device__ void take_one(Part& sum, T value, i64 position) {
+    if constexpr (is_scattered)
+      take_anywhere<Op>(sum, value, position);
+    else
+      Reducer::take(sum, value, position);
+  }
   /// The elements of the access whose first one has position `i`.
   template <int Lanes, unsigned Mask>
   static __device__ void add(const P& p, Part* sum, const Loaded<Lanes, Mask>& in, i64 i) {
@@ -96,10 +104,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       for (int lane = 0; lane < Lanes; ++lane) {
         const i64 position = is_along ? i + lane : i;
         const lane_context<P, Lanes, Mask, In...> c{p, in, position, lane};
-        if constexpr (is_scattered)
-          take_anywhere<Op>(sum[is_along ? 0 : lane], Value{}(c), position);
-        else
-          Reducer::take(sum[is_along ? 0 : lane], Value{}(c), position);
+        take_one(sum[is_along ? 0 : lane], Value{}(c), position);
       }
     }
   }
@@ -111,19 +116,13 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       typename Fold::value_type value[V];
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) value[lane] = Value{}(Lane{p, in, first + lane, lane});
-      Reducer::take_some(*sum, value, lanes.first, lanes.last);
-      return;
+      return Reducer::take_some(*sum, value, lanes.first, lanes.last);
     }
     const i64 step = is_scattered ? p.stride(0, R - 1) : 1;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
-      if (lane < lanes.first || lane >= lanes.last) continue;
-      const i64 position = first + lane * step;
-      const Lane c{p, in, position, lane};
-      if constexpr (is_scattered)
-        take_anywhere<Op>(*sum, Value{}(c), position);
-      else
-        Reducer::take(*sum, Value{}(c), position);
+      const i64 i = first + lane * step;
+      if (lanes.has(lane)) take_one(*sum, Value{}(Lane{p, in, i, lane}), i);
     }
   }
   /// The next `Count` accesses of rows that begin and end at any element.
@@ -138,13 +137,12 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       lanes[u] = Places::lanes_at(p, cursor);
       const Index before = lanes[u].before;
       if (!lanes[u].is_empty()) cursor.load_before(p, in[u], before);
-      const i64 apart = is_scattered ? before * p.stride(0, R - 1) : before;
-      first[u] = cursor.position(i + u * step) - apart;
+      first[u] = cursor.position(i + u * step) - before * (is_scattered ? p.stride(0, R - 1) : 1);
       cursor.next(p);
     }
 #pragma unroll
     for (int u = 0; u < Count; ++u) {
-      if (lanes[u].is_whole())
+      if (lanes[u].is_whole() && !(merges_some && Places::has_short_rows(p)))
         add<V, Wide>(p, chain[u % chains], in[u], first[u]);
       else
         add_lanes(p, chain[u % chains], in[u], first[u], lanes[u]);
@@ -155,16 +153,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
                                        i64 first) {
     typename Fold::value_type value[Lanes];
 #pragma unroll
-    for (int lane = 0; lane < Lanes; ++lane) {
+    for (int lane = 0; lane < Lanes; ++lane)
       value[lane] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in, first, lane});
-    }
-    take_vector<Op>(*sum, best_of<Acc>(value), value, first, p.stride(0, R - 1));
-  }
-
-  /// The best of the elements of a vector, in the type by which they are compared.
-  template <class A, class T, u64 N>
-  static __device__ auto best_of(const T (&value)[N]) {
-    return convert<typename value_of<A>::type>(best_of_all<Op>(value));
+    take_vector<Op>(*sum, value, first, p.stride(0, R - 1));
   }
 
   /// The elements of `Count` accesses at i, i + step, ...: those of each output at once.
@@ -172,19 +163,29 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static __device__ void add_batch(const P& p, Part* sum, const Loaded<Lanes, Mask>* in, i64 i,
                                    i64 step) {
     constexpr int width = is_along ? Lanes : 1;
+    const auto at = [=](int n) { return i + n / width * step + n % width; };
+    using T = typename Fold::value_type;
+    if constexpr (!is_along && outputs % 4 == 0 && is_located<Acc> && is_byte<T>) {
 #pragma unroll
-    for (int j = 0; j < outputs; ++j) {
-      typename Fold::value_type value[Count * width];
-#pragma unroll
-      for (int n = 0; n < Count * width; ++n) {
-        const int lane = is_along ? n % width : j;
-        const i64 position = i + n / width * step + n % width;
-        value[n] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], position, lane});
+      for (int j = 0; j < outputs; j += 4) {
+        take_columns<Op, T, Count>(sum + j, i, step, [&](int n, int k) {
+          return Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n], at(n), j + k});
+        });
       }
-      if constexpr (seeks_vectors)
-        Op::take_best(sum[j], best_of<Acc>(value), i);
-      else
-        Reducer::take_all(sum[j], value, [=](int n) { return i + n / width * step + n % width; });
+    } else {
+#pragma unroll
+      for (int j = 0; j < outputs; ++j) {
+        T value[Count * width];
+#pragma unroll
+        for (int n = 0; n < Count * width; ++n) {
+          const int lane = is_along ? n % width : j;
+          value[n] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], at(n), lane});
+        }
+        if constexpr (seeks_vectors)
+          take_best<Op>(sum[j], value, i);
+        else
+          Reducer::take_all(sum[j], value, at);
+      }
     }
   }
 
@@ -357,9 +358,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     }
     total(sum, share.me);
     if (share.me.lane != 0 || output >= kept) return;
-    if constexpr (seeks_vectors) {
+    if constexpr (seeks_vectors)
       seek(p, base, static_cast<Index>(begin), static_cast<Index>(end), sum[0]);
-    }
     if constexpr (is_folded) return store_folded(p, base, sum, static_cast<Index>(output), partial);
     if (!partial) {
       const i64 apart = Rk > 0 ? p.stride(0, Rk > 0 ? Rk - 1 : 0) : 0;

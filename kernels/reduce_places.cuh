@@ -83,6 +83,7 @@ struct reduce_places {
     int first = 0, last = V;
     __device__ bool is_whole() const { return first == 0 && last == V; }
     __device__ bool is_empty() const { return first >= last; }
+    __device__ bool has(int lane) const { return lane >= first && lane < last; }
   };
   static __device__ RowLanes lanes_at(const P& p, const Cursor& cursor) {
     if constexpr (Along != -2) return {};
@@ -94,6 +95,8 @@ struct reduce_places {
     return {before, place == 0 ? static_cast<int>(before) : 0,
             rest < V ? static_cast<int>(rest) : V};
   }
+  /// Whether most warps read the end of a row.
+  static __device__ bool has_short_rows(const P& p) { return p.extent(R - 1) < 64 * V; }
   /// How far the elements of input k are apart in vectors.
   template <int k>
   static __device__ constexpr u64 unit_of() {

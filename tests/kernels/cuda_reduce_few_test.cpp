@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
 #include "backend/cuda/launch/geometry.hpp"
+#include "backend/cuda/launch/reduce_axes.hpp"
 #include "kernels/drawn_reduction.hpp"
 
 /// Reductions of few elements as a GPU runs them, over drawn layouts.
@@ -26,28 +28,33 @@ void add(FewKernels& all) {
   };
 }
 template <class M, int V, unsigned Wide, int Count>
-void add_count(FewKernels& all) {
+void add_columns(FewKernels& all) {
   add<M, 1, 1, 4, 0, V, Wide, Count>(all);
   add<M, 2, 1, 8, 0, V, Wide, Count>(all);
   add<M, 1, 2, 4, 0, V, Wide, Count>(all);
+  add<M, 2, 1, 4, 4, V, Wide, Count>(all);
+}
+template <class M, int V, unsigned Wide, int Count>
+void add_pieces(FewKernels& all) {
   add<M, 1, 1, 8, 3, V, Wide, Count>(all);
   add<M, 2, 1, 4, 3, V, Wide, Count>(all);
   add<M, 1, 2, 8, 3, V, Wide, Count>(all);
-  add<M, 2, 1, 4, 4, V, Wide, Count>(all);
 }
-template <class M, int V, unsigned Wide>
-void add_counts(FewKernels& all) {
-  add_count<M, V, Wide, 1>(all);
-  add_count<M, V, Wide, 2>(all);
-  add_count<M, V, Wide, 3>(all);
-  add_count<M, V, Wide, 8>(all);
+template <class M, int Columns, int Piece, int Count>
+void add_count(FewKernels& all) {
+  add_columns<M, 1, 0, Count>(all);
+  add_pieces<M, 1, 0, Count>(all);
+  if constexpr (Columns > 1) add_columns<M, Columns, 1, Count>(all);
+  if constexpr (Piece > 1) add_pieces<M, Piece, 1, Count>(all);
 }
-template <class M, int Widest>
+template <class M, int Columns, int Piece>
 const FewKernels& few_kernels_of() {
   static const FewKernels found = [] {
     FewKernels all;
-    add_counts<M, 1, 0>(all);
-    if constexpr (Widest > 1) add_counts<M, Widest, 1>(all);
+    add_count<M, Columns, Piece, 1>(all);
+    add_count<M, Columns, Piece, 2>(all);
+    add_count<M, Columns, Piece, 3>(all);
+    add_count<M, Columns, Piece, 8>(all);
     return all;
   }();
   return found;
@@ -57,18 +64,23 @@ template <class M>
 struct FewCase : DrawnReduction<M> {
   using Drawn = DrawnReduction<M>;
   using Drawn::arena, Drawn::draw, Drawn::operands, Drawn::kept, Drawn::reduced;
+  using Acc = typename reduce_body<M, 1, 1, i32, 0, 1, 0>::acc_type;
+  static constexpr int piece = Drawn::widest,
+                       columns = std::min(piece, backend::cuda::most_columns(sizeof(Acc)));
 
   explicit FewCase(std::uint64_t seed) : Drawn(seed) {
     this->slack = 1e-12;
     order.along_reduced = false;
     order.pieces = draw.one_in(2);
-    draw_shape(draw.of({1, 2, 3, 8}), draw.one_in(2) ? Drawn::widest : 1);
+    const int widest = order.pieces ? piece : columns;
+    draw_shape(draw.of({1, 2, 3, 8}), draw.one_in(2) ? widest : 1);
     if (!order.pieces && kept.size() == 2 && !draw.one_in(3)) order.tile_axis = 0;
-    this->place();
+    this->place(draw.one_in(4));
     const backend::cuda::CallOperands call{operands.all, Drawn::sizes, 1};
     vectors = order.pieces ? backend::cuda::piece_vectors(call, reduced.back())
-                           : backend::cuda::column_vectors(call, kept.size() - 1, kept.back());
-    if (vectors.width < Drawn::widest) vectors = {};
+                           : backend::cuda::column_vectors(call, kept.size() - 1, kept.back(),
+                                                           false, columns);
+    if (vectors.width < widest) vectors = {};
     order.accesses = static_cast<int>(product(reduced) / (order.pieces ? vectors.width : 1));
   }
 
@@ -103,7 +115,7 @@ struct FewCase : DrawnReduction<M> {
 
   /// Whether there is a kernel: a piece that is read one by one may be of more accesses.
   bool check() {
-    const auto& all = few_kernels_of<M, Drawn::widest>();
+    const auto& all = few_kernels_of<M, columns, piece>();
     auto found = all.find(variant(4));
     if (found == all.end()) found = all.find(variant(8));
     if (found == all.end()) return false;
@@ -134,6 +146,7 @@ using FewReductions =
     ::testing::Types<reduction<gather_of, gathered, watched<8>, watched<4>>::type,
                      special_reduction<argmin_of, located<float>, i64, float>::type,
                      reduction<argmax_of, located<i8>, i64, i8>::type,
+                     reduction<argmin_of, located<u8>, i64, u8>::type,
                      reduction<moments_of, moments<double>, double, double>::type,
                      reduction<moments_of, moments<double>, double, u8>::type,
                      reduction<sum_of, i64, i64, i16>::type,
@@ -148,7 +161,8 @@ TYPED_TEST(cuda_reduce_few, takes_every_element_once) {
                  ", reduced " + ::testing::PrintToString(c.reduced));
     if (!c.check()) continue;
     ++seen[c.order.pieces ? "pieces" : c.order.tile_axis ? "tiles" : "columns"];
-    ++seen[c.vectors.width > 1 ? "vectors" : "elements"];
+    const bool are_vectors = c.vectors.width > 1;
+    ++seen[!are_vectors ? "elements" : c.order.pieces ? "vector pieces" : "vectors of columns"];
     ++seen[c.order.accesses == 1 ? "one access" : "several accesses"];
     if (c.reduced.size() > 1) ++seen["two reduced axes"];
     if (::testing::Test::HasFailure()) break;
@@ -157,8 +171,9 @@ TYPED_TEST(cuda_reduce_few, takes_every_element_once) {
                                  "several accesses", "two reduced axes"}) {
     EXPECT_GT(seen[what], 10) << what;
   }
-  if (FewCase<TypeParam>::widest > 1) {
-    EXPECT_GT(seen["vectors"], 10);
+  if (FewCase<TypeParam>::piece > 1) {
+    EXPECT_GT(seen["vector pieces"], 10);
+    EXPECT_GT(seen["vectors of columns"], 10);
   }
 }
 

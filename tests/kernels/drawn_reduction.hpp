@@ -65,13 +65,17 @@ struct DrawnReduction<reduction_of<E, Op, Acc, Out, S, In...>> {
 
   explicit DrawnReduction(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {}
 
-  /// The extents are drawn.
-  void place() {
+  /// The extents are drawn. With `along_kept` inputs are dense along the last kept axis.
+  void place(bool along_kept) {
     whole = kept;
     whole.insert(whole.end(), reduced.begin(), reduced.end());
     operands.template output<Out>(kept, draw.one_in(2));
-    const bool has_gaps = draw.one_in(5);
-    (operands.template input<In>(whole, !has_gaps && draw.one_in(2), false, has_gaps), ...);
+    const bool has_gaps = draw.one_in(4);
+    const auto add_input = [&]<class T>(const several<T>*) {
+      if (along_kept && !has_gaps) return operands.template input_along<T>(whole, kept.size() - 1);
+      operands.template input<T>(whole, !has_gaps && draw.one_in(2), false, has_gaps);
+    };
+    (add_input(static_cast<several<In>*>(nullptr)), ...);
     operands.pack(product(kept), product(reduced), S, whole);
     draw_positions();
     allow_gaps();

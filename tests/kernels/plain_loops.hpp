@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -101,12 +102,19 @@ class Operands {
     } else {
       place(extents, sizeof(T), alignof(T), is_dense, true, has_gaps);
     }
-    const std::size_t k = operands_.size() - 1;
-    for (i64 i = 0; i < product(extents); ++i) {
-      std::byte* const element = arena_.begin() + place(k, i);
-      draw_element<T>(draw_, element);
-      arena_.allow_read(element);
-    }
+    draw_elements<T>();
+  }
+  /// The same, dense with consecutive elements along `axis`.
+  template <class T>
+  void input_along(const Extents& extents, std::size_t axis) {
+    Extents order = extents;
+    const auto first = static_cast<std::ptrdiff_t>(axis);
+    std::rotate(order.begin() + first, order.begin() + first + 1, order.end());
+    place(order, sizeof(T), alignof(T), true, false);
+    auto& [layout, placed, lowest] = operands_.back();
+    std::rotate(layout.strides.begin() + first, layout.strides.end() - 1, layout.strides.end());
+    placed = extents;
+    draw_elements<T>();
   }
   /// Its own axes are drawn; those of the side operands are the first scalars.
   template <class T>
@@ -115,11 +123,7 @@ class Operands {
     for (int d = 0; d < own; ++d) all.push_back(1 + draw_.below(own > 1 ? 3 : 5));
     all.insert(all.end(), extents.begin(), extents.end());
     place(all, sizeof(T), alignof(T), false, true);
-    for (i64 i = 0; i < product(all); ++i) {
-      std::byte* const element = arena_.begin() + place(operands_.size() - 1, i);
-      draw_element<T>(draw_, element);
-      arena_.allow_read(element);
-    }
+    draw_elements<T>();
     for (int d = 0; d < own; ++d) split_own_axis(operands_.back());
   }
   /// The head, pointers, drawn scalars, shape and strides: a kernel's parameter block.
@@ -177,6 +181,16 @@ class Operands {
   };
   void place(const Extents& extents, std::size_t size, std::size_t alignment, bool is_dense,
              bool can_repeat, bool has_gaps = false);
+  /// The elements of the last operand, which may be read.
+  template <class T>
+  void draw_elements() {
+    const std::size_t k = operands_.size() - 1;
+    for (i64 i = 0; i < product(operands_[k].extents); ++i) {
+      std::byte* const element = arena_.begin() + place(k, i);
+      draw_element<T>(draw_, element);
+      arena_.allow_read(element);
+    }
+  }
   void split_own_axis(Operand& operand);
 
   Draw& draw_;

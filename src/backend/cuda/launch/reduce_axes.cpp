@@ -46,8 +46,6 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
   return merged;
 }
 
-int most_columns(std::size_t accumulator_size) { return accumulator_size <= 16 ? 8 : 4; }
-
 std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size) {
   constexpr std::int64_t small_part = 16;
   constexpr std::uint32_t wide_enough = 8;     // bytes

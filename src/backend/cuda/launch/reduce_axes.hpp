@@ -9,7 +9,7 @@
 namespace quarry::backend::cuda {
 
 /// The elements of the widest vector along a kept axis: each has an accumulator of so many bytes.
-int most_columns(std::size_t accumulator_size);
+constexpr int most_columns(std::size_t accumulator_size) { return accumulator_size <= 16 ? 8 : 4; }
 
 /// The same call where the kept axes are those of the inputs, which its output cannot be walked
 /// with: its accumulators go to `partial`. None if it has no fewer axes, or if the accumulators

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The places of extremes among bytes, many of which are equal.
+#include "array/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "fake_driver/test_device.hpp"
+
+namespace quarry {
+namespace {
+
+using test::Ints, test::values;
+
+/// Outputs along the outer and the inner axis, of elements along the middle one.
+struct Shape {
+  std::int64_t outer, middle, inner;
+};
+
+template <class T>
+class BytePlaces : public ::testing::Test {
+ protected:
+  using Limits = std::numeric_limits<T>;
+
+  /// Of column k the extremes are among few values, which may be the least or the largest of all.
+  static T element(std::int64_t place, std::int64_t k) {
+    const auto drawn = static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15u >> 40;
+    if constexpr (std::is_same_v<T, bool>) return k % 3 == 0 ? k % 2 == 0 : drawn % 7 == 0;
+    const auto of = [&](int least, std::uint64_t count) {
+      return static_cast<T>(least + static_cast<int>(drawn % count));
+    };
+    if (k % 5 == 0) return k % 2 == 0 ? Limits::lowest() : Limits::max();
+    if (k % 5 == 1) return of(Limits::lowest(), 3);
+    return k % 5 == 2 ? of(Limits::max() - 2, 3) : of(Limits::lowest(), 256);
+  }
+
+  static void expect_places(const Shape& s, const Ints& order) {
+    test::Host<T> host({s.outer, s.middle, s.inner});
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(host.count()); ++i) {
+      host[static_cast<std::size_t>(i)] = element(i, i / (s.middle * s.inner) + i % s.inner);
+    }
+    const auto view = to_device(host).transpose(order);
+    const auto axis = std::ranges::find(order, 1) - order.begin();
+    const auto largest = values(argmax(view, axis)), smallest = values(argmin(view, axis));
+    const bool is_swapped = order.front() == 2;
+    for (std::int64_t i = 0; i < s.outer; ++i) {
+      for (std::int64_t k = 0; k < s.inner; ++k) {
+        const auto value = [&](std::int64_t j) {
+          return static_cast<int>(host[static_cast<std::size_t>((i * s.middle + j) * s.inner + k)]);
+        };
+        std::int64_t most = 0, least = 0;
+        for (std::int64_t j = 1; j < s.middle; ++j) {
+          if (value(j) > value(most)) most = j;
+          if (value(j) < value(least)) least = j;
+        }
+        const auto at = static_cast<std::size_t>(is_swapped ? k * s.outer + i : i * s.inner + k);
+        ASSERT_EQ(largest[at], most) << "output " << i << ", " << k;
+        ASSERT_EQ(smallest[at], least) << "output " << i << ", " << k;
+      }
+    }
+  }
+};
+using Bytes = ::testing::Types<std::int8_t, std::uint8_t, bool>;
+TYPED_TEST_SUITE(BytePlaces, Bytes);
+
+TYPED_TEST(BytePlaces, OfColumns) {
+  this->expect_places({1, 700, 512}, {0, 1, 2});   // that threads share
+  this->expect_places({9, 37, 8000}, {0, 1, 2});   // with a rest
+  this->expect_places({3, 700, 100}, {0, 1, 2});   // by vectors of four
+  this->expect_places({3, 300, 1001}, {0, 1, 2});  // by elements
+}
+TYPED_TEST(BytePlaces, OfFewElements) {
+  if (test::kind() == test::Kind::fake) GTEST_SKIP() << "takes long, and runs no other code there";
+  this->expect_places({1, 14, 400000}, {0, 1, 2});
+  this->expect_places({60, 3, 8192}, {0, 1, 2});
+  this->expect_places({40, 2, 9001}, {2, 1, 0});  // tiles: few outer rows
+  this->expect_places({9001, 14, 40}, {2, 1, 0});
+  this->expect_places({700, 9, 650}, {2, 1, 0});
+}
+TYPED_TEST(BytePlaces, OfRows) {
+  this->expect_places({300, 1000, 1}, {0, 1, 2});
+  this->expect_places({3000, 77, 1}, {0, 1, 2});
+}
+
+}  // namespace
+}  // namespace quarry
