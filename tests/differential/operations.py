@@ -195,7 +195,8 @@ def mask(name, operands, arguments):
     elif name == "copyto":
         for other in (m, operands[2]):
             np.broadcast_to(other, a.shape)  # of which NumPy sees none if there is nothing to do
-        np.copyto(a, in_order(operands)[2], where=in_order(operands)[1])
+        is_assigned, values = in_order(operands[1:])
+        np.copyto(a, values, where=is_assigned)
     elif name == "place":
         np.place(a, m, in_order(operands)[2])
     elif name == "putmask":

@@ -27,6 +27,9 @@ const Operations& operations() {
   return all;
 }
 
+/// What memory a result has: machine.py, which has the numbers.
+enum class Memory : std::uint8_t { shared, fresh, copied, ordered };
+
 std::string read_text(Reader& r) {
   const auto list = r.array<char>({r.value<std::uint32_t>()}).list();
   return {list.begin(), list.end()};
@@ -138,11 +141,11 @@ class Replay {
     const Ints shape = reader_.dims();
     conformance::Tolerance tolerance{reader_.value<std::uint16_t>(),
                                      reader_.value<std::uint8_t>() != 0, nullptr};
-    const int memory = reader_.value<std::uint8_t>();
+    const auto memory = static_cast<Memory>(reader_.value<std::uint8_t>());
     std::vector<double> bounds;
     if (reader_.value<std::uint8_t>() != 0) bounds = reader_.array<double>(shape).list();
     if (!bounds.empty()) tolerance.bound = bounds.data();
-    const Ints strides = memory == 3 ? reader_.dims() : Ints{};
+    const Ints strides = memory == Memory::ordered ? reader_.dims() : Ints{};
     const std::string what = "r" + std::to_string(k);
     if (id != array.index()) return complain(what + " is of another type than NumPy's");
     visit_type(Everything(), id, [&]<class T>() {
@@ -158,8 +161,8 @@ class Replay {
                         to_string(test::as_shape(strides)));
       }
       const auto got = test::read(a);
-      const bool other_order = memory == 1 && !a.is_c_contiguous();
-      if (memory == 2 || other_order) a = a.copy();
+      const bool other_order = memory == Memory::fresh && !a.is_c_contiguous();
+      if (memory == Memory::copied || other_order) a = a.copy();
       if (std::memcmp(got.data(), want.data(), want.count() * sizeof(T)) == 0) return;
       const std::string text = difference(got.data(), want.data(), want.count(), tolerance);
       if (!text.empty()) return complain(what + " differs:" + text);

@@ -34,7 +34,7 @@ struct ComputedFrom {
   int count;
   const bool* is_reduced = nullptr;  ///< for each axis of `shape`
 
-  Layout layout(std::size_t itemsize) const;
+  Layout layout(std::size_t itemsize) const;  ///< of new elements; SizeOverflow if they do not fit
 };
 }  // namespace detail
 

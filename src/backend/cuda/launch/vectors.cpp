@@ -104,19 +104,20 @@ VectorAccess input_vectors(const CallOperands& operands, std::size_t axis, int w
 }
 
 /// The same where every row of an input is as far from an aligned vector as the same row of the
-/// others. Inputs are dense or have every second element; their elements are equally far apart.
-VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int width) {
+/// others, and their elements are equally far apart.
+VectorAccess shifted_vectors(const CallOperands& operands, std::size_t axis, int width,
+                             bool every_second = false) {
   WideInputs inputs(operands, axis);
   if (inputs.count() > most_wide_inputs) return {};
+  every_second = every_second && inputs.count() <= most_with_gaps;
   std::optional<std::size_t> first;
   for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
     if (!inputs.moves(k)) continue;
     if (!first) first = k;
     const std::int64_t size = operands.itemsizes[k], apart = operands.stride(k, axis);
-    const bool has_gaps = apart == 2 * size;
-    if (apart != operands.stride(*first, axis) || !is_power_of_two(operands.itemsizes[k]))
-      return {};
-    if (apart != size && (!has_gaps || inputs.count() > most_with_gaps)) return {};
+    const bool has_gaps = every_second && apart == 2 * size;
+    if (apart != operands.stride(*first, axis) || (apart != size && !has_gaps)) return {};
+    if (!is_power_of_two(operands.itemsizes[k])) return {};
     const auto unit = static_cast<std::uint32_t>(apart);
     if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{unit})) return {};
     width = width_of(unit, width);
@@ -177,9 +178,8 @@ VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {
 }
 
 VectorAccess shifted_map_vectors(const CallOperands& operands) {
-  for (std::size_t k = 0; k < operands.all.size(); ++k) {
-    const bool is_constant = k >= operands.outputs && operands.last_stride(k) == 0;
-    if (!is_constant && operands.last_stride(k) != operands.itemsizes[k]) return {};
+  for (std::size_t k = 0; k < operands.outputs; ++k) {
+    if (operands.last_stride(k) != operands.itemsizes[k]) return {};
   }
   CallOperands inputs = operands;
   inputs.outputs = 0;
@@ -308,14 +308,14 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
   if (reduced_rank > 1) return aligned;
   int useful = widest;
   while (useful > 1 && extent < 8 * useful) useful /= 2;
-  const VectorAccess shifted = moving(shifted_vectors(operands, operands.rank() - 1, useful));
+  const VectorAccess shifted = moving(shifted_vectors(operands, operands.rank() - 1, useful, true));
   return shifted.width > aligned.width ? shifted : aligned;
 }
 
 VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent) {
   int useful = widest;
   while (useful > 1 && extent < 8 * useful) useful /= 2;
-  VectorAccess access = moving(shifted_vectors(operands, operands.rank() - 1, useful));
+  VectorAccess access = moving(shifted_vectors(operands, operands.rank() - 1, useful, true));
   access.places = VectorPlaces::ragged;
   return access;
 }
