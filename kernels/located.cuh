@@ -90,7 +90,9 @@ struct best_of_columns {
   __device__ u32 pair(int column) const {
     return (column % 2 == 1 ? odd : even) >> (column / 2 * 16);
   }
-  __device__ V value(int column) const { return static_cast<V>(pair(column) >> 8); }
+  __device__ V value(int column) const {
+    return static_cast<V>(static_cast<u8>(pair(column) >> 8));  // of the pair alone: V may be bool
+  }
   __device__ int row(int column) const {
     const int order = static_cast<int>(pair(column) & 255);
     return is_largest ? 255 - order : order;

@@ -147,6 +147,7 @@ using FewReductions =
                      special_reduction<argmin_of, located<float>, i64, float>::type,
                      reduction<argmax_of, located<i8>, i64, i8>::type,
                      reduction<argmin_of, located<u8>, i64, u8>::type,
+                     reduction<argmin_of, located<bool>, i64, bool>::type,
                      reduction<moments_of, moments<double>, double, double>::type,
                      reduction<moments_of, moments<double>, double, u8>::type,
                      reduction<sum_of, i64, i64, i16>::type,
