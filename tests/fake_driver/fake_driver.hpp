@@ -54,7 +54,8 @@ struct Behaviour {
 /// The compiler's knobs.
 struct Compiler {
   bool fails = false;
-  bool refuses_ptx = false;  ///< of the driver's linker
+  bool refuses_ptx = false;     ///< of the driver's linker
+  int resident_threads = 2048;  ///< of a kernel, on a multiprocessor
   std::string log = "quarry.cu(1): error: the fake compiler was told to fail";
   std::pair<int, int> version{13, 0};
   std::function<void()> while_compiling = [] {};

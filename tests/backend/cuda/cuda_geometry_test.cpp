@@ -187,6 +187,39 @@ TEST(cuda_geometry, blocks_of_few_outputs_run_at_once) {
   }
 }
 
+TEST(cuda_geometry, blocks_that_run_at_once_are_equally_many_on_every_multiprocessor) {
+  for (const int resident : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    for (const std::int64_t kept : {1, 2, 3}) {
+      ReduceShape shape{kept, 1 << 26, 0, true, 1, 4};
+      shape.resident = resident;
+      const ReduceGeometry g = reduce_geometry(shape, multiprocessors);
+      EXPECT_TRUE(g.runs_at_once);
+      EXPECT_LE(g.grid_x * g.splits, resident * multiprocessors);
+      EXPECT_GT(g.grid_x * g.splits, (resident - 1) * multiprocessors);
+      expect_covers(shape, g);
+    }
+  }
+  EXPECT_FALSE(reduce_geometry({1 << 20, 1 << 10, 0, true, 1, 4}, multiprocessors).runs_at_once);
+  EXPECT_FALSE(reduce_geometry({1, 100, 0, true, 1, 4}, multiprocessors).runs_at_once);
+}
+
+TEST(cuda_geometry, no_place_is_left_for_blocks_of_the_next_kernel) {
+  const auto resident = [](std::int64_t kept, int possible, std::uint64_t bytes) {
+    return resident_blocks({.kept = kept, .reduced = 1 << 26, .span = 0}, possible, bytes,
+                           multiprocessors);
+  };
+  constexpr std::uint64_t few = 1 << 20, many = std::uint64_t{1} << 30;
+  for (const std::uint64_t bytes : {few, many}) {
+    for (int possible = 1; possible < 8; ++possible)
+      EXPECT_EQ(resident(1, possible, bytes), possible);
+    EXPECT_EQ(resident(1, 0, bytes), 4);  // not known
+  }
+  // or as many as the kernel itself has
+  EXPECT_EQ(resident(1, 8, few), 4);
+  EXPECT_EQ(resident(2, 8, many), 4);
+  EXPECT_EQ(resident(1, 8, many), 8);
+}
+
 TEST(cuda_geometry, threads_share_few_outputs_only) {
   EXPECT_EQ(reduce_geometry({1 << 22, 11, 1000, false, 1 << 22, 4}, multiprocessors).block_y, 1u);
   EXPECT_GT(reduce_geometry({1 << 12, 1 << 12, 1000, false, 1 << 12, 4}, multiprocessors).block_y,

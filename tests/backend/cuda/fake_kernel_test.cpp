@@ -269,6 +269,37 @@ TEST_F(FakeKernels, AKernelIsCompiledOnceForAllShapes) {
   EXPECT_EQ(fake::statistics().launches, 16);
 }
 
+/// Of a sum in one launch: a block for each split.
+template <class T, class Total>
+i64 splits_of_sum(Device& gpu, int resident_blocks) {
+  using Sum = reduction_of<in<T, 0>, sum_of, Total, Total, 0, T>;
+  constexpr i64 n = i64{1} << 24;
+  fake::set_compiler({.resident_threads = 256 * resident_blocks});
+  const OnDevice<T> in(gpu, std::vector<T>(n, T(1)));
+  const OnDevice<Total> out(gpu, {0});
+  KernelCall call = test::call_of(program_for<Sum>::value, {}, {n},
+                                  {{out.data()}, {in.data(), {i64{sizeof(T)}}}});
+  call.along_reduced = true;
+  DeviceWorkspace workspace(gpu);
+  gpu.launch(call, workspace, nullptr);
+  EXPECT_EQ(out.values()[0], Total(n));
+  fake::set_compiler({});
+  const i64 chunk = static_cast<i64>(fake::last_block().at(block_places::chunk));
+  return (n + chunk - 1) / chunk;
+}
+
+/// All run at once, as many on each multiprocessor.
+TEST_F(FakeKernels, ASumHasAsManyBlocksAsTheDriverSaysRunAtOnce) {
+  const auto expect_even = [](i64 splits, i64 resident) {
+    EXPECT_LE(splits, resident * 132);
+    EXPECT_GT(splits, resident * 132 * 31 / 32);
+  };
+  expect_even(splits_of_sum<int, i64>(gpu(), 3), 3);
+  expect_even(splits_of_sum<u32, u64>(gpu(), 5), 5);
+  expect_even(splits_of_sum<float, float>(gpu(), 7), 7);
+  expect_even(splits_of_sum<double, double>(gpu(), 8), 4);
+}
+
 /// The sum of inputs 0 to K.
 template <int K>
 struct sum_up_to {

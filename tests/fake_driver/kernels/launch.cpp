@@ -4,6 +4,7 @@
 
 #include "backend/cuda/jit/kernel.hpp"
 #include "fake_driver/entry.hpp"
+#include "fake_driver/kernels/compiler.hpp"
 #include "fake_driver/kernels/host_kernel.hpp"
 #include "fake_driver/kernels/kernel.hpp"
 #include "fake_driver/kernels/module.hpp"
@@ -207,7 +208,7 @@ CUresult blocks_at_once(int* blocks, CUfunction handle, int threads, std::size_t
   const Guard lock(state().mutex);
   if (!find_function(handle)) return CUDA_ERROR_INVALID_HANDLE;
   if (threads < 1 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = 2048 / threads;
+  *blocks = compiler().resident_threads / threads;
   return CUDA_SUCCESS;
 }
 

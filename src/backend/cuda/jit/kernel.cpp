@@ -201,20 +201,23 @@ const kernels::program* find_program(const std::string& instantiation) {
 
 std::atomic<std::int64_t> detail::memory_hits = 0;
 
-CUfunction detail::make_kernel(const kernels::program& program, const Variant& variant,
-                               const KernelTarget& target) {
+const Kernel& detail::make_kernel(const kernels::program& program, const Variant& variant,
+                                  const KernelTarget& target) {
   const std::lock_guard lock(lock_of(program, variant, target.device));
-  if (const CUfunction other_thread = find_kernel(program, variant, target)) return other_thread;
+  if (const Kernel* const other_thread = find_kernel(program, variant, target))
+    return *other_thread;
 
   const KernelSource source = kernel_source(program, variant);
   remember(program, source);
   std::list<LoadedKernel> entry;
-  entry.push_back({variant, target.generation, target.device, nullptr, nullptr});
-  CUfunction& function = entry.front().function;
-  function = kernel_of_ptx(source, target);
-  if (!function) function = kernel_of_source(source, target);
+  entry.push_back({variant, target.generation, target.device, {}, nullptr});
+  Kernel& kernel = entry.front().kernel;
+  kernel.function = kernel_of_ptx(source, target);
+  if (!kernel.function) kernel.function = kernel_of_source(source, target);
+  check(driver().OccupancyMaxActiveBlocksPerMultiprocessor(&kernel.resident_blocks, kernel.function,
+                                                           256, 0));
   publish(program, std::move(entry));
-  return function;
+  return kernel;
 }
 
 }  // namespace quarry::backend::cuda

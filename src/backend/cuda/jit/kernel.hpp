@@ -21,29 +21,34 @@ struct KernelTarget {
   std::pair<int, int> compute_capability;
 };
 
+struct Kernel {
+  CUfunction function = nullptr;
+  int resident_blocks = 0;  ///< of 256 threads, which a multiprocessor runs at once
+};
+
 /// An entry of the list that begins at `program.compiled`. Entries are never removed, so that
 /// reading needs no lock.
 struct LoadedKernel {
   Variant variant;
   std::uint32_t generation;
   int device;
-  CUfunction function;
+  Kernel kernel;
   const LoadedKernel* next;
 };
 
 namespace detail {
 extern std::atomic<std::int64_t> memory_hits;
-CUfunction make_kernel(const kernels::program& program, const Variant& variant,
-                       const KernelTarget& target);
+const Kernel& make_kernel(const kernels::program& program, const Variant& variant,
+                          const KernelTarget& target);
 }  // namespace detail
 
-inline CUfunction find_kernel(const kernels::program& program, const Variant& variant,
-                              const KernelTarget& target) {
+inline const Kernel* find_kernel(const kernels::program& program, const Variant& variant,
+                                 const KernelTarget& target) {
   auto* entry = static_cast<const LoadedKernel*>(program.compiled.load(std::memory_order_acquire));
   for (; entry; entry = entry->next) {
     if (entry->variant == variant && entry->device == target.device &&
         entry->generation == target.generation) {
-      return entry->function;
+      return &entry->kernel;
     }
   }
   return nullptr;
@@ -51,11 +56,11 @@ inline CUfunction find_kernel(const kernels::program& program, const Variant& va
 
 /// The kernel: loaded already, from the cache on disk, or compiled now. The device's context has to
 /// be current. Throws what compile_kernel throws, and CompileError if the driver rejects the code.
-inline CUfunction kernel(const kernels::program& program, const Variant& variant,
-                         const KernelTarget& target) {
-  if (const CUfunction found = find_kernel(program, variant, target)) [[likely]] {
+inline const Kernel& kernel(const kernels::program& program, const Variant& variant,
+                            const KernelTarget& target) {
+  if (const Kernel* const found = find_kernel(program, variant, target)) [[likely]] {
     detail::memory_hits.fetch_add(1, std::memory_order_relaxed);
-    return found;
+    return *found;
   }
   return detail::make_kernel(program, variant, target);
 }

@@ -119,13 +119,21 @@ Block block_of(const ReduceShape& shape, int multiprocessors) {
   return is_short ? block_of_short_rows(shape) : block_across(shape, multiprocessors);
 }
 
+/// Whether so many blocks are few: with more of them, as many on each multiprocessor, all run at
+/// once.
+bool are_few(std::int64_t blocks, int multiprocessors) {
+  constexpr std::int64_t evenly = 8, resident = 4;
+  return blocks * evenly <= resident * multiprocessors;
+}
+
 /// How many parts the reduced elements are split into, so that few outputs keep the device busy
-/// too. All blocks of few outputs run at once, as many on each multiprocessor. Others have so many
-/// waves that the last one matters little, or at least two.
-std::int64_t wanted_splits(std::int64_t blocks, std::int64_t most, int multiprocessors) {
-  constexpr std::int64_t evenly = 8, waves = 6;
-  const std::int64_t wave = std::int64_t{8} * multiprocessors, at_once = wave / 2;
-  if (blocks * evenly <= at_once) return at_once / blocks;
+/// too. Where blocks are not few, they have so many waves that the last one matters little, or at
+/// least two.
+std::int64_t wanted_splits(std::int64_t blocks, std::int64_t most, int multiprocessors,
+                           int resident) {
+  constexpr std::int64_t waves = 6;
+  const std::int64_t wave = std::int64_t{8} * multiprocessors;
+  if (are_few(blocks, multiprocessors)) return std::int64_t{resident} * multiprocessors / blocks;
   const std::int64_t several = std::min(most, waves * wave / blocks);
   return std::max({several, blocks < wave ? 2 * wave / blocks : 1, std::int64_t{1}});
 }
@@ -148,14 +156,16 @@ void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int m
   const std::int64_t few = is_whole && shape.is_light
                                ? splits_of_few(divide_up(reduced, step), g.grid_x, multiprocessors)
                                : 0;
-  const std::int64_t wanted = wanted_splits(g.grid_x, shape.most_splits, multiprocessors);
-  const std::int64_t half = divide_up(std::int64_t{4} * multiprocessors, g.grid_x);
+  const std::int64_t wanted =
+      wanted_splits(g.grid_x, shape.most_splits, multiprocessors, shape.resident);
+  const std::int64_t half = divide_up(std::int64_t{shape.resident} * multiprocessors, g.grid_x);
   const std::int64_t most = reduced / std::max<std::int64_t>(2 * unrolled * step, 64);
   const std::int64_t possible = std::max(reduced / (4 * unrolled * step), std::min(half, most));
   const std::int64_t splits =
       few > 0 ? few : std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
   g.chunk = divide_up(divide_up(reduced, splits), step) * step;
   g.splits = divide_up(reduced, g.chunk);
+  g.runs_at_once = few == 0 && g.splits > 1 && are_few(g.grid_x, multiprocessors);
 }
 
 }  // namespace
@@ -244,7 +254,7 @@ FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {
 }
 
 bool can_finish(const ReduceGeometry& reduce, const FinishGeometry& finish, std::size_t bytes) {
-  constexpr std::size_t most = std::size_t{1} << 14;
+  constexpr std::size_t most = std::size_t{1} << 15;
   return reduce.block_x * reduce.block_y == threads && finish.block_y <= threads &&
          static_cast<std::size_t>(reduce.splits) * bytes <= most;
 }
@@ -269,6 +279,17 @@ ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
   const std::int64_t step = block.lanes * (shape.along_reduced ? shape.vector_width : 1);
   split(g, shape, step, multiprocessors);
   return g;
+}
+
+int resident_blocks(const ReduceShape& shape, int possible, std::uint64_t bytes,
+                    int multiprocessors) {
+  constexpr int most = 8;
+  constexpr std::uint64_t enough = 1200;  // bytes of each thread
+  const std::int64_t all = threads * most * multiprocessors;
+  if (possible <= 0) return most / 2;
+  if (possible < most) return possible;
+  const bool has_enough = bytes >= enough * static_cast<std::uint64_t>(all);
+  return shape.kept == 1 && has_enough ? most : most / 2;
 }
 
 FewGeometry few_geometry(const ReduceShape& shape, int groups) {

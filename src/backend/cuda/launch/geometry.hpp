@@ -65,13 +65,21 @@ struct ReduceShape {
   bool in_pieces = false;  ///< vectors along the last reduced axis, threads along the kept ones
   std::int64_t most_splits = 65535;  ///< so that partial results are a small part of the input
   bool is_light = true;              ///< accumulators have 8 bytes at most
+  int resident = 4;                  ///< blocks of a multiprocessor, where all run at once
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;
   std::int64_t splits, chunk;  ///< reduced elements [s * chunk, (s + 1) * chunk) belong to split s
   bool wide_index;
+  bool runs_at_once = false;  ///< there are as many splits as keep the device busy
 };
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
+/// How many blocks of 256 threads a multiprocessor has of a reduction that runs at once and reads
+/// so many bytes, if it can run `possible`. All of fewer than eight: where there are less, those of
+/// the kernels ahead and behind leave room for unequal numbers. Of eight, half, since it takes
+/// time to combine what they have found, but all for one output of many bytes.
+int resident_blocks(const ReduceShape& shape, int possible, std::uint64_t bytes,
+                    int multiprocessors);
 /// Of reduce_few: a thread has `groups` vectors of outputs, and of pieces outputs.
 struct FewGeometry {
   unsigned grid_x, block_x, block_y;

@@ -42,10 +42,13 @@ int Launcher::distinct_inputs() const {
   return count;
 }
 
+const Kernel& Launcher::find(const Variant& variant) const {
+  return kernel(*call.program, variant.with(sharing_, texts_), target_.kernels);
+}
+
 void Launcher::run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters,
                           bool early) const {
-  const CUfunction function =
-      kernel(*call.program, variant.with(sharing_, texts_), target_.kernels);
+  const CUfunction function = find(variant).function;
   const auto stream = static_cast<CUstream>(target_.stream);
   void** const values = const_cast<void**>(parameters);
   if (early && target_.kernels.compute_capability.first >= 9 && has_early_launches()) {

@@ -61,6 +61,9 @@ class Launcher {
     run_kernel(variant, blocks, parameters, true);
   }
 
+  /// How many blocks of 256 threads of a kernel a multiprocessor runs at once.
+  int resident_blocks(const Variant& variant) const { return find(variant).resident_blocks; }
+
   /// Sets memory to 0, in the order of the stream.
   void clear(void* memory, std::size_t bytes) const;
 
@@ -73,6 +76,7 @@ class Launcher {
   }
 
  private:
+  const Kernel& find(const Variant& variant) const;
   void run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters,
                   bool early) const;
 

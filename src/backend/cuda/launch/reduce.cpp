@@ -123,27 +123,40 @@ std::int64_t most_splits(const KernelCall& call, std::size_t accumulator_size) {
          static_cast<std::int64_t>(40 * accumulator_size);
 }
 
+ReduceShape shape_of(const KernelCall& call, const ReduceOrder& order,
+                     const VectorAccess& vectors) {
+  const std::size_t accumulator_size = loops_of(call).fold->accumulator_size;
+  const bool is_ragged = vectors.places == VectorPlaces::ragged;
+  return {.kept = call.kept,
+          .reduced = is_ragged ? places_in_vectors(call, vectors.width) : call.reduced,
+          .span = call.span,
+          .along_reduced = order.along_reduced,
+          .columns = columns_of(call, order.tile_axis),
+          .vector_width = vectors.width,
+          .in_tiles = order.tile_axis.has_value(),
+          .in_pieces = order.pieces,
+          .most_splits = most_splits(call, accumulator_size),
+          .is_light = accumulator_size <= 8};
+}
+
+Reduce variant_of(const KernelCall& call, const ReduceOrder& order, const VectorAccess& vectors,
+                  bool wide_index) {
+  return {.kept_rank = static_cast<int>(call.kept_rank),
+          .reduced_rank = static_cast<int>(call.reduced_rank()),
+          .index_bytes = wide_index ? 8 : 4,
+          .along_reduced = along_argument(order, vectors.places),
+          .width = vectors.width,
+          .wide = vectors.wide};
+}
+
 void launch_few(const Launcher& launcher, const ReduceOrder& order, const VectorAccess& vectors) {
   const KernelCall& call = launcher.call;
   const int groups = order.tile_axis
                          ? 1
                          : kernels::few_groups(static_cast<std::uint64_t>(order.accesses) *
                                                bytes_of(call, vectors));
-  const FewGeometry g = few_geometry({.kept = call.kept,
-                                      .reduced = call.reduced,
-                                      .span = call.span,
-                                      .columns = columns_of(call, order.tile_axis),
-                                      .vector_width = vectors.width,
-                                      .in_tiles = order.tile_axis.has_value(),
-                                      .in_pieces = order.pieces},
-                                     groups);
-  const ReduceFew variant{{.kept_rank = static_cast<int>(call.kept_rank),
-                           .reduced_rank = static_cast<int>(call.reduced_rank()),
-                           .index_bytes = g.wide_index ? 8 : 4,
-                           .along_reduced = along_argument(order, vectors.places),
-                           .width = vectors.width,
-                           .wide = vectors.wide},
-                          order.accesses};
+  const FewGeometry g = few_geometry(shape_of(call, order, vectors), groups);
+  const ReduceFew variant{variant_of(call, order, vectors, g.wide_index), order.accesses};
   launcher.run_early(variant, {g.grid_x, 1, g.block_x, g.block_y},
                      parameter_block(call, true, call.reduced));
 }
@@ -167,19 +180,23 @@ void launch_reduce(const Launcher& launcher) {
   order.folded = folds.has_value();
   const KernelCall& walked = folds ? *folds : merged ? *merged : call;
   const VectorAccess vectors = vectors_of(walked, order, most_columns(accumulator_size));
-  const bool is_ragged = vectors.places == VectorPlaces::ragged;
-  const ReduceGeometry g = reduce_geometry(
-      {.kept = walked.kept,
-       .reduced = is_ragged ? places_in_vectors(walked, vectors.width) : walked.reduced,
-       .span = call.span,
-       .along_reduced = order.along_reduced,
-       .columns = columns_of(walked, tiles),
-       .vector_width = vectors.width,
-       .in_tiles = tiles.has_value(),
-       .in_pieces = order.pieces,
-       .most_splits = most_splits(walked, accumulator_size),
-       .is_light = accumulator_size <= 8},
-      launcher.multiprocessors());
+  ReduceShape shape = shape_of(walked, order, vectors);
+  ReduceGeometry g = reduce_geometry(shape, launcher.multiprocessors());
+  Reduce variant = variant_of(walked, order, vectors, g.wide_index);
+  const auto finishes = [&] {
+    const std::size_t bytes = static_cast<std::size_t>(call.kept) * accumulator_size;
+    return g.splits > 1 && !merged && !folds && !tiles &&
+           can_finish(g, finish_geometry(call.kept, g.splits), bytes);
+  };
+  if (g.runs_at_once) {
+    variant.finishes = finishes();
+    const auto accesses = static_cast<std::uint64_t>(walked.kept * walked.reduced) /
+                          static_cast<std::uint64_t>(vectors.width);
+    shape.resident =
+        resident_blocks(shape, launcher.resident_blocks(variant),
+                        accesses * bytes_of(walked, vectors), launcher.multiprocessors());
+    g = reduce_geometry(shape, launcher.multiprocessors());
+  }
   const bool is_partial = merged || folds || g.splits > 1;
   const std::int64_t splits = walked.kept / call.kept * g.splits;  // of each output
   void* const partial =
@@ -187,17 +204,8 @@ void launch_reduce(const Launcher& launcher) {
           ? launcher.workspace.take(static_cast<std::size_t>(splits * call.kept) * accumulator_size)
           : nullptr;
   const FinishGeometry finish = finish_geometry(call.kept, splits);
-  const bool are_few =
-      is_partial && !merged && !folds && !tiles &&
-      can_finish(g, finish, static_cast<std::size_t>(call.kept) * accumulator_size);
-  std::uint32_t* const arrived = are_few ? launcher.workspace.counter() : nullptr;
-  const Reduce variant{.kept_rank = static_cast<int>(walked.kept_rank),
-                       .reduced_rank = static_cast<int>(walked.reduced_rank()),
-                       .index_bytes = g.wide_index ? 8 : 4,
-                       .along_reduced = along_argument(order, vectors.places),
-                       .width = vectors.width,
-                       .wide = vectors.wide,
-                       .finishes = arrived != nullptr};
+  std::uint32_t* const arrived = finishes() ? launcher.workspace.counter() : nullptr;
+  variant.finishes = arrived != nullptr;
   const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
   const ParameterBlock block = parameter_block(walked, true, g.chunk);
   if (arrived) {
