@@ -8,14 +8,17 @@
 /// ascend.
 namespace quarry::kernels {
 
+/// Whether a reducer locates the largest value, not the smallest.
+template <class Op>
+inline constexpr bool is_largest = is_same<typename Op::no_better, less_equal_op>;
+
 /// The better of two values for a reducer that locates it: a NaN, else the larger or the smaller.
 template <class Op, class V>
 __device__ V better(V a, V b) {
-  constexpr bool is_largest = is_same<typename Op::no_better, less_equal_op>;
 #if __CUDA_ARCH__ >= 800
   if constexpr (is_same<V, float>) {
     float best;
-    if constexpr (is_largest)
+    if constexpr (is_largest<Op>)
       asm("max.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
     else
       asm("min.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
@@ -23,11 +26,11 @@ __device__ V better(V a, V b) {
   } else if constexpr (is_same<V, float16> || is_same<V, bfloat16>) {
     u16 x, y, best;
     memcpy(&x, &a, sizeof x), memcpy(&y, &b, sizeof y);
-    if constexpr (is_largest && is_same<V, float16>)
+    if constexpr (is_largest<Op> && is_same<V, float16>)
       asm("max.NaN.f16 %0, %1, %2;" : "=h"(best) : "h"(x), "h"(y));
     else if constexpr (is_same<V, float16>)
       asm("min.NaN.f16 %0, %1, %2;" : "=h"(best) : "h"(x), "h"(y));
-    else if constexpr (is_largest)
+    else if constexpr (is_largest<Op>)
       asm("max.NaN.bf16 %0, %1, %2;" : "=h"(best) : "h"(x), "h"(y));
     else
       asm("min.NaN.bf16 %0, %1, %2;" : "=h"(best) : "h"(x), "h"(y));
@@ -35,7 +38,7 @@ __device__ V better(V a, V b) {
     return a;
   }
 #endif
-  if constexpr (is_integer<V>) return (b > a) == is_largest ? b : a;
+  if constexpr (is_integer<V>) return (b > a) == is_largest<Op> ? b : a;
   using U = typename value_of<V>::type;
   return Op::beats(convert<U>(b), convert<U>(a)) ? b : a;
 }
@@ -46,16 +49,15 @@ template <class Op, class V, u64 N>
 __device__ V best_of_all(const V (&v)[N]) {
   if constexpr ((is_same<V, i8> || is_same<V, u8>)&&N % 4 == 0) {
     using Half = typename half_of<V>::type;
-    constexpr bool is_largest = is_same<typename Op::no_better, less_equal_op>;
     u32 upper = four_bytes(v), lower = upper << 8;
 #pragma unroll
     for (u64 n = 4; n < N; n += 4) {
       const u32 word = four_bytes(v + n);
-      upper = extreme_pair<is_largest, Half>(upper, word);
-      lower = extreme_pair<is_largest, Half>(lower, word << 8);
+      upper = extreme_pair<is_largest<Op>, Half>(upper, word);
+      lower = extreme_pair<is_largest<Op>, Half>(lower, word << 8);
     }
-    const u32 best = extreme_pair<is_largest, Half>(upper, lower);
-    return static_cast<V>(extreme_pair<is_largest, Half>(best, best << 16) >> 24);
+    const u32 best = extreme_pair<is_largest<Op>, Half>(upper, lower);
+    return static_cast<V>(extreme_pair<is_largest<Op>, Half>(best, best << 16) >> 24);
   } else {
     V best = v[0];
 #pragma unroll
@@ -64,27 +66,22 @@ __device__ V best_of_all(const V (&v)[N]) {
   }
 }
 
-/// Bytes whose order is that of integers.
-template <class V>
-inline constexpr bool is_byte = is_same<V, i8> || is_same<V, u8> || is_bool<V>;
-
 /// For a reducer that locates it, the best of each of four columns of bytes, and the row of the
 /// first of equals. A pair of 16 bits has two bytes above the number of their row, so that one
 /// comparison finds both.
 template <class Op, class V, u64 N>
 struct best_of_columns {
   static_assert(N <= 256);
-  static constexpr bool is_largest = is_same<typename Op::no_better, less_equal_op>;
   u32 odd, even;  // columns
   /// of N rows of four bytes
   __device__ explicit best_of_columns(const u32 (&row)[N]) {
     using Half = typename half_of<V>::type;
 #pragma unroll
     for (u32 n = 0; n < N; ++n) {
-      const u32 order = 0x00010001u * (is_largest ? 255 - n : n);
+      const u32 order = 0x00010001u * (is_largest<Op> ? 255 - n : n);
       const u32 pairs[] = {(row[n] & 0xff00ff00u) | order, (row[n] << 8 & 0xff00ff00u) | order};
-      odd = n == 0 ? pairs[0] : extreme_pair<is_largest, Half>(odd, pairs[0]);
-      even = n == 0 ? pairs[1] : extreme_pair<is_largest, Half>(even, pairs[1]);
+      odd = n == 0 ? pairs[0] : extreme_pair<is_largest<Op>, Half>(odd, pairs[0]);
+      even = n == 0 ? pairs[1] : extreme_pair<is_largest<Op>, Half>(even, pairs[1]);
     }
   }
   __device__ u32 pair(int column) const {
@@ -95,24 +92,9 @@ struct best_of_columns {
   }
   __device__ int row(int column) const {
     const int order = static_cast<int>(pair(column) & 255);
-    return is_largest ? 255 - order : order;
+    return is_largest<Op> ? 255 - order : order;
   }
 };
-
-/// N rows of four bytes, of which element(n, k) is an element of output k; those of an output are
-/// `step` > 0 apart, the first one at position i.
-template <class Op, class V, int N, class T, class Element>
-__device__ void take_columns(located<T>* a, i64 i, i64 step, const Element& element) {
-  u32 row[N];
-#pragma unroll
-  for (int n = 0; n < N; ++n) {
-    const V four[] = {element(n, 0), element(n, 1), element(n, 2), element(n, 3)};
-    row[n] = four_bytes(four);
-  }
-  const best_of_columns<Op, V, N> best(row);
-#pragma unroll
-  for (int k = 0; k < 4; ++k) Op::take_best(a[k], best.value(k), i + best.row(k) * step);
-}
 
 /// A reducer that locates the best element. A batch seldom has a better one than all before: only
 /// then its place is sought.
@@ -123,6 +105,13 @@ struct best_first : Op {
     using U = typename value_of<T>::type;
     const U best = convert<U>(best_of_all<Op>(v));
     if (Op::beats(best, convert<U>(a.value))) a = {convert<T>(best), at(Op::place_of(best, v))};
+  }
+  /// N rows of four bytes, an element of each of four outputs; positions ascend.
+  template <class V, class T, u64 N, class At>
+  static __device__ void take_columns(located<T>* a, const u32 (&row)[N], const At& at) {
+    const best_of_columns<Op, V, N> best(row);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) Op::take_best(a[k], best.value(k), at(best.row(k)));
   }
 };
 

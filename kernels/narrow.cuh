@@ -5,10 +5,12 @@
 
 #include "kernels/located.cuh"
 #include "kernels/packed.cuh"
+#include "kernels/params.cuh"
+#include "kernels/vector.cuh"
 
 /// How a thread folds its share of the elements: as the reducer does, but integers of one and two
 /// bytes in counters of 32 bits, which are exact and become an accumulator of the reducer's at the
-/// end.
+/// end; and how moments of bytes stay exact until the result.
 namespace quarry::kernels {
 
 template <class V>
@@ -36,6 +38,21 @@ struct some_of {
   }
 };
 
+/// Calls f(k, four) for each of four columns of bytes and every four of N rows, 0 where there are
+/// none.
+template <u64 N, class F>
+__device__ void take_fours(const u32 (&row)[N], const F& f) {
+#pragma unroll
+  for (u64 n = 0; n < N; n += 4) {
+    u32 some[4], column[4];
+#pragma unroll
+    for (u64 at = 0; at < 4; ++at) some[at] = n + at < N ? row[n + at < N ? n + at : 0] : 0;
+    transpose_bytes(some, column);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) f(k, column[k]);
+  }
+}
+
 /// The sum of narrow integers; with Packed four bytes of an access at once.
 template <bool Packed>
 struct narrow_sum {
@@ -61,6 +78,11 @@ struct narrow_sum {
   template <class V, u64 N>
   static __device__ void take_some(i32& a, const V (&v)[N], int first, int last) {
     take_all(a, some_of<V, N>(v, first, last).of, 0);
+  }
+  /// N rows of four bytes, an element of each of four outputs.
+  template <class V, u64 N, class At>
+  static __device__ void take_columns(i32* a, const u32 (&row)[N], const At&) {
+    take_fours(row, [=](int k, u32 four) { a[k] = dot4<V>(four, 0x01010101u, a[k]); });
   }
   static __device__ i32 combine(i32 a, i32 b) { return a + b; }
 };
@@ -88,11 +110,7 @@ struct narrow_moments {
     if constexpr (Packed && sizeof(V) == 1 && N % 4 == 0) {
       a.count += static_cast<i32>(N);
 #pragma unroll
-      for (u64 n = 0; n < N; n += 4) {
-        const u32 word = four_bytes(v + n);
-        a.sum = dot4<V>(word, 0x01010101u, a.sum);
-        a.squares = static_cast<u32>(dot4<V>(word, word, static_cast<i32>(a.squares)));
-      }
+      for (u64 n = 0; n < N; n += 4) add_four(a, four_bytes(v + n));
     } else {
 #pragma unroll
       for (u64 n = 0; n < N; ++n) take(a, v[n], 0);
@@ -103,9 +121,63 @@ struct narrow_moments {
     take_all(a, some_of<V, N>(v, first, last).of, 0);
     a.count -= static_cast<i32>(N) - (last - first);
   }
+  /// N rows of four bytes, an element of each of four outputs.
+  template <class V, u64 N, class At>
+  static __device__ void take_columns(narrow_powers<V>* a, const u32 (&row)[N], const At&) {
+    take_fours(row, [=](int k, u32 four) { add_four(a[k], four); });
+#pragma unroll
+    for (int k = 0; k < 4; ++k) a[k].count += static_cast<i32>(N);
+  }
   template <class V>
   static __device__ narrow_powers<V> combine(const narrow_powers<V>& a, const narrow_powers<V>& b) {
     return {a.count + b.count, a.sum + b.sum, a.squares + b.squares};
+  }
+
+ private:
+  /// Bytes, and 0, which count as none.
+  template <class V>
+  static __device__ void add_four(narrow_powers<V>& a, u32 four) {
+    a.sum = dot4<V>(four, 0x01010101u, a.sum);
+    a.squares = static_cast<u32>(dot4<V>(four, four, static_cast<i32>(a.squares)));
+  }
+};
+
+/// The number of bytes, their sum, and that of their squares: exact of up to 2^47 of them.
+struct byte_powers {
+  i64 count, sum, squares;
+};
+template <>
+struct value_of<byte_powers> : value_of<double> {};
+
+/// Op, which finishes moments, of accumulators that need no division to be merged.
+template <class Op>
+struct exact_moments : Op {
+  template <class Acc>
+  static __device__ Acc identity() {
+    return {0, 0, 0};
+  }
+  static __device__ byte_powers combine(const byte_powers& a, const byte_powers& b) {
+    return {a.count + b.count, a.sum + b.sum, a.squares + b.squares};
+  }
+  /// From n Q - S^2, which is less than 2^62 for up to 2^23 bytes. Of more the distances are from
+  /// the integer next to the mean: the sum of their squares is exact, and at least twice what is
+  /// taken off for the rest of the mean.
+  static __device__ moments<double> moments_from(const byte_powers& a) {
+    if (a.count == 0) return {0, 0, 0};
+    const double count = static_cast<double>(a.count), mean = static_cast<double>(a.sum) / count;
+    if (a.count <= i64{1} << 23) {
+      const i64 apart = a.count * a.squares - a.sum * a.sum;
+      return {mean, static_cast<double>(apart) / count, count};
+    }
+    const i64 near = static_cast<i64>(mean + (mean < 0 ? -0.5 : 0.5));
+    const i64 rest = a.sum - near * a.count;
+    const i64 squares = a.squares - near * (near * a.count + 2 * rest);
+    const double apart = static_cast<double>(rest);
+    return {mean, static_cast<double>(squares) - apart / count * apart, count};
+  }
+  template <class Out, class C>
+  static __device__ Out finish(const byte_powers& a, const C& c) {
+    return Op::template finish<Out>(moments_from(a), c);
   }
 };
 
@@ -156,6 +228,15 @@ requires(is_narrow<V> && !is_complex<T> &&
   }
 };
 
+template <class Op, class V, bool Packed>
+struct thread_fold<exact_moments<Op>, byte_powers, V, Packed> {
+  using value_type = V;
+  using reducer = narrow_moments<Packed>;
+  using type = narrow_powers<V>;
+  static constexpr i64 most = most_narrow;
+  static __device__ byte_powers widened(const type& a) { return {a.count, a.sum, a.squares}; }
+};
+
 /// The expression whose narrow values are converted to a T by E, if there is one: reducers to Acc
 /// convert what they take. Extremes and their positions are those of a T: its order, and the number
 /// that they begin with, may be none of the narrow type.
@@ -167,5 +248,29 @@ template <class A, class T, class Acc, class C>
 requires(is_narrow<value_in<A, C>> && !is_located<Acc>) struct before_cast<cast<T, A>, T, Acc, C> {
   using type = A;
 };
+
+/// The type of the values that a reduction of E to moments<double> takes.
+template <class E, int S, class... In>
+struct taken_value {
+  using Lane = lane_context<params<sizeof...(In) + 1, S, 1>, 1, 0, In...>;
+  using Value = typename before_cast<E, double, moments<double>, Lane>::type;
+  using type = value_in<Value, Lane>;
+};
+
+/// The program that kernels run for M: moments of bytes are those of exact_moments.
+template <class M>
+struct exact {
+  using type = M;
+};
+template <class E, class Op, class Out, int S, class... In>
+requires(
+    __is_base_of(moments_of, Op) &&
+    is_byte<typename taken_value<
+        E, S, In...>::type>) struct exact<reduction_of<E, Op, moments<double>, Out, S, In...>> {
+  static_assert(sizeof(byte_powers) == sizeof(moments<double>));
+  using type = reduction_of<E, exact_moments<Op>, byte_powers, Out, S, In...>;
+};
+template <class M>
+using exact_t = typename exact<M>::type;
 
 }  // namespace quarry::kernels

@@ -5,6 +5,10 @@
 /// Four integers of one byte, or two of two, in a register.
 namespace quarry::kernels {
 
+/// Bytes whose order is that of integers.
+template <class V>
+inline constexpr bool is_byte = is_same<V, i8> || is_same<V, u8> || is_bool<V>;
+
 /// Four bytes that are in one register, if the compiler sees where they are from.
 template <class V>
 __device__ u32 four_bytes(const V* v) {
@@ -13,6 +17,33 @@ __device__ u32 four_bytes(const V* v) {
   for (int n = 3; n >= 0; --n) word = word << 8 | static_cast<u8>(v[n]);
   return word;
 }
+/// The bytes that the four digits of Selector name, the lowest first: of 0 to 3 those of `a`, of 4
+/// to 7 those of `b`.
+template <u32 Selector>
+__device__ u32 chosen_bytes(u32 a, u32 b) {
+#ifdef __CUDA_ARCH__
+  return __byte_perm(a, b, Selector);
+#else
+  const u64 both = u64{b} << 32 | a;
+  u32 word = 0;
+  for (u32 n = 0; n < 4; ++n) {
+    const u32 digit = Selector >> 4 * n & 7;
+    word |= static_cast<u32>(both >> 8 * digit & 0xff) << 8 * n;
+  }
+  return word;
+#endif
+}
+
+/// The columns of four rows of bytes.
+inline __device__ void transpose_bytes(const u32 (&row)[4], u32 (&column)[4]) {
+  const u32 first[] = {chosen_bytes<0x5140>(row[0], row[1]), chosen_bytes<0x5140>(row[2], row[3])};
+  const u32 last[] = {chosen_bytes<0x7362>(row[0], row[1]), chosen_bytes<0x7362>(row[2], row[3])};
+  column[0] = chosen_bytes<0x5410>(first[0], first[1]);
+  column[1] = chosen_bytes<0x7632>(first[0], first[1]);
+  column[2] = chosen_bytes<0x5410>(last[0], last[1]);
+  column[3] = chosen_bytes<0x7632>(last[0], last[1]);
+}
+
 /// The sum of the four products of bytes of `a` and `b`, and `c`.
 template <class V>
 __device__ i32 dot4(u32 a, u32 b, i32 c) {

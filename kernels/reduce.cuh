@@ -18,11 +18,11 @@ namespace quarry::kernels {
 ///   equally far from an aligned vector.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(
-    256, reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::resident)
-    reduce(const __grid_constant__
-           typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type p,
+    256, reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::resident)
+    reduce(const __grid_constant__ typename reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>,
+                                                        Along, V, Wide>::param_type p,
            void* partial) {
-  using Body = reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
+  using Body = reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
   Body::run(p, static_cast<typename Body::acc_type*>(partial));
 }
 
@@ -30,14 +30,14 @@ __global__ void __launch_bounds__(
 /// is done last: `finish_lanes` of its 256 threads share an output. `arrived` is 0, and is left 0.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>
 __global__ void __launch_bounds__(
-    256, reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::resident)
-    reduce_and_finish(
-        const __grid_constant__
-        typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type p,
-        void* partial, u32* arrived, int finish_lanes) {
-  using Body = reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
+    256, reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::resident)
+    reduce_and_finish(const __grid_constant__
+                      typename reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V,
+                                           Wide>::param_type p,
+                      void* partial, u32* arrived, int finish_lanes) {
+  using Body = reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
   Body::run(p, static_cast<typename Body::acc_type*>(partial));
-  reduce_finish_body<M, Rk, Rr>::run_in_last_block(p, partial, arrived, finish_lanes);
+  reduce_finish_body<exact_t<M>, Rk, Rr>::run_in_last_block(p, partial, arrived, finish_lanes);
 }
 
 }  // namespace quarry::kernels

@@ -83,9 +83,9 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide, int Count>
 __global__ void __launch_bounds__(256)
     reduce_few(const __grid_constant__
-               typename reduce_few_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide,
+               typename reduce_few_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide,
                                         Count>::param_type p) {
-  reduce_few_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide, Count>::run(p);
+  reduce_few_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide, Count>::run(p);
 }
 
 }  // namespace quarry::kernels

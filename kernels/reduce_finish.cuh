@@ -3,6 +3,7 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/statistics.hpp>
 
+#include "kernels/narrow.cuh"
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
@@ -126,9 +127,10 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
 /// A block has at most 512 threads.
 template <class M, int Rk, int Rr>
 __global__ void __launch_bounds__(512)
-    reduce_finish(const __grid_constant__ typename reduce_finish_body<M, Rk, Rr>::param_type p,
+    reduce_finish(const __grid_constant__
+                  typename reduce_finish_body<exact_t<M>, Rk, Rr>::param_type p,
                   const void* partial, i64 splits) {
-  using Body = reduce_finish_body<M, Rk, Rr>;
+  using Body = reduce_finish_body<exact_t<M>, Rk, Rr>;
   using Acc = typename Body::acc_type;
   alignas(16) __shared__ char storage[512 * sizeof(Acc)];
   wait_for_stream();

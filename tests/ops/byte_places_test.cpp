@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "fake_driver/test_device.hpp"
-
 namespace quarry {
 namespace {
 
@@ -72,7 +70,6 @@ TYPED_TEST(BytePlaces, OfColumns) {
   this->expect_places({3, 300, 1001}, {0, 1, 2});  // by elements
 }
 TYPED_TEST(BytePlaces, OfFewElements) {
-  if (test::kind() == test::Kind::fake) GTEST_SKIP() << "takes long, and runs no other code there";
   this->expect_places({1, 14, 400000}, {0, 1, 2});
   this->expect_places({60, 3, 8192}, {0, 1, 2});
   this->expect_places({40, 2, 9001}, {2, 1, 0});  // tiles: few outer rows
