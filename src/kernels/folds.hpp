@@ -219,7 +219,7 @@ template <>
 struct piece_fold<all_of, bool> : truth_fold<true> {};
 
 /// A value into each of n accumulators, of which all have taken as many before; or, where there is
-/// a `batch`, of up to that many rows at once.
+/// a `batch`, of up to that many rows at once, of which the first one is reduced element `at`.
 template <class R, class Acc>
 struct column_fold {
   using Value = typename value_of<Acc>::type;
@@ -233,6 +233,53 @@ struct column_fold {
       to[i] = next;
     }
   }
+};
+
+/// Extremes and their places in a batch of rows, as lanes of one size, which are merged with what
+/// is there after the last row.
+template <class R, bool IsMax, class T>
+struct position_column_fold {
+  using Value = typename compared<typename value_of<T>::type>::type;
+  using Place = lanes::lane_position<Value>;
+  static constexpr i64 batch = sizeof(Value) == 1 ? 128 : 512, block = 64;
+  static_assert(static_cast<i64>(static_cast<Place>(batch - 1)) == batch - 1);
+
+  QUARRY_INLINED static void run_batch(located<T>* to, i64 n, const char* values, i64 rows,
+                                       i64 step, i64 at) {
+    i64 i = 0;
+    for (; i + block <= n; i += block) run_block(to + i, block, values + i * size, rows, step, at);
+    if (i < n) run_block(to + i, n - i, values + i * size, rows, step, at);
+  }
+
+ private:
+  static constexpr i64 size = sizeof(Value);
+  QUARRY_INLINED static void run_block(located<T>* to, i64 n, const char* values, i64 rows,
+                                       i64 step, i64 at) {
+    Value best[block];
+    Place place[block] = {};
+    __builtin_memcpy(best, values, static_cast<u64>(n * size));
+    for (i64 r = 1; r < rows; ++r) {
+      const auto* const row = reinterpret_cast<const Value*>(values + r * step);
+      for (i64 i = 0; i < n; ++i) {
+        const Value x = row[i], y = best[i];
+        const bool is_better = (IsMax ? x > y : x < y) | ((x != x) & (y == y));
+        best[i] = is_better ? x : y;
+        place[i] = is_better ? static_cast<Place>(r) : place[i];
+      }
+    }
+    for (i64 i = 0; i < n; ++i) {
+      const T value = convert<T>(best[i]);
+      if (R::beats(value, to[i].value)) to[i] = {value, at + static_cast<i64>(place[i])};
+    }
+  }
+};
+template <class T>
+requires(!is_complex<T>) struct column_fold<argmin_of, located<T>>
+    : position_column_fold<argmin_of, false, T> {
+};
+template <class T>
+requires(!is_complex<T>) struct column_fold<argmax_of, located<T>>
+    : position_column_fold<argmax_of, true, T> {
 };
 
 /// Bools are bytes there.
@@ -283,7 +330,7 @@ struct fold_of {
       constexpr i64 batch = column_fold<R, Acc>::batch;
       for (i64 r = 0; r < rows; r += batch) {
         const i64 count = rows - r < batch ? rows - r : batch;
-        column_fold<R, Acc>::run_batch(to, n, bytes + r * step, count, step);
+        column_fold<R, Acc>::run_batch(to, n, bytes + r * step, count, step, at + r);
       }
     } else {
       for (i64 r = 0; r < rows; ++r) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The places of extremes among bytes, many of which are equal.
+// The places of extremes among elements many of which are equal, and of which some are NaN.
 #include "array/model.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace quarry {
@@ -18,20 +19,34 @@ struct Shape {
 };
 
 template <class T>
-class BytePlaces : public ::testing::Test {
+class ExtremePlaces : public ::testing::Test {
  protected:
   using Limits = std::numeric_limits<T>;
 
   /// Of column k the extremes are among few values, which may be the least or the largest of all.
   static T element(std::int64_t place, std::int64_t k) {
     const auto drawn = static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15u >> 40;
-    if constexpr (std::is_same_v<T, bool>) return k % 3 == 0 ? k % 2 == 0 : drawn % 7 == 0;
-    const auto of = [&](int least, std::uint64_t count) {
-      return static_cast<T>(least + static_cast<int>(drawn % count));
-    };
-    if (k % 5 == 0) return k % 2 == 0 ? Limits::lowest() : Limits::max();
-    if (k % 5 == 1) return of(Limits::lowest(), 3);
-    return k % 5 == 2 ? of(Limits::max() - 2, 3) : of(Limits::lowest(), 256);
+    if constexpr (std::is_same_v<T, bool>) {
+      return k % 3 == 0 ? k % 2 == 0 : drawn % 7 == 0;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (k % 5 == 0) return k % 2 == 0 ? -Limits::infinity() : Limits::infinity();
+      if (k % 5 == 1 && drawn % 61 == 0) return Limits::quiet_NaN();
+      return static_cast<T>(drawn % (k % 5 == 2 ? 3 : 4096)) / 4 - 7;
+    } else {
+      const auto of = [&](T least, std::uint64_t count) {
+        return static_cast<T>(least + static_cast<T>(drawn % count));
+      };
+      if (k % 5 == 0) return k % 2 == 0 ? Limits::lowest() : Limits::max();
+      if (k % 5 == 1) return of(Limits::lowest(), 3);
+      return k % 5 == 2 ? of(Limits::max() - 2, 3) : of(Limits::lowest(), 256);
+    }
+  }
+  /// The first NaN is the extreme, if there is one.
+  static bool beats(T x, T y, bool is_better) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(x) || std::isnan(y)) return !std::isnan(y);
+    }
+    return is_better;
   }
 
   static void expect_places(const Shape& s, const Ints& order) {
@@ -46,12 +61,13 @@ class BytePlaces : public ::testing::Test {
     for (std::int64_t i = 0; i < s.outer; ++i) {
       for (std::int64_t k = 0; k < s.inner; ++k) {
         const auto value = [&](std::int64_t j) {
-          return static_cast<int>(host[static_cast<std::size_t>((i * s.middle + j) * s.inner + k)]);
+          return T(host[static_cast<std::size_t>((i * s.middle + j) * s.inner + k)]);
         };
         std::int64_t most = 0, least = 0;
         for (std::int64_t j = 1; j < s.middle; ++j) {
-          if (value(j) > value(most)) most = j;
-          if (value(j) < value(least)) least = j;
+          const T x = value(j);
+          if (beats(x, value(most), x > value(most))) most = j;
+          if (beats(x, value(least), x < value(least))) least = j;
         }
         const auto at = static_cast<std::size_t>(is_swapped ? k * s.outer + i : i * s.inner + k);
         ASSERT_EQ(largest[at], most) << "output " << i << ", " << k;
@@ -60,14 +76,20 @@ class BytePlaces : public ::testing::Test {
     }
   }
 };
+using Elements = ::testing::Types<std::int8_t, std::uint8_t, bool, std::int16_t, std::int32_t,
+                                  std::uint64_t, float, double>;
+TYPED_TEST_SUITE(ExtremePlaces, Elements);
+template <class T>
+class BytePlaces : public ExtremePlaces<T> {};
 using Bytes = ::testing::Types<std::int8_t, std::uint8_t, bool>;
 TYPED_TEST_SUITE(BytePlaces, Bytes);
 
-TYPED_TEST(BytePlaces, OfColumns) {
+TYPED_TEST(ExtremePlaces, OfColumns) {
   this->expect_places({1, 700, 512}, {0, 1, 2});   // that threads share
   this->expect_places({9, 37, 8000}, {0, 1, 2});   // with a rest
   this->expect_places({3, 700, 100}, {0, 1, 2});   // by vectors of four
   this->expect_places({3, 300, 1001}, {0, 1, 2});  // by elements
+  this->expect_places({1, 2000, 37}, {0, 1, 2});   // more rows than one batch of them
 }
 TYPED_TEST(BytePlaces, OfFewElements) {
   this->expect_places({1, 14, 400000}, {0, 1, 2});
@@ -76,7 +98,7 @@ TYPED_TEST(BytePlaces, OfFewElements) {
   this->expect_places({9001, 14, 40}, {2, 1, 0});
   this->expect_places({700, 9, 650}, {2, 1, 0});
 }
-TYPED_TEST(BytePlaces, OfRows) {
+TYPED_TEST(ExtremePlaces, OfRows) {
   this->expect_places({300, 1000, 1}, {0, 1, 2});
   this->expect_places({3000, 77, 1}, {0, 1, 2});
 }
