@@ -106,8 +106,10 @@ struct squared_distance {
   T from[2];
   template <class V>
   QUARRY_INLINED void change(V& v) const {
-    V d{};
-    for (u64 k = 0; k < sizeof(V) / sizeof(T); ++k) d[k] = from[k % Parts];
+    V d = V{} + from[0];
+    if constexpr (Parts == 2) {
+      for (u64 k = 1; k < sizeof(V) / sizeof(T); k += 2) d[k] = from[1];
+    }
     v = (v - d) * (v - d);
   }
   QUARRY_INLINED T of(T value, i64 i) const {
