@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails on a file over 400 lines, a line over 100 columns, and a file without its licence line.
+"""Fails on a file over 400 lines, a line over 100 columns, a file without its licence line, and a
+file in the root that is neither a document nor one of the build: what a tool has left there.
 
 Usage: sizes.py <project root>
 """
@@ -11,6 +12,7 @@ FOLDERS = ["include", "src", "tools", "kernels", "tests", "bench", "examples"]
 SUFFIXES = {".hpp", ".cpp", ".def", ".cu", ".cuh", ".h", ".py"}
 MAX_LINES = 400
 MAX_COLUMNS = 100
+ROOT_SUFFIXES = {"", ".md", ".txt", ".json"}
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
 
 
@@ -28,6 +30,8 @@ def complaints_about(path, name):
 def main(root):
     paths = sorted(p for f in FOLDERS for p in (root / f).rglob("*") if p.suffix in SUFFIXES)
     complaints = [c for path in paths for c in complaints_about(path, path.relative_to(root))]
+    strays = sorted(p for p in root.iterdir() if p.is_file() and p.suffix not in ROOT_SUFFIXES)
+    complaints += [f"{path.name}: does not belong into the root" for path in strays]
     print(*complaints, f"{len(paths)} files, {len(complaints)} complaints", sep="\n")
     return 1 if complaints else 0
 
