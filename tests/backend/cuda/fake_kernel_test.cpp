@@ -269,10 +269,11 @@ TEST_F(FakeKernels, AKernelIsCompiledOnceForAllShapes) {
   EXPECT_EQ(fake::statistics().launches, 16);
 }
 
-/// Of a sum in one launch: a block for each split.
+/// Of a sum in one launch: a block for each split. Its kernels are those of no other test.
 template <class T, class Total>
 i64 splits_of_sum(Device& gpu, int resident_blocks) {
-  using Sum = reduction_of<in<T, 0>, sum_of, Total, Total, 0, T>;
+  using Twice = op<add_op, T, in<T, 0>, in<T, 0>>;
+  using Sum = reduction_of<Twice, sum_of, Total, Total, 0, T>;
   constexpr i64 n = i64{1} << 24;
   fake::set_compiler({.resident_threads = 256 * resident_blocks});
   const OnDevice<T> in(gpu, std::vector<T>(n, T(1)));
@@ -282,7 +283,7 @@ i64 splits_of_sum(Device& gpu, int resident_blocks) {
   call.along_reduced = true;
   DeviceWorkspace workspace(gpu);
   gpu.launch(call, workspace, nullptr);
-  EXPECT_EQ(out.values()[0], Total(n));
+  EXPECT_EQ(out.values()[0], Total(2 * n));
   fake::set_compiler({});
   const i64 chunk = static_cast<i64>(fake::last_block().at(block_places::chunk));
   return (n + chunk - 1) / chunk;
@@ -298,6 +299,15 @@ TEST_F(FakeKernels, ASumHasAsManyBlocksAsTheDriverSaysRunAtOnce) {
   expect_even(splits_of_sum<u32, u64>(gpu(), 5), 5);
   expect_even(splits_of_sum<float, float>(gpu(), 7), 7);
   expect_even(splits_of_sum<double, double>(gpu(), 8), 4);
+}
+
+TEST_F(FakeKernels, AKernelIsCompiledAndLookedUpForItsLaunchesAlone) {
+  fake::reset_statistics();
+  splits_of_sum<short, i64>(gpu(), 5);
+  EXPECT_EQ(fake::statistics().compilations, fake::statistics().launches);
+  const i64 before = kernel_cache_statistics().memory_hits;
+  const i64 launches = fake::launches_of([&] { splits_of_sum<short, i64>(gpu(), 5); });
+  EXPECT_EQ(kernel_cache_statistics().memory_hits - before, launches);
 }
 
 /// The sum of inputs 0 to K.

@@ -46,16 +46,16 @@ const Kernel& Launcher::find(const Variant& variant) const {
   return kernel(*call.program, variant.with(sharing_, texts_), target_.kernels);
 }
 
-void Launcher::run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters,
+void Launcher::run_kernel(const Kernel& kernel, const Blocks& blocks, const void** parameters,
                           bool early) const {
-  const CUfunction function = find(variant).function;
   const auto stream = static_cast<CUstream>(target_.stream);
   void** const values = const_cast<void**>(parameters);
   if (early && target_.kernels.compute_capability.first >= 9 && has_early_launches()) {
-    return check_launch(launch_early(function, blocks, stream, values));
+    return check_launch(launch_early(kernel.function, blocks, stream, values));
   }
-  check_launch(driver().LaunchKernel(function, blocks.grid_x, blocks.grid_y, 1, blocks.block_x,
-                                     blocks.block_y, 1, 0, stream, values, nullptr));
+  check_launch(driver().LaunchKernel(kernel.function, blocks.grid_x, blocks.grid_y, 1,
+                                     blocks.block_x, blocks.block_y, 1, 0, stream, values,
+                                     nullptr));
 }
 
 void Launcher::clear(void* memory, std::size_t bytes) const {

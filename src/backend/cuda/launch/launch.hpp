@@ -45,24 +45,29 @@ class Launcher {
   /// The inputs that are read: of those that are the same one.
   int distinct_inputs() const;
 
+  /// The loaded kernel, for a family whose grid depends on it.
+  const Kernel& find(const Variant& variant) const;
+
   /// Launches a kernel; its parameters are the block, then `more`.
   template <class... More>
   void run(const Variant& variant, const Blocks& blocks, const ParameterBlock& block,
            const More&... more) const {
     const void* parameters[] = {block.data(), &more...};
-    run_kernel(variant, blocks, parameters, false);
+    run_kernel(find(variant), blocks, parameters, false);
   }
   /// The same for kernels that wait themselves for what is ahead of them in the stream
   /// (kernels/stream_order.cuh): where the GPU can, their blocks start before that is done.
   template <class... More>
   void run_early(const Variant& variant, const Blocks& blocks, const ParameterBlock& block,
                  const More&... more) const {
-    const void* parameters[] = {block.data(), &more...};
-    run_kernel(variant, blocks, parameters, true);
+    run_early(find(variant), blocks, block, more...);
   }
-
-  /// How many blocks of 256 threads of a kernel a multiprocessor runs at once.
-  int resident_blocks(const Variant& variant) const { return find(variant).resident_blocks; }
+  template <class... More>
+  void run_early(const Kernel& kernel, const Blocks& blocks, const ParameterBlock& block,
+                 const More&... more) const {
+    const void* parameters[] = {block.data(), &more...};
+    run_kernel(kernel, blocks, parameters, true);
+  }
 
   /// Sets memory to 0, in the order of the stream.
   void clear(void* memory, std::size_t bytes) const;
@@ -76,8 +81,7 @@ class Launcher {
   }
 
  private:
-  const Kernel& find(const Variant& variant) const;
-  void run_kernel(const Variant& variant, const Blocks& blocks, const void** parameters,
+  void run_kernel(const Kernel& kernel, const Blocks& blocks, const void** parameters,
                   bool early) const;
 
   Target target_;

@@ -188,14 +188,20 @@ void launch_reduce(const Launcher& launcher) {
     return g.splits > 1 && !merged && !folds && !tiles &&
            can_finish(g, finish_geometry(call.kept, g.splits), bytes);
   };
+  std::uint32_t* arrived = finishes() ? launcher.workspace.counter() : nullptr;
+  variant.finishes = arrived != nullptr;
+  const Kernel* kernel = &launcher.find(variant);
   if (g.runs_at_once) {
-    variant.finishes = finishes();
     const auto accesses = static_cast<std::uint64_t>(walked.kept * walked.reduced) /
                           static_cast<std::uint64_t>(vectors.width);
     shape.resident =
-        resident_blocks(shape, launcher.resident_blocks(variant),
-                        accesses * bytes_of(walked, vectors), launcher.multiprocessors());
+        resident_blocks(shape, kernel->resident_blocks, accesses * bytes_of(walked, vectors),
+                        launcher.multiprocessors());
     g = reduce_geometry(shape, launcher.multiprocessors());
+    if (arrived && !finishes()) {  // too many splits for the last block
+      arrived = nullptr, variant.finishes = false;
+      kernel = &launcher.find(variant);
+    }
   }
   const bool is_partial = merged || folds || g.splits > 1;
   const std::int64_t splits = walked.kept / call.kept * g.splits;  // of each output
@@ -204,15 +210,13 @@ void launch_reduce(const Launcher& launcher) {
           ? launcher.workspace.take(static_cast<std::size_t>(splits * call.kept) * accumulator_size)
           : nullptr;
   const FinishGeometry finish = finish_geometry(call.kept, splits);
-  std::uint32_t* const arrived = finishes() ? launcher.workspace.counter() : nullptr;
-  variant.finishes = arrived != nullptr;
   const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
   const ParameterBlock block = parameter_block(walked, true, g.chunk);
   if (arrived) {
-    return launcher.run_early(variant, blocks, block, partial, arrived,
+    return launcher.run_early(*kernel, blocks, block, partial, arrived,
                               static_cast<int>(finish.block_y));
   }
-  launcher.run_early(variant, blocks, block, partial);
+  launcher.run_early(*kernel, blocks, block, partial);
   if (!is_partial) return;
   launcher.run_early(
       ReduceFinish{static_cast<int>(call.kept_rank), static_cast<int>(call.reduced_rank())},
