@@ -229,12 +229,11 @@ requires(is_narrow<V> && !is_complex<T> &&
 };
 
 template <class Op, class V, bool Packed>
-struct thread_fold<exact_moments<Op>, byte_powers, V, Packed> {
-  using value_type = V;
-  using reducer = narrow_moments<Packed>;
-  using type = narrow_powers<V>;
-  static constexpr i64 most = most_narrow;
-  static __device__ byte_powers widened(const type& a) { return {a.count, a.sum, a.squares}; }
+struct thread_fold<exact_moments<Op>, byte_powers, V, Packed>
+    : thread_fold<Op, moments<double>, V, Packed> {
+  static __device__ byte_powers widened(const narrow_powers<V>& a) {
+    return {a.count, a.sum, a.squares};
+  }
 };
 
 /// The expression whose narrow values are converted to a T by E, if there is one: reducers to Acc

@@ -208,25 +208,16 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     static __device__ bool has(int u, Index i, Index end, Index step) {
       return i + u * step + (is_along ? Lanes : 1) <= end;
     }
-    /// The first one is at `i`. Those that do not end by `end` are left out.
-    __device__ void load(const P& p, Cursor& cursor, Index i, Index end, Index step) {
-#pragma unroll
-      for (int u = 0; u < Count; ++u) {
-        if (!has(u, i, end, step)) continue;
-        cursor.load(p, in[u], i + u * step);
-        position[u] = cursor.position(i + u * step);
-        cursor.next(p);
-      }
-    }
+    /// The first one is at `i`.
     __device__ void load(const P& p, Cursor& cursor, Index i, Index step) {
-#pragma unroll
-      for (int u = 0; u < Count; ++u) {
-        cursor.load(p, in[u], i + u * step);
-        position[u] = cursor.position(i + u * step);
-        cursor.next(p);
-      }
+      load_if(p, cursor, i, step, [](int) { return true; });
     }
-    __device__ void take(const P& p, Index i, Index end, Index step, Part (*chain)[outputs]) const {
+    /// Of a batch that may not be whole those that end by `end`.
+    __device__ void load_rest(const P& p, Cursor& cursor, Index i, Index end, Index step) {
+      load_if(p, cursor, i, step, [=](int u) { return has(u, i, end, step); });
+    }
+    __device__ void take_rest(const P& p, Index i, Index end, Index step,
+                              Part (*chain)[outputs]) const {
 #pragma unroll
       for (int u = 0; u < Count; ++u) {
         if (has(u, i, end, step)) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
@@ -245,6 +236,18 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         for (int u = 0; u < Count; ++u) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
       }
     }
+
+   private:
+    template <class F>
+    __device__ void load_if(const P& p, Cursor& cursor, Index i, Index step, const F& is_there) {
+#pragma unroll
+      for (int u = 0; u < Count; ++u) {
+        if (!is_there(u)) continue;
+        cursor.load(p, in[u], i + u * step);
+        position[u] = cursor.position(i + u * step);
+        cursor.next(p);
+      }
+    }
   };
   template <int Count, int Lanes, unsigned Mask>
   requires(!is_ragged) static __device__
@@ -259,17 +262,9 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static __device__ void take_rest(const P& p, Cursor& cursor, Index i, Index end, Index step,
                                    Part (*chain)[outputs]) {
     if constexpr (!takes_batches) {
-      Loaded<Lanes, Mask> in[2 * Count - 1];
-#pragma unroll
-      for (int u = 0; u < 2 * Count - 1; ++u) {
-        if (i + u * step >= end) continue;
-        cursor.load(p, in[u], i + u * step);
-        cursor.next(p);
-      }
-#pragma unroll
-      for (int u = 0; u < 2 * Count - 1; ++u) {
-        if (i + u * step < end) add<Lanes, Mask>(p, chain[u % chains], in[u], i + u * step);
-      }
+      Batch<2 * Count - 1, Lanes, Mask> rest;
+      rest.load_rest(p, cursor, i, end, step);
+      rest.take_rest(p, i, end, step, chain);
     } else if constexpr (Count > 0) {
       if (i + (Count - 1) * step < end) {
         take<Count, Lanes, Mask>(p, cursor, i, step, chain);
@@ -312,9 +307,9 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         now = next;
       }
     }
-    next.load(p, cursor, i, end, step);
+    next.load_rest(p, cursor, i, end, step);
     if (has_one) now.take(p, i - all, step, chain);
-    next.take(p, i, end, step, chain);
+    next.take_rest(p, i, end, step, chain);
   }
 
   /// Reduces the accesses at begin, begin + step, ... that end by `end` into sum[outputs].
