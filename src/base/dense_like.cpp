@@ -55,9 +55,9 @@ Layout dense_like(const Layout& like, std::size_t itemsize) {
 Layout dense_like(const Shape& shape, std::span<const Layout* const> operands, std::size_t itemsize,
                   const bool* is_reduced) {
   const auto is_kept = [&](std::size_t d) { return !is_reduced || !is_reduced[d]; };
-  Axes order;  // outermost first
+  // Outermost first. Of all axes, since a reduced one may decide between two that are kept.
+  Axes order;
   for (std::size_t d = shape.size(); d-- > 0;) {
-    if (!is_kept(d)) continue;
     std::size_t place = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       const Vote vote = vote_on(d, static_cast<std::size_t>(order[i]), shape.size(), operands);
@@ -66,7 +66,11 @@ Layout dense_like(const Shape& shape, std::span<const Layout* const> operands, s
     }
     order.insert(place, static_cast<std::int64_t>(d));
   }
-  const Strides strides = strides_in(order, shape, itemsize);
+  Axes kept;
+  for (const std::int64_t axis : order) {
+    if (is_kept(static_cast<std::size_t>(axis))) kept.push_back(axis);
+  }
+  const Strides strides = strides_in(kept, shape, itemsize);
   Layout result;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (!is_kept(d)) continue;
