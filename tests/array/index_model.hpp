@@ -42,32 +42,43 @@ std::vector<IndexEntry> listed(const std::vector<Entry>& entries) {
   return list;
 }
 
-/// Calls `f` with the entries as an index has them, arrays of `I`.
-template <class I, class F, class... Done>
-void with_entries(const std::vector<Entry>& entries, const F& f, const Done&... done) {
+/// Calls `f` with what `array` is at the entries, whose arrays are of `I`. What the entries are is
+/// not part of its type, only how many arrays are among them.
+template <class I, class Array, class F, class... Done>
+void with_selection(const Array& array, const std::vector<Entry>& entries, const F& f,
+                    const Done&... done) {
   if (sizeof...(done) == entries.size()) {
     constexpr std::size_t arrays = (0 + ... + std::size_t{!std::is_same_v<Done, Index>});
-    if constexpr (arrays > 0) f(done...);
+    if constexpr (arrays > 0) f(array(done...));
     return;
   }
   if constexpr (sizeof...(done) < 4) {
     const Entry& entry = entries[sizeof...(done)];
+    const auto with = [&](const auto& next) {
+      with_selection<I>(array, entries, f, done..., next);
+    };
     switch (entry.kind) {
       case Entry::Kind::integer:
-        return with_entries<I>(entries, f, done..., Index(entry.integer));
+        return with(Index(entry.integer));
       case Entry::Kind::range:
-        return with_entries<I>(entries, f, done..., Index(entry.range));
+        return with(Index(entry.range));
       case Entry::Kind::newaxis:
-        return with_entries<I>(entries, f, done..., Index(newaxis));
+        return with(Index(newaxis));
       case Entry::Kind::ellipsis:
-        return with_entries<I>(entries, f, done..., Index(ellipsis));
+        return with(Index(ellipsis));
       default:
         break;
     }
     Host<I> host(entry.shape);
     for (std::size_t k = 0; k < host.count(); ++k) host[k] = static_cast<I>(entry.positions[k]);
-    with_entries<I>(entries, f, done..., to_device(host));
+    with(to_device(host));
   }
+}
+
+/// To write to: an assignment to a selection that has a name changes what the name stands for.
+template <class Selection>
+Selection elements_of(const Selection& selection) {
+  return selection;
 }
 
 /// The position in `shape` of an element of the shape `result`, to which it broadcasts behind

@@ -37,12 +37,12 @@ TEST(Indices, ReadAndWriteWhatNumPyDoes) {
     const Ints shape = r.dims();
     const auto read = r.array<std::int32_t>(shape).list();
     const auto written = r.array<std::int32_t>(host.shape()).list();
-    test::with_entries<std::int64_t>(entries, [&](const auto&... e) {
-      const auto a = laid_out(host, count % 4);
-      ASSERT_EQ(a(e...).shape(), test::as_shape(shape)) << "case " << count;
-      ASSERT_EQ(test::values(a(e...)), read) << "case " << count;
+    const auto a = laid_out(host, count % 4);
+    test::with_selection<std::int64_t>(a, entries, [&](const auto& selection) {
+      ASSERT_EQ(selection.shape(), test::as_shape(shape)) << "case " << count;
+      ASSERT_EQ(test::values(selection), read) << "case " << count;
       auto values = to_device(test::counted<std::int32_t>(shape));
-      a(e...) = -1 - values;
+      test::elements_of(selection) = -1 - values;
       ASSERT_EQ(test::values(a), written) << "case " << count;
       const auto b = laid_out(host, count % 4);
       ASSERT_EQ(test::values(b(test::listed<std::int16_t>(entries))), read) << "case " << count;

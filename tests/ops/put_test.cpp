@@ -21,7 +21,7 @@ using test::values;
 
 int rounds() { return test::kind_is_slow() ? 30 : 300; }
 
-/// Calls f(array, want, selected, entries...) for arrays of drawn shapes.
+/// Calls f(random, array, its elements, model, selection) for arrays of drawn shapes.
 template <class T, class F>
 void for_drawn(unsigned seed, const F& f) {
   Random random(seed);
@@ -36,8 +36,9 @@ void for_drawn(unsigned seed, const F& f) {
     const auto host = test::counted<T>(shape);
     const auto array = to_device(host, {.order = random.coin() ? Order::f : Order::c});
     SCOPED_TRACE("round " + std::to_string(round));
-    test::with_entries<int>(
-        entries, [&](const auto&... e) { f(random, array, host.list(), selected, e...); });
+    test::with_selection<int>(array, entries, [&](const auto& selection) {
+      f(random, array, host.list(), selected, selection);
+    });
     if (::testing::Test::HasFailure()) return;
   }
 }
@@ -52,7 +53,7 @@ Host<T> drawn_values(Random& random, const Ints& shape) {
 template <class T>
 void check_integers(unsigned seed) {
   for_drawn<T>(seed, [](Random& random, const auto& array, std::vector<T> want, const Model& model,
-                        const auto&... e) {
+                        const auto& selection) {
     const auto host = drawn_values<T>(random, model.shape);
     const auto v = to_device(host);
     const auto each = [&](const auto& meet) {
@@ -62,26 +63,26 @@ void check_integers(unsigned seed) {
       }
     };
     each([](T a, T b) { return a + b; });
-    add_at(array(e...), v);
+    add_at(selection, v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return a - b; });
-    subtract_at(array(e...), v + T(0));
+    subtract_at(selection, v + T(0));
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return a * b; });
-    multiply_at(array(e...), v);
+    multiply_at(selection, v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return std::max(a, b); });
-    maximum_at(array(e...), v);
+    maximum_at(selection, v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return std::min(a, b); });
-    minimum_at(array(e...), v);
+    minimum_at(selection, v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return a ^ b; });
-    bitwise_xor_at(array(e...), v);
+    bitwise_xor_at(selection, v);
     each([](T a, T b) { return a | b; });
-    bitwise_or_at(array(e...), v);
+    bitwise_or_at(selection, v);
     each([](T a, T b) { return a & b; });
-    bitwise_and_at(array(e...), v);
+    bitwise_and_at(selection, v);
     ASSERT_EQ(values(array), want);
   });
 }
@@ -95,16 +96,16 @@ TEST(Put, IntegersMeetInAnyOrder) {
 template <class T>
 void check_sums(unsigned seed) {
   for_drawn<T>(seed, [](Random& random, const auto& array, const std::vector<T>& before,
-                        const Model& model, const auto&... e) {
+                        const Model& model, const auto& selection) {
     const auto host = drawn_values<T>(random, model.shape);
     std::vector<double> want(before.begin(), before.end());
     for (std::size_t k = 0; k < host.count(); ++k) {
       want[std::size_t(model.at[k])] += static_cast<double>(host[k]);
     }
-    add_at(array(e...), to_device(host));
+    add_at(selection, to_device(host));
     const auto got = values(array);
     for (std::size_t k = 0; k < want.size(); ++k) ASSERT_EQ(double(got[k]), want[k]);
-    subtract_at(array(e...), to_device(host));
+    subtract_at(selection, to_device(host));
     ASSERT_EQ(values(array), before);
   });
 }
