@@ -146,19 +146,19 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
 #pragma unroll
       for (int u = 0; u < together; ++u) {
         const i64 i = first + u * 512;
-        if (i + 16 <= n) {
-          bytes[u] = *reinterpret_cast<const aligned_words<16>*>(mask + i);
-        } else {
-#pragma unroll
-          for (int k = 0; k < 4; ++k) bytes[u].word[k] = word_before(n, mask, i + 4 * k);
-        }
+        if (i + 16 <= n) bytes[u] = *reinterpret_cast<const aligned_words<16>*>(mask + i);
       }
       loads_are_above();
 #pragma unroll
       for (int u = 0; u < together; ++u) {
+        const i64 i = first + u * 512;
         u32 own = 0;
+        if (i + 16 <= n) {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) own |= are_set(bytes[u].word[k]) << (4 * k);
+          for (int k = 0; k < 4; ++k) own |= are_set(bytes[u].word[k]) << (4 * k);
+        } else {
+          own = last_are_set(mask, i, n);
+        }
         const bool is_there = w + u * 16 < mine.end;
         kept += is_there ? __popc(own) : 0;
         if (is_there) reinterpret_cast<u16*>(bits + w + u * 16)[lane()] = static_cast<u16>(own);
@@ -166,13 +166,12 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
     }
     return kept;
   }
-  /// The four bytes from number i on, of which there are n.
-  static __device__ u32 word_before(i64 n, const char* mask, i64 i) {
-    u32 word = 0;
-    for (u32 shift = 0; shift < 32 && i < n; ++i, shift += 8) {
-      word |= u32{static_cast<u8>(mask[i])} << shift;
-    }
-    return word;
+  /// A bit for each byte from number i on that is not 0; there are n bytes, less than 16 from i on.
+  static __device__ u32 last_are_set(const char* mask, i64 i, i64 n) {
+    u32 set = 0;
+#pragma unroll 1
+    for (u32 bit = 1; i < n; ++i, bit *= 2) set |= mask[i] != 0 ? bit : 0;
+    return set;
   }
   /// A bit for each byte of a word that is not 0.
   static __device__ u32 are_set(u32 word) {
