@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/row_lanes.hpp"
 
-/// The loops of folds<Reducer, Acc> (kernels/reduce.hpp); its explicit instantiations are in
+/// The loops of folds<Reducer, Acc, Value> (kernels/reduce.hpp); its explicit instantiations are in
 /// folds_*.cpp.
 namespace quarry::kernels {
 
@@ -15,9 +15,8 @@ struct one_by_one {
     return 0;
   }
 };
-template <class R, class Acc>
+template <class R, class Acc, class Value = typename value_of<Acc>::type>
 struct piece_fold : one_by_one {
-  using Value = typename value_of<Acc>::type;
   template <u64 Width>
   QUARRY_INLINED static void run(Acc& acc, const Value* values, i64 n, i64 first) {
     for (i64 i = 0; i < n; ++i) R::take(acc, values[i], first + i);
@@ -220,9 +219,8 @@ struct piece_fold<all_of, bool> : truth_fold<true> {};
 
 /// A value into each of n accumulators, of which all have taken as many before; or, where there is
 /// a `batch`, of up to that many rows at once, of which the first one is reduced element `at`.
-template <class R, class Acc>
+template <class R, class Acc, class Value = typename value_of<Acc>::type>
 struct column_fold {
-  using Value = typename value_of<Acc>::type;
   QUARRY_INLINED static void run(Acc* __restrict to, i64 n, const Value* __restrict from, i64 at) {
     for (i64 i = 0; i < n; ++i) {
       Acc next = to[i];
@@ -300,9 +298,10 @@ template <>
 struct column_fold<all_of, bool> : truth_column_fold<true> {};
 
 /// The loops for one length of vectors, and for all of them.
-template <class R, class Acc>
+template <class R, class Acc, class Value>
 struct fold_of {
-  using Value = typename value_of<Acc>::type;
+  using Piece = piece_fold<R, Acc, Value>;
+  using Column = column_fold<R, Acc, Value>;
 
   static void begin(void* acc, i64 n) {
     for (i64 i = 0; i < n; ++i) static_cast<Acc*>(acc)[i] = R::template identity<Acc>();
@@ -315,26 +314,25 @@ struct fold_of {
   QUARRY_INLINED static void rows_any(void* acc, i64 rows, i64 n, const void* values, i64 step,
                                       i64 first) {
     const auto* const bytes = static_cast<const char*>(values);
-    i64 r = piece_fold<R, Acc>::template together<Width>(static_cast<Acc*>(acc), rows, n, bytes,
-                                                         step, first);
+    auto* const to = static_cast<Acc*>(acc);
+    i64 r = Piece::template together<Width>(to, rows, n, bytes, step, first);
     for (; r < rows; ++r) {
-      piece_fold<R, Acc>::template run<Width>(
-          static_cast<Acc*>(acc)[r], reinterpret_cast<const Value*>(bytes + r * step), n, first);
+      Piece::template run<Width>(to[r], reinterpret_cast<const Value*>(bytes + r * step), n, first);
     }
   }
   QUARRY_INLINED static void columns_any(void* acc, i64 n, const void* values, i64 rows, i64 step,
                                          i64 at) {
     const auto* const bytes = static_cast<const char*>(values);
     auto* const to = static_cast<Acc*>(acc);
-    if constexpr (requires { column_fold<R, Acc>::batch; }) {
-      constexpr i64 batch = column_fold<R, Acc>::batch;
+    if constexpr (requires { Column::batch; }) {
+      constexpr i64 batch = Column::batch;
       for (i64 r = 0; r < rows; r += batch) {
         const i64 count = rows - r < batch ? rows - r : batch;
-        column_fold<R, Acc>::run_batch(to, n, bytes + r * step, count, step, at + r);
+        Column::run_batch(to, n, bytes + r * step, count, step, at + r);
       }
     } else {
       for (i64 r = 0; r < rows; ++r) {
-        column_fold<R, Acc>::run(to, n, reinterpret_cast<const Value*>(bytes + r * step), at + r);
+        Column::run(to, n, reinterpret_cast<const Value*>(bytes + r * step), at + r);
       }
     }
   }
@@ -370,15 +368,16 @@ struct fold_of {
 
 // Of pairs of real and imaginary parts GCC makes fused multiply-adds of AVX-512 in spite of its
 // options.
-template <class R, class Acc>
-const fold_loops folds<R, Acc>::loops{
-    sizeof(Acc),
-    sizeof(typename value_of<Acc>::type),
-    fold_of<R, Acc>::begin,
-    fold_of<R, Acc>::merge,
-    {fold_of<R, Acc>::rows, fold_of<R, Acc>::rows_256,
-     is_complex<Acc> ? fold_of<R, Acc>::rows_256 : fold_of<R, Acc>::rows_512},
-    {fold_of<R, Acc>::columns, fold_of<R, Acc>::columns_256,
-     is_complex<Acc> ? fold_of<R, Acc>::columns_256 : fold_of<R, Acc>::columns_512}};
+template <class R, class Acc, class Value>
+const fold_loops folds<R, Acc, Value>::loops = [] {
+  using F = fold_of<R, Acc, Value>;
+  return fold_loops{
+      sizeof(Acc),
+      sizeof(Value),
+      F::begin,
+      F::merge,
+      {F::rows, F::rows_256, is_complex<Acc> ? F::rows_256 : F::rows_512},
+      {F::columns, F::columns_256, is_complex<Acc> ? F::columns_256 : F::columns_512}};
+}();
 
 }  // namespace quarry::kernels

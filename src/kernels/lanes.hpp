@@ -356,27 +356,40 @@ QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
   return found;
 }
 
-/// Whether a byte is not 0, or whether one is.
+/// Not 0 if a byte is not 0, or if one is.
+template <bool IsZero>
+QUARRY_INLINED u64 has_byte(u64 word) {
+  constexpr u64 low = 0x0101010101010101, high = 0x8080808080808080;
+  return IsZero ? (word - low) & ~word & high : word;
+}
 template <bool IsZero, u64 Width>
 QUARRY_INLINED bool has_byte(const u8* values, i64 n) {
   using V = vector<u8, Width>;
   constexpr u64 count = 4;
   constexpr i64 step = count * Width;
-  V found[count] = {};
+  u64 any = 0;
   i64 i = 0;
-  for (; i + step <= n; i += step) {
-    for (u64 k = 0; k < count; ++k) {
-      V v;
-      read(v, values + i + k * Width);
-      if constexpr (IsZero)
-        found[k] |= reinterpret_cast<V>(v == V{});
-      else
-        found[k] |= v;
+  if (n >= step) {
+    V found[count] = {};
+    for (; i + step <= n; i += step) {
+      for (u64 k = 0; k < count; ++k) {
+        V v;
+        read(v, values + i + k * Width);
+        if constexpr (IsZero)
+          found[k] |= reinterpret_cast<V>(v == V{});
+        else
+          found[k] |= v;
+      }
     }
+    u64 words[count * Width / 8];
+    __builtin_memcpy(words, found, sizeof(found));
+    for (const u64 word : words) any |= word;
   }
-  u64 words[count * Width / 8], any = 0;
-  __builtin_memcpy(words, found, sizeof(found));
-  for (const u64 word : words) any |= word;
+  for (; i + 8 <= n; i += 8) {
+    u64 word;
+    __builtin_memcpy(&word, values + i, 8);
+    any |= has_byte<IsZero>(word);
+  }
   for (; i < n; ++i) any |= (values[i] == 0) == IsZero ? 1 : 0;
   return any != 0;
 }

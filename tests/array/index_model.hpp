@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
+
 #include "array/model.hpp"
 
 /// Indices with arrays of positions and masks among their entries, known at run time, and which
@@ -42,14 +44,16 @@ std::vector<IndexEntry> listed(const std::vector<Entry>& entries) {
   return list;
 }
 
-/// Calls `f` with what `array` is at the entries, whose arrays are of `I`. What the entries are is
-/// not part of its type, only how many arrays are among them.
+/// Calls `f` with a function that gives what `array` is at the entries, whose arrays are of `I`.
+/// What the entries are is not part of its type, only how many arrays are among them.
 template <class I, class Array, class F, class... Done>
 void with_selection(const Array& array, const std::vector<Entry>& entries, const F& f,
                     const Done&... done) {
   if (sizeof...(done) == entries.size()) {
     constexpr std::size_t arrays = (0 + ... + std::size_t{!std::is_same_v<Done, Index>});
-    if constexpr (arrays > 0) f(array(done...));
+    if constexpr (arrays > 0) {
+      f(std::function<decltype(array(done...))()>([&] { return array(done...); }));
+    }
     return;
   }
   if constexpr (sizeof...(done) < 4) {
@@ -73,12 +77,6 @@ void with_selection(const Array& array, const std::vector<Entry>& entries, const
     for (std::size_t k = 0; k < host.count(); ++k) host[k] = static_cast<I>(entry.positions[k]);
     with(to_device(host));
   }
-}
-
-/// To write to: an assignment to a selection that has a name changes what the name stands for.
-template <class Selection>
-Selection elements_of(const Selection& selection) {
-  return selection;
 }
 
 /// The position in `shape` of an element of the shape `result`, to which it broadcasts behind

@@ -39,10 +39,10 @@ TEST(Indices, ReadAndWriteWhatNumPyDoes) {
     const auto written = r.array<std::int32_t>(host.shape()).list();
     const auto a = laid_out(host, count % 4);
     test::with_selection<std::int64_t>(a, entries, [&](const auto& selection) {
-      ASSERT_EQ(selection.shape(), test::as_shape(shape)) << "case " << count;
-      ASSERT_EQ(test::values(selection), read) << "case " << count;
+      ASSERT_EQ(selection().shape(), test::as_shape(shape)) << "case " << count;
+      ASSERT_EQ(test::values(selection()), read) << "case " << count;
       auto values = to_device(test::counted<std::int32_t>(shape));
-      test::elements_of(selection) = -1 - values;
+      selection() = -1 - values;
       ASSERT_EQ(test::values(a), written) << "case " << count;
       const auto b = laid_out(host, count % 4);
       ASSERT_EQ(test::values(b(test::listed<std::int16_t>(entries))), read) << "case " << count;

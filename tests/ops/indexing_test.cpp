@@ -12,7 +12,6 @@ namespace {
 
 using test::as_shape;
 using test::counted;
-using test::elements_of;
 using test::Entry;
 using test::Host;
 using test::Ints;
@@ -63,7 +62,8 @@ void for_drawn(unsigned seed, const F& f) {
 
 template <class T, class I>
 void check_reading(unsigned seed) {
-  for_drawn<T, I>(seed, [](Random&, const auto&, const Case& c, const auto& result) {
+  for_drawn<T, I>(seed, [](Random&, const auto&, const Case& c, const auto& selection) {
+    const auto result = selection();
     ASSERT_EQ(result.shape(), as_shape(c.selected.shape));
     std::vector<T> want;
     for (std::size_t k = 0; k < c.selected.at.size(); ++k) want.push_back(T(c.of(k)));
@@ -106,9 +106,9 @@ void check_writing(unsigned seed) {
                     }
                     const auto v = to_device(host);
                     if (random.coin())
-                      elements_of(selection) = v;
+                      selection() = v;
                     else
-                      elements_of(selection) = v + T(0);
+                      selection() = v + T(0);
                     ASSERT_EQ(base_of(array), want) << "values of shape " << v.shape();
                   });
 }
@@ -124,7 +124,7 @@ TEST(Indexing, WritesNumbers) {
       21, [](Random&, const auto& array, const Case& c, const auto& selection) {
         std::vector<float> want = base_of(array);
         for (std::size_t k = 0; k < c.selected.at.size(); ++k) want[std::size_t(c.of(k))] = -3;
-        elements_of(selection) = -3;
+        selection() = -3;
         ASSERT_EQ(base_of(array), want);
       });
 }
@@ -140,13 +140,13 @@ TEST(Indexing, InPlaceEveryElementChangesOnce) {
           host[k] = double(k);
           want[at] = before[at] * 2 + host[k];
         }
-        elements_of(selection) += to_device(host) + selection;
+        selection() += to_device(host) + selection();
         ASSERT_EQ(base_of(array), want);
         for (double& w : want) w = w * 1;
         for (std::size_t k = 0; k < host.count(); ++k) {
           want[std::size_t(c.of(k))] = base_of(array)[std::size_t(c.of(k))] - 5;
         }
-        elements_of(selection) -= 5;
+        selection() -= 5;
         ASSERT_EQ(base_of(array), want);
       });
 }

@@ -63,26 +63,26 @@ void check_integers(unsigned seed) {
       }
     };
     each([](T a, T b) { return a + b; });
-    add_at(selection, v);
+    add_at(selection(), v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return a - b; });
-    subtract_at(selection, v + T(0));
+    subtract_at(selection(), v + T(0));
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return a * b; });
-    multiply_at(selection, v);
+    multiply_at(selection(), v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return std::max(a, b); });
-    maximum_at(selection, v);
+    maximum_at(selection(), v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return std::min(a, b); });
-    minimum_at(selection, v);
+    minimum_at(selection(), v);
     ASSERT_EQ(values(array), want);
     each([](T a, T b) { return a ^ b; });
-    bitwise_xor_at(selection, v);
+    bitwise_xor_at(selection(), v);
     each([](T a, T b) { return a | b; });
-    bitwise_or_at(selection, v);
+    bitwise_or_at(selection(), v);
     each([](T a, T b) { return a & b; });
-    bitwise_and_at(selection, v);
+    bitwise_and_at(selection(), v);
     ASSERT_EQ(values(array), want);
   });
 }
@@ -102,10 +102,10 @@ void check_sums(unsigned seed) {
     for (std::size_t k = 0; k < host.count(); ++k) {
       want[std::size_t(model.at[k])] += static_cast<double>(host[k]);
     }
-    add_at(selection, to_device(host));
+    add_at(selection(), to_device(host));
     const auto got = values(array);
     for (std::size_t k = 0; k < want.size(); ++k) ASSERT_EQ(double(got[k]), want[k]);
-    subtract_at(selection, to_device(host));
+    subtract_at(selection(), to_device(host));
     ASSERT_EQ(values(array), before);
   });
 }

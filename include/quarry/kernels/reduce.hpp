@@ -9,12 +9,12 @@
 namespace quarry::kernels {
 
 /// What a reducer does with values that lie side by side, in rows that are `step` bytes apart; the
-/// library has these loops for every reducer and type of accumulator. `begin` starts n
-/// accumulators, `merge` folds n others into them. `rows` folds n > 0 values of each row into an
-/// accumulator of its own; `first` is the position of the first one among the reduced. For
-/// `columns` n accumulators lie side by side, and each takes a value of every row; those of the
-/// first row have position `at`, those of the next `at` + 1. There is one for each length of
-/// vectors: 16, 32 and 64 bytes.
+/// library has these loops for every reducer and type of accumulator, and for what folds_narrow
+/// says. `begin` starts n accumulators, `merge` folds n others into them. `rows` folds n > 0 values
+/// of each row into an accumulator of its own; `first` is the position of the first one among the
+/// reduced. For `columns` n accumulators lie side by side, and each takes a value of every row;
+/// those of the first row have position `at`, those of the next `at` + 1. There is one for each
+/// length of vectors: 16, 32 and 64 bytes.
 struct fold_loops {
   u32 accumulator_size, value_size;
   void (*begin)(void* acc, i64 n);
@@ -22,9 +22,44 @@ struct fold_loops {
   void (*rows[3])(void* acc, i64 rows, i64 n, const void* values, i64 step, i64 first);
   void (*columns[3])(void* acc, i64 n, const void* values, i64 rows, i64 step, i64 at);
 };
-template <class Reducer, class Acc>
+template <class Reducer, class Acc, class Value = typename value_of<Acc>::type>
 struct folds {
   static const fold_loops loops;
+};
+
+/// Whether there is a fold of values V that are narrower than those of the accumulator: sums of
+/// integers and bools.
+template <class Reducer, class Acc, class V>
+inline constexpr bool folds_narrow = false;
+template <class V>
+inline constexpr bool folds_narrow<sum_of, i64, V> = sizeof(V) < 8 &&
+                                                     (is_bool<V> ||
+                                                      (is_integer<V> && is_signed<V>));
+template <class V>
+inline constexpr bool folds_narrow<sum_of, u64, V> = sizeof(V) < 8 && is_integer<V> &&
+                                                     !is_signed<V>;
+template <class V>
+inline constexpr bool folds_narrow<mean_of, double, V> =
+    folds_narrow<sum_of, i64, V> || folds_narrow<sum_of, u64, V>;
+
+/// The values that are folded for a reduction of E: its own, or those that it converts, if there is
+/// a fold of them.
+template <class E, class Reducer, class Acc>
+struct folded {
+  using expression = E;
+  using value = typename value_of<Acc>::type;
+};
+template <class E>
+using value_in_loop = decltype(E{}(*static_cast<const run_context*>(nullptr)));
+template <class E, class Reducer, class Acc>
+requires(folds_narrow<Reducer, Acc, value_in_loop<E>>) struct folded<E, Reducer, Acc> {
+  using expression = E;
+  using value = value_in_loop<E>;
+};
+template <class A, class Reducer, class Acc>
+requires(folds_narrow<Reducer, Acc, value_in_loop<A>>) struct folded<cast<Acc, A>, Reducer, Acc> {
+  using expression = A;
+  using value = value_in_loop<A>;
 };
 
 /// `values` computes the values from the inputs, unless the values are those of the only input.
@@ -82,9 +117,12 @@ QUARRY_LOOPS_BEGIN
 template <class E, class Op, class Acc, class Out, int S, class... In>
 struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
   using Reducer = typename reducer_alone<Op>::type;
-  using Value = typename value_of<Acc>::type;
-  /// The bytes of bools are normalised on the way, for all but these.
-  static constexpr bool takes_bytes = is_same<Reducer, any_of> || is_same<Reducer, all_of>;
+  using Folded = folded<E, Reducer, Acc>;
+  using Value = typename Folded::value;
+  using Values = typename Folded::expression;
+  /// The bytes of bools are normalised on the way, but for reducers that do it themselves.
+  static constexpr bool takes_input = !is_bool<Value> || is_same<Reducer, any_of> ||
+                                      is_same<Reducer, all_of> || folds_narrow<Reducer, Acc, bool>;
 
   static void finish(void* out, i64 out_stride, const void* acc, i64 n, i64 count,
                      const u64* scalars) {
@@ -94,8 +132,8 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
     }
   }
   static constexpr reduce_loops loops{
-      {&folds<Reducer, Acc>::loops, &cpu_map<map_of<E, Value, S, In...>>::loops,
-       is_same<E, in<Value, 0>> && (takes_bytes || !is_bool<Value>), has_position<E>},
+      {&folds<Reducer, Acc, Value>::loops, &cpu_map<map_of<Values, Value, S, In...>>::loops,
+       is_same<Values, in<Value, 0>>&& takes_input, has_position<E>},
       finish};
 };
 QUARRY_LOOPS_END
