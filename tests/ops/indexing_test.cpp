@@ -12,7 +12,6 @@ namespace {
 
 using test::as_shape;
 using test::counted;
-using test::Entry;
 using test::Host;
 using test::Ints;
 using test::message_of;

@@ -171,10 +171,12 @@ auto part_of(const Indexed<Mode, T, P...>& place) {
 /// What is added: a number of T, or the tree of an operand, with elements of T.
 template <kernels::index_mode Mode, class T, class... P, class X>
 auto summand(const Indexed<Mode, T, P...>& place, const X& x) {
-  if constexpr (quarry::detail::ElementValue<X, T>) {
-    return static_cast<T>(x);
-  } else {
+  if constexpr (!quarry::detail::ElementValue<X, T>) {
     return met_values(place, x);
+  } else if constexpr (kernels::is_complex<kernel_type_t<T>> && std::is_arithmetic_v<X>) {
+    return T(static_cast<typename T::value_type>(x));
+  } else {
+    return static_cast<T>(x);
   }
 }
 template <kernels::index_mode Mode, class T, class... P, class V>

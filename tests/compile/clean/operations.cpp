@@ -45,6 +45,15 @@ auto indices(const quarry::DeviceNDArray<T>& a, const quarry::DeviceNDArray<int>
   return quarry::eval(a(entries) * T(3));
 }
 
+/// Wide integers into real and imaginary parts, which may round them.
+template <class T>
+void numbers(const quarry::DeviceNDArray<T>& a, const quarry::DeviceNDArray<int>& i) {
+  quarry::add_at(a(i), std::uint64_t{3});
+  quarry::subtract_at(a(i), std::int64_t{4});
+  a(i) = std::uint64_t{5};
+  a += std::int64_t{6};
+}
+
 auto lists_and_sequences() {
   const auto matrix = quarry::array({{1.f, 2.f}, {3.f, 4.f}});
   const auto counts = quarry::bincount(quarry::array({1, 0, 1}), matrix.ravel()(range(3)));
@@ -64,3 +73,6 @@ template auto indices(const quarry::DeviceNDArray<float>&, const quarry::DeviceN
 template auto shapes(const quarry::DeviceNDArray<float>&);
 template auto reductions(const quarry::DeviceNDArray<double>&);
 template auto reductions(const quarry::DeviceNDArray<std::uint8_t>&);
+template void numbers(const quarry::DeviceNDArray<std::complex<double>>&,
+                      const quarry::DeviceNDArray<int>&);
+template void numbers(const quarry::DeviceNDArray<float>&, const quarry::DeviceNDArray<int>&);
