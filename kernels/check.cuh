@@ -48,7 +48,8 @@ __device__ void check_rows([[maybe_unused]] const P& p) {
     for (u64 row = block * threads + thread; row < static_cast<u64>(rows);
          row += blocks * threads) {
       const map_addresses<P, P::at.operands, R, Index> of_row(p, 0, static_cast<Index>(row));
-      const i64 at = *reinterpret_cast<const Positions::type*>(of_row.at[Positions::operand]);
+      using Position = typename Positions::type;
+      const i64 at = *reinterpret_cast<const Position*>(of_row.at[Positions::operand]);
       is_outside = is_outside || at < -extent || at >= extent;
     }
     const bool has_found = __ballot_sync(0xffffffffu, is_outside) != 0;
