@@ -218,7 +218,8 @@ template <>
 struct piece_fold<all_of, bool> : truth_fold<true> {};
 
 /// A value into each of n accumulators, of which all have taken as many before; or, where there is
-/// a `batch`, of up to that many rows at once, of which the first one is reduced element `at`.
+/// a `batch`, values of up to that many rows, of which the first one is reduced element `at`, into
+/// each of up to `block`.
 template <class R, class Acc, class Value = typename value_of<Acc>::type>
 struct column_fold {
   QUARRY_INLINED static void run(Acc* __restrict to, i64 n, const Value* __restrict from, i64 at) {
@@ -242,20 +243,11 @@ struct position_column_fold {
   static constexpr i64 batch = sizeof(Value) == 1 ? 128 : 512, block = 64;
   static_assert(static_cast<i64>(static_cast<Place>(batch - 1)) == batch - 1);
 
-  QUARRY_INLINED static void run_batch(located<T>* to, i64 n, const char* values, i64 rows,
-                                       i64 step, i64 at) {
-    i64 i = 0;
-    for (; i + block <= n; i += block) run_block(to + i, block, values + i * size, rows, step, at);
-    if (i < n) run_block(to + i, n - i, values + i * size, rows, step, at);
-  }
-
- private:
-  static constexpr i64 size = sizeof(Value);
   QUARRY_INLINED static void run_block(located<T>* to, i64 n, const char* values, i64 rows,
                                        i64 step, i64 at) {
     Value best[block];
     Place place[block] = {};
-    __builtin_memcpy(best, values, static_cast<u64>(n * size));
+    __builtin_memcpy(best, values, static_cast<u64>(n) * sizeof(Value));
     for (i64 r = 1; r < rows; ++r) {
       const auto* const row = reinterpret_cast<const Value*>(values + r * step);
       for (i64 i = 0; i < n; ++i) {
@@ -326,9 +318,15 @@ struct fold_of {
     auto* const to = static_cast<Acc*>(acc);
     if constexpr (requires { Column::batch; }) {
       constexpr i64 batch = Column::batch;
+      constexpr i64 block = Column::block, size = sizeof(Value);
       for (i64 r = 0; r < rows; r += batch) {
         const i64 count = rows - r < batch ? rows - r : batch;
-        Column::run_batch(to, n, bytes + r * step, count, step, at + r);
+        const char* const row = bytes + r * step;
+        i64 i = 0;
+        for (; i + block <= n; i += block) {  // a constant number
+          Column::run_block(to + i, block, row + i * size, count, step, at + r);
+        }
+        if (i < n) Column::run_block(to + i, n - i, row + i * size, count, step, at + r);
       }
     } else {
       for (i64 r = 0; r < rows; ++r) {

@@ -36,15 +36,8 @@ struct column_fold<moments_of, moments<T>> {
   using Real = real_type<T>;
   static constexpr i64 batch = 16, block = 64;
 
-  QUARRY_INLINED static void run_batch(moments<T>* to, i64 n, const char* values, i64 rows,
-                                       i64 step, i64 /*at*/) {
-    for (i64 i = 0; i < n; i += block) {
-      const char* const from = values + i * static_cast<i64>(sizeof(T));
-      run_block(to + i, n - i < block ? n - i : block, from, rows, step);
-    }
-  }
   QUARRY_INLINED static void run_block(moments<T>* __restrict to, i64 n, const char* values,
-                                       i64 rows, i64 step) {
+                                       i64 rows, i64 step, i64 /*at*/) {
     const Real count = static_cast<Real>(rows);
     T mean[block] = {};
     Real squares[block] = {};

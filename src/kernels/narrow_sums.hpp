@@ -7,35 +7,11 @@
 namespace quarry::kernels {
 namespace lanes {
 
-template <class T>
-struct twice_as_wide;
-template <>
-struct twice_as_wide<i8> {
-  using type = i16;
-};
-template <>
-struct twice_as_wide<u8> {
-  using type = u16;
-};
-template <>
-struct twice_as_wide<i16> {
-  using type = i32;
-};
-template <>
-struct twice_as_wide<u16> {
-  using type = u32;
-};
-template <>
-struct twice_as_wide<i32> {
-  using type = i64;
-};
-template <>
-struct twice_as_wide<u32> {
-  using type = u64;
-};
+template <class T, class Wide = typename unsigned_of<2 * sizeof(T)>::type>
+using twice_as_wide = std::conditional_t<is_signed<T>, std::make_signed_t<Wide>, Wide>;
 /// The type of sums of a few T. Bools are bytes that are not 0.
 template <class T>
-using sum_of_few = typename twice_as_wide<typename compared<T>::type>::type;
+using sum_of_few = twice_as_wide<typename compared<T>::type>;
 /// So many pairs of T have sums of that type.
 template <class T>
 inline constexpr i64 most_pairs = i64{1} << (8 * sizeof(T) - 1);
@@ -44,7 +20,7 @@ template <class T>
 using exact_sum = std::conditional_t<is_signed<T>, i64, u64>;
 
 /// Adds the sum of each pair of lanes.
-template <class T, u64 Width, class Wide = typename twice_as_wide<T>::type>
+template <class T, u64 Width, class Wide = twice_as_wide<T>>
 QUARRY_INLINED void add_pairs(vector<Wide, Width>& sums, const vector<T, Width>& v) {
   if constexpr (sizeof(T) == 4 && is_signed<T>) {  // AVX2 has no signed shift of 64 bits
     constexpr u64 low = 0xffffffff, sign = 0x80000000;
@@ -64,7 +40,7 @@ QUARRY_INLINED void add_widened(vector<Total, Width>& totals, const vector<T, Wi
   if constexpr (sizeof(T) == 8) {
     totals += v;
   } else {
-    using Wide = typename twice_as_wide<T>::type;
+    using Wide = twice_as_wide<T>;
     vector<Wide, Width> sums = {};
     add_pairs<T, Width>(sums, v);
     add_widened<Wide, Width>(totals, sums);
@@ -124,16 +100,8 @@ requires(!is_same<T, typename value_of<Acc>::type>) struct column_fold<R, Acc, T
   static constexpr i64 batch = sizeof(T) == 1 ? 128 : 512, block = 64;
   static_assert(batch <= 2 * lanes::most_pairs<Value>);
 
-  QUARRY_INLINED static void run_batch(Acc* to, i64 n, const char* values, i64 rows, i64 step,
+  QUARRY_INLINED static void run_block(Acc* to, i64 n, const char* values, i64 rows, i64 step,
                                        i64 /*at*/) {
-    i64 i = 0;
-    for (; i + block <= n; i += block) run_block(to + i, block, values + i * size, rows, step);
-    if (i < n) run_block(to + i, n - i, values + i * size, rows, step);
-  }
-
- private:
-  static constexpr i64 size = sizeof(T);
-  QUARRY_INLINED static void run_block(Acc* to, i64 n, const char* values, i64 rows, i64 step) {
     using Sum = lanes::sum_of_few<T>;
     Sum sum[block] = {};
     for (i64 r = 0; r < rows; ++r) {

@@ -43,7 +43,7 @@ struct Case {
   std::int64_t of(std::size_t k) const { return view.at[static_cast<std::size_t>(selected.at[k])]; }
 };
 
-/// Calls f(random, array, case, selection) for drawn ones.
+/// Calls f(random, array, case, part) for drawn ones.
 template <class T, class I, class F>
 void for_drawn(unsigned seed, const F& f) {
   Random random(seed);
@@ -54,15 +54,15 @@ void for_drawn(unsigned seed, const F& f) {
     SCOPED_TRACE("round " + std::to_string(round) + " of " + to_string(from.array.shape()) +
                  " with strides " + to_string(from.array.strides()));
     test::with_selection<I>(from.array, entries,
-                            [&](const auto& selection) { f(random, from.array, c, selection); });
+                            [&](const auto& part) { f(random, from.array, c, part); });
     if (::testing::Test::HasFailure()) return;
   }
 }
 
 template <class T, class I>
 void check_reading(unsigned seed) {
-  for_drawn<T, I>(seed, [](Random&, const auto&, const Case& c, const auto& selection) {
-    const auto result = selection();
+  for_drawn<T, I>(seed, [](Random&, const auto&, const Case& c, const auto& part) {
+    const auto result = part();
     ASSERT_EQ(result.shape(), as_shape(c.selected.shape));
     std::vector<T> want;
     for (std::size_t k = 0; k < c.selected.at.size(); ++k) want.push_back(T(c.of(k)));
@@ -87,29 +87,27 @@ std::vector<T> base_of(const DeviceNDArray<T>& view) {
 
 template <class T, class I>
 void check_writing(unsigned seed) {
-  for_drawn<T, I>(seed,
-                  [](Random& random, const auto& array, const Case& c, const auto& selection) {
-                    Ints shape = c.selected.shape;
-                    const auto from = random.between(0, std::int64_t(shape.size()));
-                    if (random.coin()) shape.erase(shape.begin(), shape.begin() + from);
-                    for (std::int64_t& extent : shape) extent = random.between(0, 4) ? extent : 1;
-                    Host<T> host(shape);
-                    for (std::size_t k = 0; k < host.count(); ++k) host[k] = T(1000 + k);
-                    std::vector<T> want = base_of(array);
-                    Ints at(c.selected.shape.size(), 0);
-                    for (std::size_t k = 0; k < c.selected.at.size(); ++k) {
-                      want[std::size_t(c.of(k))] =
-                          host[test::broadcast_position(at, 0, c.selected.shape.size(), shape)];
-                      for (std::size_t d = at.size(); d-- > 0 && ++at[d] == c.selected.shape[d];)
-                        at[d] = 0;
-                    }
-                    const auto v = to_device(host);
-                    if (random.coin())
-                      selection() = v;
-                    else
-                      selection() = v + T(0);
-                    ASSERT_EQ(base_of(array), want) << "values of shape " << v.shape();
-                  });
+  for_drawn<T, I>(seed, [](Random& random, const auto& array, const Case& c, const auto& part) {
+    Ints shape = c.selected.shape;
+    const auto from = random.between(0, std::int64_t(shape.size()));
+    if (random.coin()) shape.erase(shape.begin(), shape.begin() + from);
+    for (std::int64_t& extent : shape) extent = random.between(0, 4) ? extent : 1;
+    Host<T> host(shape);
+    for (std::size_t k = 0; k < host.count(); ++k) host[k] = T(1000 + k);
+    std::vector<T> want = base_of(array);
+    Ints at(c.selected.shape.size(), 0);
+    for (std::size_t k = 0; k < c.selected.at.size(); ++k) {
+      want[std::size_t(c.of(k))] =
+          host[test::broadcast_position(at, 0, c.selected.shape.size(), shape)];
+      for (std::size_t d = at.size(); d-- > 0 && ++at[d] == c.selected.shape[d];) at[d] = 0;
+    }
+    const auto v = to_device(host);
+    if (random.coin())
+      part() = v;
+    else
+      part() = v + T(0);
+    ASSERT_EQ(base_of(array), want) << "values of shape " << v.shape();
+  });
 }
 
 TEST(Indexing, WritesTheLastOfSeveralValues) {
@@ -119,18 +117,19 @@ TEST(Indexing, WritesTheLastOfSeveralValues) {
 }
 
 TEST(Indexing, WritesNumbers) {
-  for_drawn<float, std::int64_t>(
-      21, [](Random&, const auto& array, const Case& c, const auto& selection) {
-        std::vector<float> want = base_of(array);
-        for (std::size_t k = 0; k < c.selected.at.size(); ++k) want[std::size_t(c.of(k))] = -3;
-        selection() = -3;
-        ASSERT_EQ(base_of(array), want);
-      });
+  for_drawn<float, std::int64_t>(21,
+                                 [](Random&, const auto& array, const Case& c, const auto& part) {
+                                   std::vector<float> want = base_of(array);
+                                   for (std::size_t k = 0; k < c.selected.at.size(); ++k)
+                                     want[std::size_t(c.of(k))] = -3;
+                                   part() = -3;
+                                   ASSERT_EQ(base_of(array), want);
+                                 });
 }
 
 TEST(Indexing, InPlaceEveryElementChangesOnce) {
   for_drawn<double, std::int32_t>(
-      22, [](Random&, const auto& array, const Case& c, const auto& selection) {
+      22, [](Random&, const auto& array, const Case& c, const auto& part) {
         const std::vector<double> before = base_of(array);
         std::vector<double> want = before;
         Host<double> host(c.selected.shape);
@@ -139,13 +138,13 @@ TEST(Indexing, InPlaceEveryElementChangesOnce) {
           host[k] = double(k);
           want[at] = before[at] * 2 + host[k];
         }
-        selection() += to_device(host) + selection();
+        part() += to_device(host) + part();
         ASSERT_EQ(base_of(array), want);
         for (double& w : want) w = w * 1;
         for (std::size_t k = 0; k < host.count(); ++k) {
           want[std::size_t(c.of(k))] = base_of(array)[std::size_t(c.of(k))] - 5;
         }
-        selection() -= 5;
+        part() -= 5;
         ASSERT_EQ(base_of(array), want);
       });
 }
