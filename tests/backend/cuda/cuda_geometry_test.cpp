@@ -65,6 +65,21 @@ TEST(cuda_geometry, threads_take_the_rows_that_the_device_does_not_need_as_block
   EXPECT_EQ(rows({4096, 1 << 20, 1000, 0, 30, 1}), 2);
 }
 
+TEST(cuda_geometry, threads_of_many_operands_go_on_to_further_rows) {
+  const auto turns = [](std::int64_t rows, int operands) {
+    const StridedShape shape{4096, rows, 1000, 0, operands};
+    const StridedGeometry g = strided_geometry(shape, multiprocessors);
+    const auto step = std::int64_t{g.grid_y} * g.block_y * g.rows_a_thread;
+    EXPECT_TRUE(g.grid_y == 65535u || rows <= 8 * step) << rows;
+    EXPECT_GE(std::int64_t{g.grid_x} * g.grid_y, std::min<std::int64_t>(rows, multiprocessors));
+    return (rows + step - 1) / step;
+  };
+  EXPECT_EQ(turns(1 << 16, 4), 1);
+  EXPECT_EQ(turns(1 << 16, 9), 8);
+  EXPECT_EQ(turns(1000, 9), 1);
+  for (std::int64_t rows = 1; rows < 1 << 20; rows = rows * 3 / 2 + 1) turns(rows, 9);
+}
+
 /// The last of them, too few for all of a thread's, are read as often as a thread has rows.
 TEST(cuda_geometry, threads_take_fewer_rows_where_many_would_be_the_last_ones) {
   const auto rows = [](std::int64_t of) {

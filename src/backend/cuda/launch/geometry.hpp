@@ -26,7 +26,8 @@ std::int64_t lead_of(const CallOperands& operands, std::int64_t columns);
 std::int64_t unaligned_lead(std::uint32_t itemsize, std::int64_t columns, int width);
 
 /// A block computes block_x vectors of rows_a_thread * block_y rows; the last rows, too few for
-/// that, have blocks of block_y rows. If there are more such blocks than grid_y, blocks loop.
+/// that, have blocks of block_y rows. If there are more such blocks than grid_y, blocks loop:
+/// beyond CUDA's limit, and where kernels have many operands.
 struct StridedGeometry {
   unsigned grid_x, grid_y, block_x, block_y;
   int rows_a_thread;
