@@ -61,13 +61,20 @@ __device__ i32 dot4(u32 a, u32 b, i32 c) {
   return c;
 }
 
+/// A mask of the bits from number `first` on, which may be beyond the last.
+inline __device__ u32 bits_from(int first) {
+#ifdef __CUDA_ARCH__  // whose shifts, unlike C++'s, are defined then
+  u32 mask;
+  asm("shl.b32 %0, %1, %2;" : "=r"(mask) : "r"(~u32{0}), "r"(first));
+  return mask;
+#else
+  return first < 32 ? ~u32{0} << first : 0;
+#endif
+}
 /// The bytes of four that are in [first, last), as a mask.
 inline __device__ u32 bytes_between(int first, int last) {
-  const auto below = [](int bytes) {
-    const int bits = bytes <= 0 ? 0 : bytes >= 4 ? 32 : 8 * bytes;
-    return static_cast<u32>((u64{1} << bits) - 1);
-  };
-  return below(last) & ~below(first);
+  const int begin = 8 * first, end = 8 * last;
+  return bits_from(begin > 0 ? begin : 0) & ~bits_from(end > 0 ? end : 0);
 }
 template <class V>
 struct half_of {
