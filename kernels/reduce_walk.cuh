@@ -52,6 +52,8 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   };
   /// So much that a warp should not do it for whole vectors and for others.
   static constexpr bool merges_some = takes_some && Fold::most == 0;
+  /// So much that several vectors are one batch.
+  static constexpr bool joins_some = merges_some && !calls_user_functions<E>;
   static constexpr bool is_short = sizeof...(In) == 1 && ((sizeof(In) <= 2) && ...);
   /// The axes of an extreme are walked as they are in memory. The strides of the output along them
   /// are those of positions, in elements.
@@ -127,6 +129,26 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       if (lanes.has(lane)) take_one(*sum, Value{}(Lane{p, in, i, lane}), i);
     }
   }
+  /// Parts of several accesses at once.
+  template <int Count>
+  static __device__ void add_joined(const P& p, Part* sum, const Loaded<V, Wide> (&in)[Count],
+                                    const RowLanes (&lanes)[Count], const i64 (&first)[Count]) {
+    constexpr int all = Count * V;
+    typename Fold::value_type value[all];
+    int count = 0;
+#pragma unroll
+    for (int u = 0; u < Count; ++u) {
+      if (!lanes[u].is_empty()) count += lanes[u].last - lanes[u].first;
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane)
+        value[u * V + lane] = Value{}(Lane{p, in[u], first[u] + lane, lane});
+    }
+    if (count == all && !Places::has_short_rows(p)) {
+      Reducer::take_all(*sum, value, [](int) { return 0; });
+    } else if (count > 0) {
+      Reducer::take_those(*sum, value, count, [&](int n) { return lanes[n / V].has(n % V); });
+    }
+  }
   /// The next `Count` accesses of rows that begin and end at any element.
   template <int Count, int Lanes, unsigned Mask>
   requires(is_ragged) static __device__
@@ -142,6 +164,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       first[u] = cursor.position(i + u * step) - before * (is_scattered ? p.stride(0, R - 1) : 1);
       cursor.next(p);
     }
+    if constexpr (joins_some) return add_joined<Count>(p, chain[0], in, lanes, first);
 #pragma unroll
     for (int u = 0; u < Count; ++u) {
       if (lanes[u].is_whole() && !(merges_some && Places::has_short_rows(p)))

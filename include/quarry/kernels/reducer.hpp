@@ -14,6 +14,7 @@
 ///   ascend
 /// Where positions do not matter there may be
 ///   take_some(a, v, first, last)  adds those of them that are at [first, last), one at least
+///   take_those(a, v, count, f)    adds those for whose places f is true, `count`, one at least
 namespace quarry::kernels {
 
 /// An element and where it was: the accumulator of argmin and argmax.

@@ -51,10 +51,14 @@ struct moments_of {
   }
   template <class T, class V, u64 N>
   QUARRY_HD static void take_some(moments<T>& a, const V (&v)[N], int first, int last) {
+    take_those(a, v, last - first, [=](int j) { return j >= first && j < last; });
+  }
+  template <class T, class V, u64 N, class Taken>
+  QUARRY_HD static void take_those(moments<T>& a, const V (&v)[N], int count,
+                                   const Taken& is_taken) {
     constexpr int n = static_cast<int>(N);
     using Real = real_type<T>;
-    const auto is_taken = [=](int j) { return j >= first && j < last; };
-    moments<T> batch{T{}, 0, static_cast<Real>(last - first)};
+    moments<T> batch{T{}, 0, static_cast<Real>(count)};
     const Real share = 1 / batch.count;
     QUARRY_UNROLL
     for (int j = 0; j < n; ++j) {
