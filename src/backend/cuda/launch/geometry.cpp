@@ -47,8 +47,8 @@ int most_rows(const StridedShape& shape) {
 }
 
 /// How often threads go on to further rows where there are `blocks` of them. Of many operands what
-/// is found out once takes as many instructions as an element (10 operands, H200: 172 an element, 8
-/// rows at a time 155), so blocks are no more than keep the device evenly busy.
+/// a thread finds out once takes as many instructions as an element (of 10 operands 172 an element,
+/// with four turns 155), so there are no more blocks than keep the device evenly busy.
 std::int64_t turns(const StridedShape& shape, std::int64_t blocks, int multiprocessors) {
   if (shape.operands < 5) return 1;
   return std::clamp<std::int64_t>(blocks / (std::int64_t{64} * multiprocessors), 1, 8);
