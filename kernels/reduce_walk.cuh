@@ -164,13 +164,16 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       first[u] = cursor.position(i + u * step) - before * (is_scattered ? p.stride(0, R - 1) : 1);
       cursor.next(p);
     }
-    if constexpr (joins_some) return add_joined<Count>(p, chain[0], in, lanes, first);
+    if constexpr (joins_some) {
+      add_joined<Count>(p, chain[0], in, lanes, first);
+    } else {
 #pragma unroll
-    for (int u = 0; u < Count; ++u) {
-      if (lanes[u].is_whole() && !(merges_some && Places::has_short_rows(p)))
-        add<V, Wide>(p, chain[u % chains], in[u], first[u]);
-      else
-        add_lanes(p, chain[u % chains], in[u], first[u], lanes[u]);
+      for (int u = 0; u < Count; ++u) {
+        if (lanes[u].is_whole() && !(merges_some && Places::has_short_rows(p)))
+          add<V, Wide>(p, chain[u % chains], in[u], first[u]);
+        else
+          add_lanes(p, chain[u % chains], in[u], first[u], lanes[u]);
+      }
     }
   }
   template <int Lanes, unsigned Mask>
