@@ -52,7 +52,8 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   };
   /// So much that a warp should not do it for whole vectors and for others.
   static constexpr bool merges_some = takes_some && Fold::most == 0;
-  /// So much that several vectors are one batch.
+  /// So much that several vectors are one batch. A user function would be called for what is in
+  /// accesses without elements of the row, which are not loaded.
   static constexpr bool joins_some = merges_some && !calls_user_functions<E>;
   static constexpr bool is_short = sizeof...(In) == 1 && ((sizeof(In) <= 2) && ...);
   /// The axes of an extreme are walked as they are in memory. The strides of the output along them
@@ -144,7 +145,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         value[u * V + lane] = Value{}(Lane{p, in[u], first[u] + lane, lane});
     }
     if (count == all && !Places::has_short_rows(p)) {
-      Reducer::take_all(*sum, value, [](int) { return 0; });
+      Reducer::take_some(*sum, value, 0, all);
     } else if (count > 0) {
       Reducer::take_those(*sum, value, count, [&](int n) { return lanes[n / V].has(n % V); });
     }

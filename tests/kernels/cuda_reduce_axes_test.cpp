@@ -237,6 +237,7 @@ using Reductions =
                      reduction_in<argmin_of, located<float16>, i64, float16>,
                      reduction_in<moments_of, moments<double>, double, i8>,
                      reduction_in<moments_of, moments<double>, double, i16>,
+                     reduction_in<moments_of, moments<double>, double, double>,
                      reduction_in<moments_of, moments<float>, float, float>,
                      reduction_in<max_of, float, float, float>>;
 TYPED_TEST_SUITE(cuda_reduce_axes, Reductions);

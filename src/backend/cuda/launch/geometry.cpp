@@ -46,9 +46,9 @@ int most_rows(const StridedShape& shape) {
   return rows;
 }
 
-/// How often threads go on to further rows where there are `blocks` of them. Of many operands what
-/// a thread finds out once takes as many instructions as an element (of 10 operands 172 an element,
-/// with four turns 155), so there are no more blocks than keep the device evenly busy.
+/// How often threads go on to further rows where there are `blocks` of them. What a thread finds
+/// out once takes many instructions where there are many operands (of 10 operands about 23 of 172
+/// an element), so there are no more blocks than keep the device evenly busy.
 std::int64_t turns(const StridedShape& shape, std::int64_t blocks, int multiprocessors) {
   if (shape.operands < 5) return 1;
   return std::clamp<std::int64_t>(blocks / (std::int64_t{64} * multiprocessors), 1, 8);
