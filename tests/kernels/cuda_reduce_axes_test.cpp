@@ -9,6 +9,7 @@
 
 #include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
+#include "kernels/drawn_call.hpp"
 #include "kernels/emulated_reductions.hpp"
 
 /// Reductions of drawn extents by vectors that are not along one axis of the call, dense or of
@@ -20,75 +21,13 @@ using namespace quarry::kernels;
 using backend::KernelCall;
 using backend::cuda::VectorAccess;
 
-/// Values with all that is extreme for their type.
-template <class T>
-T drawn_value(Draw& draw, bool has_specials) {
-  if (has_specials && draw.one_in(50)) return limits<T>::lowest();
-  if (has_specials && draw.one_in(50)) return limits<T>::highest();
-  if constexpr (is_floating<T>) {
-    if (has_specials && draw.one_in(3000)) return limits<T>::nan();
-    return convert<T>(static_cast<int>(draw.below(1000)) - 500);
-  } else {
-    return static_cast<T>(draw.bits());
-  }
-}
-
 /// A reduction of drawn memory, whose call walks other axes than those of its operands.
 template <class M>
-struct Walk;
-template <class E, class Op, class Acc, class Out, class A>
-struct Walk<reduction_of<E, Op, Acc, Out, 0, A>> {
-  using M = reduction_of<E, Op, Acc, Out, 0, A>;
-  static constexpr i64 size = sizeof(A), written = sizeof(Out), accumulator = sizeof(Acc);
-  static constexpr unsigned gaps = 1u | 1u << input_access::other_step;
-  static constexpr bool are_moments = is_same<Acc, moments<double>> || is_same<Acc, moments<float>>;
-
-  explicit Walk(std::uint64_t seed) : draw(seed), call(program_for<M>::value) {
-    gap = draw.one_in(3) ? 2 : 1;
-  }
-
-  /// Operands with these extents, the kept ones first; the input's strides are in elements.
-  void place(const Shape& shape, std::size_t kept_rank, i64 elements, const Strides& strides) {
-    memory.resize(std::size_t(elements * gap + 64));
-    // the squares of the largest numbers are infinite, whatever is beside them
-    const bool has_squares = are_moments && is_floating<A>;
-    const bool has_specials = !has_squares || draw.one_in(4);
-    for (A& value : memory) value = drawn_value<A>(draw, has_specials);
-    call.shape = shape, call.kept_rank = kept_rank;
-    call.operands[0].strides = call.operands[1].strides = strides;
-    for (i64& stride : call.operands[1].strides) stride *= size * gap;
-    i64 step = written;
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      call.operands[0].strides[d] = d < kept_rank ? step : 0;
-      if (d < kept_rank) step *= shape[d];
-      (d < kept_rank ? call.kept : call.reduced) *= shape[d];
-    }
-    out.resize(std::size_t(call.kept));
-    call.operands[0].data = reinterpret_cast<std::byte*>(out.data());
-    // seldom at a vector
-    A* const first = memory.data() + (draw.one_in(4) ? 1 + draw.below(7) : 0) * gap;
-    call.operands[1].data = reinterpret_cast<std::byte*>(first);
-  }
-
-  /// Of an output, one element after another in the order of their positions.
-  Acc expected(i64 output) const {
-    Acc acc = Op::template identity<Acc>();
-    const auto& strides = call.operands[1].strides;
-    const std::size_t last = call.rank() - 1;
-    const i64 inner = call.shape[last];
-    for (i64 n = 0; n < call.reduced; ++n) {
-      const i64 rows = call.reduced / inner;
-      const i64 i = is_reordered ? n % rows : n / inner, j = is_reordered ? n / rows : n % inner;
-      i64 offset = j * strides[last] + (call.reduced_rank() > 1 ? i * strides[last - 1] : 0);
-      i64 rest = output;
-      for (std::size_t d = call.kept_rank; d-- > 0; rest /= call.shape[d]) {
-        offset += rest % call.shape[d] * strides[d];
-      }
-      const std::byte* const at[] = {call.operands[1].data + offset};
-      Op::take(acc, E{}(PlainContext{at, nullptr, n}), n);
-    }
-    return acc;
-  }
+struct Walk : DrawnCall<M> {
+  using Drawn = DrawnCall<M>;
+  using Drawn::call, Drawn::draw, Drawn::gaps, Drawn::size, Drawn::accumulator;
+  using Drawn::Drawn;
+  using typename Drawn::Acc;
 
   void run(const KernelCall& walked, i64 reduced, int along, const VectorAccess& vectors) {
     const auto g = backend::cuda::reduce_geometry(
@@ -100,7 +39,7 @@ struct Walk<reduction_of<E, Op, Acc, Out, 0, A>> {
          .vector_width = vectors.width},
         draw.of({1, 4, 132}));
     const i64 splits = walked.kept / call.kept * g.splits;
-    std::vector<Acc> partial(std::size_t(splits * call.kept), Op::template identity<Acc>());
+    std::vector<Acc> partial(std::size_t(splits * call.kept));
     std::memset(static_cast<void*>(partial.data()), 0x5a, partial.size() * sizeof(Acc));
     const bool is_partial = along == -1 || g.splits > 1;
     const auto run = kernels().at(Reduce{int(walked.kept_rank), int(walked.reduced_rank()), 4,
@@ -152,26 +91,6 @@ struct Walk<reduction_of<E, Op, Acc, Out, 0, A>> {
     add<M, 1, 1, i32, -1, V, Wide>(all);
     add<M, 2, 1, i32, -1, V, Wide>(all);
   }
-
-  void check() const {
-    for (i64 k = 0; k < call.kept; ++k) {
-      const Out got = out[std::size_t(k)];
-      const Out want =
-          Op::template finish<Out>(expected(k), PlainContext{nullptr, nullptr, call.reduced});
-      constexpr double share = sizeof(Out) == 4 ? 1e-5 : 1e-12;
-      const bool is_near = std::abs(double(got) - double(want)) <= share * std::abs(double(want));
-      const bool are_none = got != got && want != want;
-      ASSERT_TRUE(got == want || are_none || (are_moments && is_near))
-          << "output " << k << ": " << double(got) << ", not " << double(want);
-    }
-  }
-
-  Draw draw;
-  KernelCall call;
-  i64 gap = 1;
-  bool is_reordered = false;  ///< positions are first those along the outer reduced axis
-  std::vector<A> memory;
-  std::vector<Out> out;
 };
 
 /// Memory with the extents (outer, count, columns), of which the middle axis is reduced.

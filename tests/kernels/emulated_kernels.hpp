@@ -46,5 +46,6 @@
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/reduce_few.cuh"
+#include "kernels/reduce_staged.cuh"
 #include "kernels/rows.cuh"
 #include "kernels/select.cuh"

@@ -135,7 +135,7 @@ const FinishKernels& finishes_of() {
   static const FinishKernels all{{{0, 1}, run_finish<M, 0, 1>}, {{1, 1}, run_finish<M, 1, 1>},
                                  {{2, 1}, run_finish<M, 2, 1>}, {{3, 1}, run_finish<M, 3, 1>},
                                  {{0, 2}, run_finish<M, 0, 2>}, {{1, 2}, run_finish<M, 1, 2>},
-                                 {{2, 2}, run_finish<M, 2, 2>}};
+                                 {{2, 2}, run_finish<M, 2, 2>}, {{1, 3}, run_finish<M, 1, 3>}};
   return all;
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/reduce_few.cuh"
+#include "kernels/reduce_staged.cuh"
 #include "kernels/rows.cuh"
 #include "kernels/select.cuh"
 #include "tests/kernels/texture_calls.cuh"
@@ -100,6 +101,10 @@ using tiled_params = typename map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wide>
 using reduce_params =
     typename reduce_body<M, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::param_type;
+template <class M, int Rk, int Rr, int IndexBytes, unsigned Wide, int Lanes, int Segments,
+          int Count>
+using staged_params = typename reduce_staged_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Wide,
+                                                  Lanes, Segments, Count>::param_type;
 template <class M, int V, unsigned Wide>
 using bincount_params = typename bincount_body<M, V, Wide>::param_type;
 template <class M, int Rk, int Rr>
@@ -148,6 +153,9 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
 #define QUARRY_REDUCE_FEW(M, Count, ...)                      \
   template __global__ void reduce_few<M, __VA_ARGS__, Count>( \
       const __grid_constant__ reduce_params<M, __VA_ARGS__>);
+#define QUARRY_REDUCE_STAGED(M, ...)                      \
+  template __global__ void reduce_staged<M, __VA_ARGS__>( \
+      const __grid_constant__ staged_params<M, __VA_ARGS__>, void*);
 #define QUARRY_BINCOUNT(M, ...)                                 \
   template __global__ void bincount_private<M, __VA_ARGS__>(    \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
@@ -240,6 +248,9 @@ QUARRY_REDUCE_FEW(byte_sum, 1, 2, 1, 4, 0, 1, 0)
 QUARRY_REDUCE_FEW(location, 7, 1, 1, 8, 3, 1, 0)
 QUARRY_REDUCE_FEW(byte_location, 3, 1, 2, 4, 3, 16, 1)
 QUARRY_REDUCE_FEW(location, 3, 3, 1, 4, 4, 2, 1)
+QUARRY_REDUCE_STAGED(byte_variance, 1, 2, 4, 1, 1, 2, 2)
+QUARRY_REDUCE_STAGED(byte_sum, 2, 3, 8, 0x10001, 4, 1, 3)
+QUARRY_REDUCE_STAGED(variance<float>, 1, 1, 4, 1, 2, 1, 4)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 1, 4, 1)
 QUARRY_REDUCE(variance<float>, 1, 1, 4, 0, 4, 1)
 QUARRY_REDUCE_AND_FINISH(variance<float>, 1, 2, 4, -2, 4, 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions of a few elements to each of many outputs, and of rows of a few elements, whose
-// kernels differ from those of other reductions.
+// Reductions of a few elements to each of many outputs, of rows of a few elements, and of short
+// rows that begin anywhere, whose kernels differ from those of other reductions.
 #include "array/model.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Layout {
   std::int64_t step;
   std::vector<std::int64_t> order;
   std::vector<std::int64_t> axes;
-  bool are_many;  ///< outputs, so that threads do not share them
+  const char* kernel;  ///< the last one, on a GPU of up to 146 multiprocessors
 
   bool is_reduced(std::size_t d) const {
     return std::ranges::find(axes, static_cast<std::int64_t>(d)) != axes.end();
@@ -55,7 +55,7 @@ class Terms {
       const bool is_last = axis == rank - 1;
       const std::int64_t step = is_last ? layout.step : 1;
       (layout.is_reduced(d) ? reduced_ : kept_)
-          .push_back({layout.memory[axis] / step, strides[axis] * step});
+          .push_back({(layout.memory[axis] - 1) / step + 1, strides[axis] * step});
     }
   }
   std::int64_t outputs() const { return size(kept_); }
@@ -119,10 +119,13 @@ void expect_variance(const Layout& layout) {
   ASSERT_EQ(std::ssize(got), terms.outputs());
   const auto n = static_cast<double>(terms.count());
   for (std::int64_t k = 0; k < terms.outputs(); ++k) {
-    double mean = 0, want = 0;
-    for (std::int64_t i = 0; i < terms.count(); ++i) mean += terms.at(k, i) / n;
-    for (std::int64_t i = 0; i < terms.count(); ++i) want += std::pow(terms.at(k, i) - mean, 2) / n;
-    const double tolerance = sizeof(T) == 2 ? 1e-3 : sizeof(T) == 4 ? 1e-6 : 1e-13;
+    double sum = 0, squares = 0;  // of integers, and exact
+    for (std::int64_t i = 0; i < terms.count(); ++i) {
+      const double x = terms.at(k, i);
+      sum += x, squares += x * x;
+    }
+    const double want = (n * squares - sum * sum) / (n * n);
+    const double tolerance = sizeof(T) == 2 ? 1e-3 : sizeof(T) == 4 ? 1e-6 : 1e-12;
     ASSERT_NEAR(static_cast<double>(got[static_cast<std::size_t>(k)]), want,
                 tolerance * (1 + std::abs(want)))
         << "output " << k;
@@ -143,13 +146,19 @@ void expect_argmax(const Layout& layout) {
   }
 }
 
+constexpr const char *few = "reduce_few<", *staged = "reduce_staged<", *finished = "reduce_finish<";
+constexpr const char* other = "reduce";  // of any name but those of few and staged
+
 class FewReduced : public ::testing::TestWithParam<Layout> {
  protected:
-  /// On a GPU of up to 146 multiprocessors.
   void expect_kernel() const {
     if (test::kind() != test::Kind::fake) return;
-    const bool is_few = reducing_kernel.find("reduce_few<") != std::string::npos;
-    EXPECT_EQ(is_few, GetParam().are_many) << reducing_kernel;
+    const auto has = [](const char* name) {
+      return reducing_kernel.find(name) != std::string::npos;
+    };
+    EXPECT_TRUE(has(GetParam().kernel)) << reducing_kernel;
+    const bool is_other = GetParam().kernel == other;
+    EXPECT_FALSE(is_other && (has(few) || has(staged))) << reducing_kernel;
   }
 };
 
@@ -178,16 +187,20 @@ TEST_P(FewReduced, Argmax) {
 
 INSTANTIATE_TEST_SUITE_P(
     Layouts, FewReduced,
-    ::testing::Values(Layout{{3, 300007}, 1, {0, 1}, {0}, true},  // columns
-                      Layout{{4, 300032}, 1, {0, 1}, {0}, true},  // columns by vectors
-                      Layout{{300007, 5}, 1, {0, 1}, {1}, true},  // rows
-                      Layout{{300032, 8}, 1, {0, 1}, {1}, true},  // rows by vectors
-                      Layout{{300007, 4}, 2, {0, 1}, {1}, true},  // of every second element
-                      Layout{{2, 300032, 3}, 1, {0, 1, 2}, {0, 2}, true},
-                      Layout{{600, 3, 520}, 1, {2, 1, 0}, {1}, true},       // tiles
-                      Layout{{1, 300007}, 1, {1, 0}, {1}, true},            // one element
-                      Layout{{40, 3000, 13}, 1, {0, 1, 2}, {0, 2}, false},  // pieces
-                      Layout{{30, 2000, 10}, 1, {0, 1, 2}, {0, 2}, false}));
+    ::testing::Values(Layout{{3, 300007}, 1, {0, 1}, {0}, few},  // columns
+                      Layout{{4, 300032}, 1, {0, 1}, {0}, few},  // columns by vectors
+                      Layout{{300007, 5}, 1, {0, 1}, {1}, few},  // rows
+                      Layout{{300032, 8}, 1, {0, 1}, {1}, few},  // rows by vectors
+                      Layout{{300007, 4}, 2, {0, 1}, {1}, few},  // of every second element
+                      Layout{{2, 300032, 3}, 1, {0, 1, 2}, {0, 2}, few},
+                      Layout{{600, 3, 520}, 1, {2, 1, 0}, {1}, few},        // tiles
+                      Layout{{1, 300007}, 1, {1, 0}, {1}, few},             // one element
+                      Layout{{40, 3000, 13}, 1, {0, 1, 2}, {0, 2}, other},  // pieces
+                      Layout{{30, 2000, 10}, 1, {0, 1, 2}, {0, 2}, other},
+                      Layout{{4, 50021, 21}, 1, {0, 1, 2}, {0, 2}, staged},
+                      Layout{{100003, 43}, 1, {0, 1}, {1}, staged},
+                      Layout{{2, 60013, 75}, 2, {0, 1, 2}, {0, 2}, staged},
+                      Layout{{500, 87, 97}, 1, {0, 1, 2}, {0, 2}, finished}));
 
 /// The best of a row or a column is a NaN, or one of two zeros, or infinite.
 template <class T>

@@ -35,6 +35,9 @@ QUARRY_HD constexpr int few_groups(u64 bytes) {
   return static_cast<int>(groups < most ? groups : most);
 }
 
+/// The vectors of 16 bytes that a warp of reduce_staged copies at once.
+inline constexpr int stage_vectors = 128;
+
 /// In rows of a strided map that are at least this long, warps begin at multiples of 128 bytes of
 /// the first output; the first threads of a row may then be idle.
 inline constexpr i64 lead_columns = 1024;

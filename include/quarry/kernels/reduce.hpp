@@ -73,6 +73,7 @@ struct value_loops {
 /// `finish` writes the results of n accumulators of `count` elements each.
 struct reduce_loops : value_loops {
   void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count, const u64* scalars);
+  bool finds_positions;  ///< results are positions
 };
 
 /// The context of `finish`: the number of reduced elements, and the scalars of the call.
@@ -134,7 +135,8 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
   static constexpr reduce_loops loops{
       {&folds<Reducer, Acc, Value>::loops, &cpu_map<map_of<Values, Value, S, In...>>::loops,
        is_same<Values, in<Value, 0>>&& takes_input, has_position<E>},
-      finish};
+      finish,
+      is_located<Acc>};
 };
 QUARRY_LOOPS_END
 

@@ -1,36 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <bit>
-#include <memory>
-#include <new>
 
 #include <quarry/kernels/access.hpp>
-#include <quarry/kernels/reduce.hpp>
 
-#include "backend/cpu/runs.hpp"
-#include "fake_driver/kernels/kernel.hpp"
+#include "fake_driver/kernels/reduction.hpp"
 #include "fake_driver/state.hpp"
 
 namespace quarry::fake {
 namespace {
 
 using kernels::block_places;
-
-const kernels::reduce_loops& loops_of(const Launch& launch) {
-  return *static_cast<const kernels::reduce_loops*>(launch.program->loops);
-}
-
-struct AlignedFree {
-  void operator()(void* memory) const { ::operator delete (memory, std::align_val_t{64}); }
-};
-using Accumulator = std::unique_ptr<void, AlignedFree>;
-
-Accumulator new_accumulator(const Launch& launch) {
-  Accumulator accumulator(
-      ::operator new (loops_of(launch).fold->accumulator_size, std::align_val_t{64}));
-  loops_of(launch).fold->begin(accumulator.get(), 1);
-  return accumulator;
-}
 
 /// The arguments of reduce<PROGRAM, ...>.
 struct Variant {
@@ -57,12 +37,6 @@ struct Variant {
   }
 };
 
-/// Whether the reduced axes are in another order than that of positions.
-bool has_positions(const Launch& launch, const Operands& operands) {
-  const int first = launch.argument(0);
-  return launch.rank() - first > 1 && operands.stride(0, first) != 0;
-}
-
 /// Of folded rows: what the strides of the output, which is not written, say.
 struct Folded {
   Folded(const Launch& launch, const Operands& operands)
@@ -77,61 +51,12 @@ struct Folded {
   std::int64_t row, columns, rest;
 };
 
-/// As fold() below where every element has a position of its own, the offset of the output.
-bool fold_scattered(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
-                    void* accumulator, std::int64_t begin, std::int64_t end) {
-  const int first = launch.argument(0), last = launch.rank();
-  const std::vector<std::int64_t> strides(static_cast<std::size_t>(operands.count()), 0);
-  std::vector<char*> addresses;
-  for (std::int64_t i = begin; i < end; ++i) {
-    Operands::Offsets offsets = base;
-    offsets[0] = 0;
-    operands.advance(offsets, i, first, last);
-    const std::int64_t position = offsets[0];
-    offsets[0] = base[0];
-    if (!operands.resolve(offsets, addresses)) return false;
-    const Accumulator one = new_accumulator(launch);
-    backend::cpu_backend::fold_rows(loops_of(launch), one.get(), 1, 1, addresses.data() + 1,
-                                    strides.data() + 1, strides.data() + 1, launch.scalars(),
-                                    position);
-    loops_of(launch).fold->merge(accumulator, one.get(), 1);
-  }
-  return true;
-}
-
-/// Folds the reduced elements [begin, end) of one output into `accumulator`.
-bool fold(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
-          void* accumulator, std::int64_t begin, std::int64_t end) {
-  if (has_positions(launch, operands)) {
-    return fold_scattered(launch, operands, base, accumulator, begin, end);
-  }
-  const Variant variant(launch);
-  const int first = variant.kept_rank, last = launch.rank();
-  const std::int64_t columns = last > first ? operands.extent(last - 1) : 1;
-  std::vector<std::int64_t> strides;
-  for (int k = 0; k < operands.count(); ++k) {
-    strides.push_back(last > first ? operands.stride(k, last - 1) : 0);
-  }
-  std::vector<char*> addresses;
-  for (std::int64_t i = begin; i < end;) {
-    const std::int64_t n = operands.run(std::min(columns - i % columns, end - i));
-    Operands::Offsets offsets = base;
-    operands.advance(offsets, i, first, last);
-    if (!operands.resolve(offsets, addresses)) return false;
-    backend::cpu_backend::fold_rows(loops_of(launch), accumulator, 1, n, addresses.data() + 1,
-                                    strides.data() + 1, strides.data() + 1, launch.scalars(), i);
-    i += n;
-  }
-  return true;
-}
-
 /// The part of one output that the blocks of one split compute.
 bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t output,
                    std::int64_t split, std::byte* partial) {
   const std::int64_t kept = launch.word(block_places::kept),
                      reduced = launch.word(block_places::reduced),
                      chunk = launch.word(block_places::chunk);
-  const std::size_t size = loops_of(launch).fold->accumulator_size;
   Operands::Offsets base = operands.start();
   operands.advance(base, output, 0, launch.argument(0));
   const Accumulator accumulator = new_accumulator(launch);
@@ -146,15 +71,7 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
     }
     place = folded.place(kept, output, split);
   }
-  if (partial) {
-    const auto slot = static_cast<std::size_t>(place);
-    std::copy_n(static_cast<const std::byte*>(accumulator.get()), size, partial + slot * size);
-    return true;
-  }
-  std::vector<char*> addresses;
-  if (!operands.resolve(base, addresses)) return false;
-  loops_of(launch).finish(addresses[0], 0, accumulator.get(), 1, reduced, launch.scalars());
-  return true;
+  return store(launch, operands, base, accumulator.get(), place, partial);
 }
 
 /// Empty when the geometry computes every output from every element once.
@@ -259,13 +176,8 @@ CUresult run_reduce(const Launch& launch) {
     return illegal(launch, wrong);
   if (!has_legal_reads(launch, operands)) return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
-  std::byte* partial = nullptr;
-  if (to) {
-    const auto bytes =
-        static_cast<std::size_t>(splits * kept) * loops_of(launch).fold->accumulator_size;
-    partial = state().memory.find(to, bytes, launch.device);
-    if (!partial) return illegal(launch, "the partial results are not in live memory");
-  }
+  std::byte* const partial = to ? partial_results(launch, to, splits) : nullptr;
+  if (to && !partial) return illegal(launch, "the partial results are not in live memory");
   for (std::int64_t i = 0; i < splits * kept; ++i) {
     if (!reduce_output(launch, operands, i % kept, i / kept, partial)) {
       return illegal(launch, "a 32-bit offset has wrapped");
@@ -363,6 +275,7 @@ std::span<const Kernel> reduce_kernels() {
   static constexpr Kernel kernels[] = {
       {"reduce", "reduce", 6, 256, axes_of, {sizeof(void*)}, run_reduce},
       {"reduce", "reduce_few", 7, 256, axes_of, {}, run_few},
+      {"reduce", "reduce_staged", 7, 256, axes_of, {sizeof(void*)}, run_staged_reduction},
       {"reduce",
        "reduce_and_finish",
        6,

@@ -135,6 +135,15 @@ struct ReduceFew : Reduce {
             {kept_rank, reduced_rank, index_bytes, along_reduced, width, wide, accesses}};
   }
 };
+struct ReduceStaged {
+  int kept_rank, reduced_rank, index_bytes;
+  int wide;  ///< as of Reduce
+  int lanes, segments, accesses;
+  operator Variant() const {
+    return {"reduce_staged",
+            {kept_rank, reduced_rank, index_bytes, wide, lanes, segments, accesses}};
+  }
+};
 struct ReduceFinish {
   int kept_rank, reduced_rank;
   operator Variant() const { return {"reduce_finish", {kept_rank, reduced_rank}}; }

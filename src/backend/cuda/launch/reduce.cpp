@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <optional>
 
+#include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/launch.hpp"
 #include "backend/cuda/launch/reduce_axes.hpp"
+#include "backend/cuda/launch/reduce_staged.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -161,6 +163,52 @@ void launch_few(const Launcher& launcher, const ReduceOrder& order, const Vector
                      parameter_block(call, true, call.reduced));
 }
 
+/// What combines the partial accumulators of every output, `splits` of each.
+void launch_finish(const Launcher& launcher, std::int64_t splits, const ParameterBlock& block,
+                   void* partial) {
+  const KernelCall& call = launcher.call;
+  const FinishGeometry finish = finish_geometry(call.kept, splits);
+  launcher.run_early(
+      ReduceFinish{static_cast<int>(call.kept_rank), static_cast<int>(call.reduced_rank())},
+      {finish.grid_x, 1, finish.block_x, finish.block_y}, block, partial, splits);
+}
+
+/// Whether short rows that begin at any element have been reduced. Fewer bytes than `enough` are
+/// not worth a kernel for each shape of rows.
+bool launch_staged(const Launcher& launcher) {
+  constexpr std::int64_t enough = 1 << 22;
+  const KernelCall& call = launcher.call;
+  const kernels::reduce_loops& loops = loops_of(call);
+  if (loops.have_positions || call.operands.size() != 2) return false;
+  if (loops.finds_positions && call.reduced_rank() > 1) return false;
+  if (call.kept * call.reduced * call.program->itemsize[1] < enough) return false;
+  const std::optional<StagedRows> rows = staged_rows(call);
+  const std::optional<StageShape> shape = rows ? stage_shape(*rows) : std::nullopt;
+  if (!shape) return false;
+  // places of halves are found one by one, and by the few elements of a thread as slowly
+  constexpr int most_lanes = 2;
+  if (loops.finds_positions && rows->itemsize == 2 && shape->lanes > most_lanes) return false;
+  const std::size_t size = loops.fold->accumulator_size;
+  const StagedGeometry g = staged_geometry(*rows, *shape, call.kept, most_splits(call, size),
+                                           launcher.multiprocessors());
+  const bool wide_index = needs_wide_index(call.span, std::max(call.kept, call.reduced));
+  const ReduceStaged variant{.kept_rank = static_cast<int>(call.kept_rank),
+                             .reduced_rank = static_cast<int>(call.reduced_rank()),
+                             .index_bytes = wide_index ? 8 : 4,
+                             .wide = rows->unit == rows->itemsize ? 1 : 0x10001,
+                             .lanes = shape->lanes,
+                             .segments = shape->segments,
+                             .accesses = shape->accesses};
+  void* const partial =
+      g.splits > 1 ? launcher.workspace.take(static_cast<std::size_t>(g.splits * call.kept) * size)
+                   : nullptr;
+  const ParameterBlock block = parameter_block(call, true, g.chunk);
+  const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
+  launcher.run_early(variant, blocks, block, partial);
+  if (partial) launch_finish(launcher, g.splits, block, partial);
+  return true;
+}
+
 }  // namespace
 
 void launch_reduce(const Launcher& launcher) {
@@ -172,6 +220,7 @@ void launch_reduce(const Launcher& launcher) {
   if (const auto few = vectors_of_few(call, order, launcher.multiprocessors())) {
     return launch_few(launcher, order, *few);
   }
+  if (!tiles && launch_staged(launcher)) return;
   const std::optional<KernelCall> merged =
       tiles ? std::nullopt : along_inputs(call, accumulator_size);
   const std::optional<KernelCall> folds = tiles || order.along_reduced || loops.have_positions
@@ -218,10 +267,7 @@ void launch_reduce(const Launcher& launcher) {
   }
   launcher.run_early(*kernel, blocks, block, partial);
   if (!is_partial) return;
-  launcher.run_early(
-      ReduceFinish{static_cast<int>(call.kept_rank), static_cast<int>(call.reduced_rank())},
-      {finish.grid_x, 1, finish.block_x, finish.block_y}, parameter_block(call, true, g.chunk),
-      partial, splits);
+  launch_finish(launcher, splits, parameter_block(call, true, g.chunk), partial);
 }
 
 }  // namespace quarry::backend::cuda

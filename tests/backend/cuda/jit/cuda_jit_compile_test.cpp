@@ -32,6 +32,7 @@ using quarry::backend::cuda::Join;
 using quarry::backend::cuda::kernel_source;
 using quarry::backend::cuda::Reduce;
 using quarry::backend::cuda::ReduceFinish;
+using quarry::backend::cuda::ReduceStaged;
 using quarry::backend::cuda::RowParts;
 using quarry::backend::cuda::Rows;
 using quarry::backend::cuda::ScatterMap;
@@ -97,6 +98,10 @@ void add_reductions(std::vector<Check>& checks) {
     checks.push_back({of, Reduce{1, 1, 4, 2, 2, 1}});
   }
   checks.push_back({of, reduction(1, 1, true, false)});
+  if constexpr (sizeof(T) <= 4 && !is_located<Acc>) {
+    checks.push_back({of, ReduceStaged{1, 1, 4, 1, 2, 1, 4}});
+    checks.push_back({of, ReduceStaged{1, 2, 8, 0x10001, 1, 2, 2}});
+  }
   checks.push_back({of, Reduce{1, 1, 4, 2, 1, 0, true}});
   checks.push_back({of, ReduceFinish{1, 1}});
 }

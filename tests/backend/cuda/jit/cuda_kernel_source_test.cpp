@@ -84,6 +84,14 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
   EXPECT_EQ(
       name(ReduceFew{{.kept_rank = 2, .reduced_rank = 1, .index_bytes = 4, .along_reduced = 3}, 7}),
       "quarry::kernels::reduce_few<M, 2, 1, 4, 3, 1, 0, 7>");
+  EXPECT_EQ(name(ReduceStaged{.kept_rank = 1,
+                              .reduced_rank = 2,
+                              .index_bytes = 8,
+                              .wide = 1,
+                              .lanes = 4,
+                              .segments = 2,
+                              .accesses = 3}),
+            "quarry::kernels::reduce_staged<M, 1, 2, 8, 1, 4, 2, 3>");
 }
 
 TEST(cuda_kernel_source, variants_are_equal_if_kernel_and_arguments_are) {
