@@ -191,5 +191,25 @@ TYPED_TEST(cuda_reduce_staged, rows_are_those_of_plain_loops) {
   }
 }
 
+/// So many that their squares do not fit into 32 bits, all by one warp.
+TEST(cuda_reduce_staged, many_places_of_bytes_are_added_up_exactly) {
+  using M = reduction_in<moments_of, moments<double>, double, u8>;
+  constexpr i64 columns = 32, places = 1100, length = 63;
+  DrawnCall<M> c(0);
+  c.gap = 1;
+  c.place({1, columns, places, length}, 2, columns * places * length,
+          {columns * places * length, length, columns * length, 1});
+  c.call.along_reduced = true;
+  for (u8& value : c.memory) value = value % 2 == 0 ? 255 : 254;
+  const auto shape = backend::cuda::stage_shape(*backend::cuda::staged_rows(c.call));
+  ASSERT_TRUE(shape);
+  const ReduceStaged variant{2, 2, 8, 1, shape->lanes, shape->segments, shape->accesses};
+  const auto kernel = staged_kernels_of<M>().at(variant);
+  const auto words = backend::cuda::parameter_block(c.call, true, places);
+  const auto faults = launch({{1, 1}, {256, 1}}, 0, [&] { kernel(words.data(), nullptr); });
+  EXPECT_EQ(faults, std::vector<std::string>{});
+  c.check();
+}
+
 }  // namespace
 }  // namespace quarry::test
