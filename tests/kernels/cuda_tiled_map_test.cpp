@@ -88,15 +88,22 @@ void add_sets(Kernels& all) {
   constexpr int widest = Types::size_of(0) <= 16 ? 16 / Types::size_of(0) : 1;
   add_widths<M, widest, Tiled, Inputs & ~Tiled, 0>(all);
   if constexpr (Inputs == 1) add_widths<M, widest, Tiled, 0, 16>(all);
-  bool is_small = false;
-  for (u32 k = 0; k < 2; ++k) is_small |= (Tiled >> k & 1) != 0 && Types::size_of(1 + k) < 4;
-  if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 1>(all);
-  if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 9>(all);
-  if constexpr (Inputs == 1) {
-    if (is_small) add_widths<M, widest, Tiled, 0, 17>(all);
-    if (is_small) add_widths<M, widest, Tiled, 0, 25>(all);
+  constexpr bool is_small = [] {
+    bool found = false;
+    for (int k = 0; k < Types::inputs; ++k) {
+      found |= (Tiled >> k & 1) != 0 && Types::size_of(Types::outputs + k) < 4;
+    }
+    return found;
+  }();
+  if constexpr (is_small) {
+    add_widths<M, widest, Tiled, Inputs & ~Tiled, 1>(all);
+    add_widths<M, widest, Tiled, Inputs & ~Tiled, 9>(all);
+    add_widths<M, widest, Tiled, Inputs & ~Tiled, 8>(all);
   }
-  if (is_small) add_widths<M, widest, Tiled, Inputs & ~Tiled, 8>(all);
+  if constexpr (is_small && Inputs == 1) {
+    add_widths<M, widest, Tiled, 0, 17>(all);
+    add_widths<M, widest, Tiled, 0, 25>(all);
+  }
   if constexpr (Tiled > 1) add_sets<M, Inputs, Tiled - 1>(all);
 }
 
