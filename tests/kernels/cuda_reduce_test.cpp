@@ -75,6 +75,7 @@ struct Case<reduction_of<E, Op, Acc, Out, S, In...>>
     } else if (!kept.empty()) {
       vectors = backend::cuda::column_vectors(call, kept.size() - 1, kept.back());
     }
+    while (vectors.width != 3 && !has_width<M>(vectors.width, widest)) vectors.width /= 2;
     variant = {.kept_rank = int(kept.size()),
                .reduced_rank = int(reduced.size()),
                .index_bytes = 4,
@@ -180,8 +181,10 @@ TYPED_TEST_SUITE(cuda_reduce, Reductions);
 
 TYPED_TEST(cuda_reduce, takes_every_element_once) {
   std::map<std::string, int> seen;
-  for (std::uint64_t seed = 0; seed < 320; ++seed) {
+  const std::uint64_t seeds = reads_watched<TypeParam> ? 320 : 440;  // of which some have no kernel
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     Case<TypeParam> c(seed);
+    if (!has_ranks<TypeParam>(c.kept.size(), c.reduced.size())) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", kept " + ::testing::PrintToString(c.kept) +
                  ", reduced " + ::testing::PrintToString(c.reduced));
     c.check();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/cuda/jit/variant.hpp"
+#include "kernels/drawn_operands.hpp"
 #include "kernels/plain_loops.hpp"
 
 /// The variants of the kernels of a reduction, as host code.
@@ -27,10 +28,24 @@ void run_reduce(const u64* words, void* partial, u32*, int) {
   reduce<M, Rk, Rr, sizeof(Index), Along, V, Wide>(p, partial);
 }
 
+/// Reductions of watched elements have kernels for all ranks. Of the others, which differ in their
+/// accumulators, there are those that differ most.
+template <class M>
+inline constexpr bool reads_watched = false;
+template <class E, class Op, class Acc, class Out, int S, class... In>
+inline constexpr bool reads_watched<reduction_of<E, Op, Acc, Out, S, In...>> = (is_watched<In> ||
+                                                                                ...);
+template <class M>
+constexpr bool has_ranks(std::size_t kept, std::size_t reduced) {
+  return reads_watched<M> || kept == 3 || (kept == 2) == (reduced == 2);
+}
+
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 void add(ReduceKernels& all) {
-  all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
-      run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
+  if constexpr (has_ranks<M>(Rk, Rr)) {
+    all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
+        run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
+  }
 }
 
 template <class M, int Rk, int Rr, class Index, int Along>
@@ -41,14 +56,31 @@ void run_reduce_and_finish(const u64* words, void* partial, u32* arrived, int la
 }
 template <class M, int Rk, int Rr, class Index, int Along>
 void add_finishing(ReduceKernels& all) {
-  all[Reduce{Rk, Rr, sizeof(Index), Along, 1, 0, true}] =
-      run_reduce_and_finish<M, Rk, Rr, Index, Along>;
+  if constexpr (has_ranks<M>(Rk, Rr)) {
+    all[Reduce{Rk, Rr, sizeof(Index), Along, 1, 0, true}] =
+        run_reduce_and_finish<M, Rk, Rr, Index, Along>;
+  }
+}
+
+/// Sums of bytes and means of 2 bytes have vectors of every width. Others have the widest and
+/// pairs, which are all there are of elements of 4 bytes.
+template <class M>
+inline constexpr bool has_all_widths = false;
+template <class E, class Acc, class Out, int S>
+inline constexpr bool has_all_widths<reduction_of<E, sum_of, Acc, Out, S, i8>> = true;
+template <class E, class Acc, class Out, int S>
+inline constexpr bool has_all_widths<reduction_of<E, mean_of, Acc, Out, S, u16>> = true;
+template <class M>
+constexpr bool has_width(int width, int widest) {
+  return has_all_widths<M> || width == widest || width <= 2;
 }
 
 /// With the widths below V too; a set of inputs that move is never empty.
-template <class M, unsigned AllWide, int V, unsigned Wide>
+template <class M, unsigned AllWide, int Widest, int V, unsigned Wide>
 void add_widths(ReduceKernels& all) {
-  if constexpr (V > 1) {
+  if constexpr (V > 1 && !has_width<M>(V, Widest)) {
+    add_widths<M, AllWide, Widest, V / 2, AllWide>(all);
+  } else if constexpr (V > 1) {
     add<M, 0, 1, i32, 1, V, Wide>(all);
     add<M, 0, 1, i64, 2, V, Wide>(all);
     add<M, 1, 1, i32, 2, V, Wide>(all);
@@ -79,9 +111,9 @@ void add_widths(ReduceKernels& all) {
       add<M, 3, 1, i32, 5, V, Wide>(all);
     }
     if constexpr (Wide > 1) {
-      add_widths<M, AllWide, V, Wide - 1>(all);
+      add_widths<M, AllWide, Widest, V, Wide - 1>(all);
     } else {
-      add_widths<M, AllWide, V / 2, AllWide>(all);
+      add_widths<M, AllWide, Widest, V / 2, AllWide>(all);
     }
   }
 }
@@ -109,7 +141,7 @@ const ReduceKernels& kernels_of() {
     add_finishing<M, 0, 1, i32, 1>(all);
     add_finishing<M, 1, 1, i32, 1>(all);
     add_finishing<M, 1, 2, i64, 0>(all);
-    add_widths<M, AllWide, Widest, AllWide>(all);
+    add_widths<M, AllWide, Widest, Widest, AllWide>(all);
     if constexpr (Widest > 1 && AllWide == 1) {  // whole pieces
       add<M, 1, 1, i64, 3, 3, 1>(all);
       add<M, 2, 1, i32, 3, 3, 1>(all);
