@@ -51,9 +51,6 @@ class Elements {
   std::vector<Line> lines_;
 };
 
-template <class M>
-struct Case;
-
 /// What the expressions of a map read at one element.
 struct HostContext {
   std::vector<const char*> at;  ///< of the inputs
@@ -111,110 +108,133 @@ struct Axes {
   }
 };
 
-template <class E, class Out, int S, class... In>
-struct Case<map_of<E, Out, S, In...>> {
-  using M = map_of<E, Out, S, In...>;
-  using Types = operands_of<Out, In...>;
+/// An output's element, and what the host's compiler makes of it.
+struct Outcome {
+  double found, expected;
+  bool is_same;
+};
 
-  /// `kernel` names the kernel of the program; `launch` is without its parameter block, which has
-  /// axes if `has_axes`.
-  static void run(const std::string& name, const Axes& axes, bool has_axes, PtxLaunch launch,
-                  std::mt19937_64& random) {
-    const auto kernel = ptx_kernel(name, "tested", hopper);
-    ASSERT_TRUE(kernel) << name;
-    std::vector<Elements> operands;
-    std::vector<char*> begin;
-    for (std::size_t k = 0; k < Types::count; ++k) {
-      const auto [low, bytes] = axes.span(k, Types::size[k]);
-      operands.emplace_back(static_cast<std::size_t>(bytes), random);
-      begin.push_back(operands.back().data() - low);
-    }
-    const std::vector<Elements> before = operands;
-    launch.block = {static_cast<std::uint64_t>(axes.size()), 1, 0};
-    for (char* const address : begin) {
-      launch.block.push_back(reinterpret_cast<std::uint64_t>(address));
-    }
-    std::vector<std::uint64_t> scalars;
-    for (int k = 0; k < 2 * S; ++k) {
-      scalars.push_back(random() & ~std::uint64_t{0xfe});  // some are bools
-    }
-    const auto append = [&](const auto& words) {
-      for (const auto word : words) launch.block.push_back(static_cast<std::uint64_t>(word));
-    };
-    append(scalars);
-    if (has_axes) {
-      append(axes.shape);
-      for (const auto& strides : axes.strides) append(strides);
-    }
-    run_ptx(kernel->text, launch);
-    expect_outputs(axes, begin, scalars);
-    expect_rest(axes, operands, before);
-  }
+/// What a test knows of a map. Only what computes an element depends on its type.
+struct TestedMap {
+  std::string program;
+  std::vector<u32> sizes;  ///< of the operands' elements, outputs first
+  std::size_t outputs;
+  int scalars;
+  u32 largest;  ///< of the sizes
+  std::vector<Outcome> (*outcomes)(const HostContext& c, const std::vector<const char*>& outputs);
 
- private:
-  template <class Expression, class Result>
-  static void expect(const HostContext& c, const char* output) {
-    const Result expected = convert<Result>(Expression{}(c));
-    Result found;
-    std::memcpy(static_cast<void*>(&found), output, sizeof found);
-    EXPECT_TRUE(same(found, expected))
-        << quarry::detail::type_name<M>() << " at " << c.position << ": "
-        << static_cast<double>(found) << " instead of " << static_cast<double>(expected);
-  }
-  template <class... Es, class... Outs>
-  static void expect_each(several<Es...>, several<Outs...>, const HostContext& c,
-                          const std::vector<const char*>& outputs) {
-    std::size_t k = 0;
-    (expect<Es, Outs>(c, outputs[k++]), ...);
-  }
-  template <class Es, class Result>
-  static void expect_each(Es, Result, const HostContext& c,
-                          const std::vector<const char*>& outputs) {
-    expect<Es, Result>(c, outputs[0]);
-  }
-  static void expect_outputs(const Axes& axes, const std::vector<char*>& begin,
-                             const std::vector<std::uint64_t>& scalars) {
-    for (std::int64_t i = 0; i < axes.size(); ++i) {
-      std::vector<const char*> outputs;
-      HostContext context{{}, scalars, i};
-      for (std::size_t k = 0; k < begin.size(); ++k) {
-        auto& list = k < Types::outputs ? outputs : context.at;
-        list.push_back(begin[k] + axes.offset(k, i));
-      }
-      expect_each(E{}, Out{}, context, outputs);
-    }
-  }
-  /// Between and around the elements of the outputs, and in the inputs, nothing has changed.
-  static void expect_rest(const Axes& axes, std::vector<Elements>& operands,
-                          std::vector<Elements> before) {
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      for (std::int64_t i = 0; k < Types::outputs && i < axes.size(); ++i) {
-        const std::int64_t at = axes.offset(k, i) - axes.span(k, 0).first;
-        std::memcpy(before[k].data() + at, operands[k].data() + at, Types::size[k]);
-      }
-      EXPECT_TRUE(operands[k].is(before[k])) << "operand " << k;
-    }
+  std::size_t inputs() const { return sizes.size() - outputs; }
+  int widest_vector() const {
+    return std::min(test::widest_vector, static_cast<int>(16 / largest));
   }
 };
 
-template <class M>
-constexpr int widest_vector_of() {
-  return std::min(widest_vector, static_cast<int>(16 / Case<M>::Types::largest(0)));
+template <class E, class Out>
+Outcome outcome(const HostContext& c, const char* output) {
+  const Out expected = convert<Out>(E{}(c));
+  Out found;
+  std::memcpy(static_cast<void*>(&found), output, sizeof found);
+  return {static_cast<double>(found), static_cast<double>(expected), same(found, expected)};
+}
+template <class E, class Out>
+struct Outcomes {
+  static std::vector<Outcome> of(const HostContext& c, const std::vector<const char*>& outputs) {
+    return {outcome<E, Out>(c, outputs[0])};
+  }
+};
+template <class... Es, class... Outs>
+struct Outcomes<several<Es...>, several<Outs...>> {
+  static std::vector<Outcome> of(const HostContext& c, const std::vector<const char*>& outputs) {
+    std::size_t k = 0;
+    return {outcome<Es, Outs>(c, outputs[k++])...};
+  }
+};
+
+template <class E, class Out, int S, class... In>
+TestedMap tested(map_of<E, Out, S, In...>*) {
+  using Types = operands_of<Out, In...>;
+  return {std::string(quarry::detail::type_name<map_of<E, Out, S, In...>>()),
+          {std::begin(Types::size), std::end(Types::size)},
+          Types::outputs,
+          S,
+          Types::largest(0),
+          Outcomes<E, Out>::of};
+}
+
+inline void expect_outputs(const TestedMap& map, const Axes& axes, const std::vector<char*>& begin,
+                           const std::vector<std::uint64_t>& scalars) {
+  for (std::int64_t i = 0; i < axes.size(); ++i) {
+    std::vector<const char*> outputs;
+    HostContext context{{}, scalars, i};
+    for (std::size_t k = 0; k < begin.size(); ++k) {
+      auto& list = k < map.outputs ? outputs : context.at;
+      list.push_back(begin[k] + axes.offset(k, i));
+    }
+    for (const Outcome& o : map.outcomes(context, outputs)) {
+      EXPECT_TRUE(o.is_same) << map.program << " at " << i << ": " << o.found << " instead of "
+                             << o.expected;
+    }
+  }
+}
+
+/// Between and around the elements of the outputs, and in the inputs, nothing has changed.
+inline void expect_rest(const TestedMap& map, const Axes& axes, std::vector<Elements>& operands,
+                        std::vector<Elements> before) {
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    for (std::int64_t i = 0; k < map.outputs && i < axes.size(); ++i) {
+      const std::int64_t at = axes.offset(k, i) - axes.span(k, 0).first;
+      std::memcpy(before[k].data() + at, operands[k].data() + at, map.sizes[k]);
+    }
+    EXPECT_TRUE(operands[k].is(before[k])) << "operand " << k;
+  }
+}
+
+/// `name` is of the kernel of the program; `launch` is without its parameter block, which has axes
+/// if `has_axes`.
+inline void run(const TestedMap& map, const std::string& name, const Axes& axes, bool has_axes,
+                PtxLaunch launch, std::mt19937_64& random) {
+  const auto kernel = ptx_kernel(name, "tested", hopper);
+  ASSERT_TRUE(kernel) << name;
+  std::vector<Elements> operands;
+  std::vector<char*> begin;
+  for (std::size_t k = 0; k < map.sizes.size(); ++k) {
+    const auto [low, bytes] = axes.span(k, map.sizes[k]);
+    operands.emplace_back(static_cast<std::size_t>(bytes), random);
+    begin.push_back(operands.back().data() - low);
+  }
+  const std::vector<Elements> before = operands;
+  launch.block = {static_cast<std::uint64_t>(axes.size()), 1, 0};
+  for (char* const address : begin) {
+    launch.block.push_back(reinterpret_cast<std::uint64_t>(address));
+  }
+  std::vector<std::uint64_t> scalars;
+  for (int k = 0; k < 2 * map.scalars; ++k) {
+    scalars.push_back(random() & ~std::uint64_t{0xfe});  // some are bools
+  }
+  const auto append = [&](const auto& words) {
+    for (const auto word : words) launch.block.push_back(static_cast<std::uint64_t>(word));
+  };
+  append(scalars);
+  if (has_axes) {
+    append(axes.shape);
+    for (const auto& strides : axes.strides) append(strides);
+  }
+  run_ptx(kernel->text, launch);
+  expect_outputs(map, axes, begin, scalars);
+  expect_rest(map, axes, operands, before);
 }
 
 /// All widths of vectors, a few drawn lengths each.
-template <class M>
-void check(std::uint64_t seed) {
-  using Types = typename Case<M>::Types;
+inline void check(const TestedMap& map, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  for (int width = 1; width <= widest_vector_of<M>(); width *= 2) {
+  for (int width = 1; width <= map.widest_vector(); width *= 2) {
     for (int repeat = 0; repeat < 2; ++repeat) {
       const auto count = static_cast<std::int64_t>(random() % 60);
       Axes axes{{count}, {}};
-      for (const u32 size : Types::size) axes.strides.push_back({static_cast<std::int64_t>(size)});
+      for (const u32 size : map.sizes) axes.strides.push_back({static_cast<std::int64_t>(size)});
       PtxLaunch launch{.more = static_cast<std::uint32_t>(random() % 2), .block_x = 8};
       launch.grid_x = static_cast<std::uint32_t>(count / (8 * width) + 2);
-      Case<M>::run(flat_name(quarry::detail::type_name<M>(), width), axes, false, launch, random);
+      run(map, flat_name(map.program, width), axes, false, launch, random);
       if (::testing::Test::HasFatalFailure()) return;
     }
   }
@@ -222,26 +242,26 @@ void check(std::uint64_t seed) {
 
 /// What map_strided may get: along the last axis outputs are dense, and inputs too (`wide`), or do
 /// not move, if vectors have several elements.
-template <class M>
-Axes drawn_axes(std::int64_t columns, int rank, int width, unsigned wide, std::mt19937_64& random) {
-  using Types = typename Case<M>::Types;
+inline Axes drawn_axes(const TestedMap& map, std::int64_t columns, int rank, int width,
+                       unsigned wide, std::mt19937_64& random) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   Axes axes;
   for (int d = 0; d < rank - 1; ++d) axes.shape.push_back(1 + below(5));
   axes.shape.push_back(columns);
-  for (int k = 0; k < Types::count; ++k) {
-    const std::int64_t size = Types::size[k];
-    const bool is_dense = k < Types::outputs || (wide >> (k - Types::outputs) & 1) != 0;
+  for (std::size_t k = 0; k < map.sizes.size(); ++k) {
+    const std::int64_t size = map.sizes[k];
+    const bool is_output = k < map.outputs;
+    const bool is_dense = is_output || (wide >> (k - map.outputs) & 1) != 0;
     std::vector<std::int64_t> strides(axes.shape.size());
     std::int64_t step = is_dense || (width == 1 && below(3) > 0) ? size : 0;
     if (width == 1 && below(3) == 0) step *= 2;
     strides.back() = step;
     std::int64_t far = std::max(step, size) * columns;
     for (std::size_t d = axes.shape.size() - 1; d-- > 0;) {
-      const bool moves = k < Types::outputs || below(4) > 0;
+      const bool moves = is_output || below(4) > 0;
       const std::int64_t unit = size * width;
       far = (far + unit - 1) / unit * unit + unit * below(2);
-      strides[d] = !moves ? 0 : k >= Types::outputs && below(3) == 0 ? -far : far;
+      strides[d] = !moves ? 0 : !is_output && below(3) == 0 ? -far : far;
       far *= axes.shape[d];
     }
     axes.strides.push_back(strides);
@@ -250,28 +270,37 @@ Axes drawn_axes(std::int64_t columns, int rank, int width, unsigned wide, std::m
   return axes;
 }
 
-template <class M>
-void check_strided(std::uint64_t seed, int times, std::int64_t most_columns = 20) {
-  using Types = typename Case<M>::Types;
+inline void check_strided(const TestedMap& map, std::uint64_t seed, int times,
+                          std::int64_t most_columns = 20) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   for (int repeat = 0; repeat < times; ++repeat) {
-    const auto most = static_cast<unsigned>(widest_vector_of<M>());
+    const auto most = static_cast<unsigned>(map.widest_vector());
     const int width = 1 << below(static_cast<std::uint64_t>(std::bit_width(most)));
-    const unsigned wide = width > 1 ? static_cast<unsigned>(below(1 << Types::inputs)) : 0;
+    const unsigned wide = width > 1 ? static_cast<unsigned>(below(1u << map.inputs())) : 0;
     const int rank = static_cast<int>(1 + below(4)), rows = 1 << below(4);
     const std::int64_t columns = width * (1 + below(static_cast<std::uint64_t>(most_columns)));
-    const Axes axes = drawn_axes<M>(columns, rank, width, wide, random);
+    const Axes axes = drawn_axes(map, columns, rank, width, wide, random);
     PtxLaunch launch{.more = static_cast<std::uint32_t>(below(4)),
                      .grid_y = static_cast<std::uint32_t>(1 + below(5)),
                      .block_x = 8,
                      .block_y = 1u << below(3)};
     launch.grid_x = static_cast<std::uint32_t>((columns + 128) / (8 * width) + 1);
-    Case<M>::run(fmt::format("quarry::kernels::map_strided<{}, {}, 4, {}, {}, {}>",
-                             quarry::detail::type_name<M>(), rank, rows, width, wide),
-                 axes, true, launch, random);
+    run(map,
+        fmt::format("quarry::kernels::map_strided<{}, {}, 4, {}, {}, {}>", map.program, rank, rows,
+                    width, wide),
+        axes, true, launch, random);
     if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+template <class M>
+void check(std::uint64_t seed) {
+  check(tested(static_cast<M*>(nullptr)), seed);
+}
+template <class M>
+void check_strided(std::uint64_t seed, int times, std::int64_t most_columns = 20) {
+  check_strided(tested(static_cast<M*>(nullptr)), seed, times, most_columns);
 }
 
 }  // namespace quarry::test

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdlib>
+#include <string_view>
+
 #include "backend/cuda/ptx/cuda_ptx_case.hpp"
 #include "backend/cuda/ptx/operations.hpp"
 
@@ -8,6 +11,8 @@ namespace {
 class PtxKernels : public ::testing::Test {
  protected:
   void SetUp() override {
+    const char* const kind = std::getenv("QUARRY_TEST_DEVICE");
+    if (kind && std::string_view(kind) != "cpu") GTEST_SKIP() << "needs no device: done once";
     if (backend::cuda::operation_table().empty()) GTEST_SKIP() << "built without NVRTC";
   }
 };
