@@ -44,13 +44,14 @@ std::vector<IndexEntry> listed(const std::vector<Entry>& entries) {
   return list;
 }
 
-/// Calls `f` with a function that gives what `array` is at the entries, whose arrays are of `I`.
-/// What the entries are is not part of its type, only how many arrays are among them.
-template <class I, class Array, class F, class... Done>
+/// Calls `f` with a function that gives what `array` is at the entries, whose arrays are of `I`;
+/// with more than `Most` arrays among them it does nothing. What the entries are is not part of its
+/// type, only how many arrays there are.
+template <class I, std::size_t Most = 4, class Array, class F, class... Done>
 void with_selection(const Array& array, const std::vector<Entry>& entries, const F& f,
                     const Done&... done) {
+  constexpr std::size_t arrays = (0 + ... + std::size_t{!std::is_same_v<Done, Index>});
   if (sizeof...(done) == entries.size()) {
-    constexpr std::size_t arrays = (0 + ... + std::size_t{!std::is_same_v<Done, Index>});
     if constexpr (arrays > 0) {
       f(std::function<decltype(array(done...))()>([&] { return array(done...); }));
     }
@@ -59,7 +60,7 @@ void with_selection(const Array& array, const std::vector<Entry>& entries, const
   if constexpr (sizeof...(done) < 4) {
     const Entry& entry = entries[sizeof...(done)];
     const auto with = [&](const auto& next) {
-      with_selection<I>(array, entries, f, done..., next);
+      with_selection<I, Most>(array, entries, f, done..., next);
     };
     switch (entry.kind) {
       case Entry::Kind::integer:
@@ -73,9 +74,11 @@ void with_selection(const Array& array, const std::vector<Entry>& entries, const
       default:
         break;
     }
-    Host<I> host(entry.shape);
-    for (std::size_t k = 0; k < host.count(); ++k) host[k] = static_cast<I>(entry.positions[k]);
-    with(to_device(host));
+    if constexpr (arrays < Most) {
+      Host<I> host(entry.shape);
+      for (std::size_t k = 0; k < host.count(); ++k) host[k] = static_cast<I>(entry.positions[k]);
+      with(to_device(host));
+    }
   }
 }
 
