@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -109,17 +110,17 @@ std::vector<std::string> bits(const DeviceNDArray<T>& x) {
   return all;
 }
 
-/// `f()` gives an array, with the same bits for every length of vectors.
-template <class F>
-void expect_same_bits(const char* what, const F& f) {
+/// `f()` gives the bits of an array, the same ones for every length of vectors.
+void expect_same_bits(const char* what, const std::function<std::vector<std::string>()>& f) {
   limit_vectors(lengths[0]);
-  const auto expected = bits(f());
+  const auto expected = f();
   for (const Vectors length : lengths) {
     limit_vectors(length);
-    EXPECT_TRUE(bits(f()) == expected) << what << ", length " << static_cast<int>(length);
+    EXPECT_TRUE(f() == expected) << what << ", length " << static_cast<int>(length);
   }
 }
-#define EXPECT_SAME_BITS(...) expect_same_bits(#__VA_ARGS__, [&] { return eval(__VA_ARGS__); })
+#define EXPECT_SAME_BITS(...) \
+  expect_same_bits(#__VA_ARGS__, [&] { return bits(eval(__VA_ARGS__)); })
 
 template <class T>
 class VectorsOf : public testing::Test {};
