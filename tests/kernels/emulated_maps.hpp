@@ -128,6 +128,12 @@ void add_of_width(MapKernels& all) {
   }
 }
 
+/// Vectors of one input have every width. Of several inputs, whose sets are many, they are the
+/// widest or pairs.
+constexpr int narrowed(int width, int inputs, int widest) {
+  return inputs < 2 || width == widest || width == 1 ? width : 2;
+}
+
 template <class M, int Inputs, int V>
 void add_widths(MapKernels& all) {
   if constexpr (!has_sides<M>) all[FlatMap{V}] = run_flat<M, V>;
@@ -138,7 +144,7 @@ void add_widths(MapKernels& all) {
       add_unaligned_of_width<M, V, Inputs, sets - 1>(all);
       add_across_of_width<M, V, Inputs, sets - 1>(all);
     }
-    add_widths<M, Inputs, V / 2>(all);
+    add_widths<M, Inputs, narrowed(V / 2, Inputs, V)>(all);
   }
 }
 
@@ -148,11 +154,12 @@ template <class E, class Out, int S, class... In>
 struct Map<map_of<E, Out, S, In...>> {
   using M = map_of<E, Out, S, In...>;
   static constexpr int inputs = sizeof...(In);
+  static constexpr std::uint32_t largest = std::ranges::max(operands_of<Out, In...>::size);
+  static constexpr int widest = std::has_single_bit(largest) && largest <= 16 ? 16 / largest : 1;
   static const MapKernels& all() {
     static const MapKernels found = [] {
-      constexpr std::uint32_t widest = std::ranges::max(operands_of<Out, In...>::size);
       MapKernels all;
-      add_widths<M, inputs, std::has_single_bit(widest) && widest <= 16 ? 16 / widest : 1>(all);
+      add_widths<M, inputs, widest>(all);
       return all;
     }();
     return found;
@@ -221,7 +228,7 @@ struct Case<map_of<E, Out, S, In...>> {
 
   void choose_flat() {
     what = "flat";
-    width = backend::cuda::vector_width(call_operands());
+    width = narrow(backend::cuda::vector_width(call_operands()));
     variant = FlatMap{width};
     grid = {{backend::cuda::flat_grid(size(), width)}, {backend::cuda::flat_threads}};
   }
@@ -229,11 +236,13 @@ struct Case<map_of<E, Out, S, In...>> {
   void choose_strided() {
     const CallOperands call = call_operands();
     constexpr bool can_be_any = !has_sides<map_of<E, Out, S, In...>>;
-    const auto aligned = backend::cuda::map_vectors(call, extents.back());
-    const auto across = backend::cuda::vectors_across(call, Shape(extents));
+    auto aligned = backend::cuda::map_vectors(call, extents.back());
+    auto across = backend::cuda::vectors_across(call, Shape(extents));
+    aligned.width = narrow(aligned.width), across.width = narrow(across.width);
     if (can_be_any && across.width > aligned.width && draw.one_in(2)) return choose_across(across);
-    const auto unaligned = backend::cuda::unaligned_map_vectors(
+    auto unaligned = backend::cuda::unaligned_map_vectors(
         call, size() / extents.back(), extents.back(), draw.one_in(2) ? 1 : aligned.width);
+    unaligned.width = narrow(unaligned.width);
     if (can_be_any && unaligned.width > aligned.width) {
       what = "unaligned";
       return choose_rows<UnalignedMap>(
@@ -244,6 +253,7 @@ struct Case<map_of<E, Out, S, In...>> {
     choose_rows<StridedMap>(aligned, backend::cuda::lead_of(call, extents.back()));
   }
 
+  static int narrow(int width) { return narrowed(width, Kernels::inputs, Kernels::widest); }
   i64 drawn_span() { return draw.one_in(2) ? 0 : std::numeric_limits<i64>::max(); }
   /// Every rank is there with one width of the index.
   template <class Map>
