@@ -62,12 +62,14 @@ void add_finishing(ReduceKernels& all) {
   }
 }
 
-/// Sums of bytes and means of 2 bytes have vectors of every width. Others have the widest and
-/// pairs, which are all there are of elements of 4 bytes.
+/// Sums and moments of bytes, which are packed by four, and means of 2 bytes have vectors of every
+/// width. Others have the widest and pairs, which are all there are of elements of 4 bytes.
 template <class M>
 inline constexpr bool has_all_widths = false;
 template <class E, class Acc, class Out, int S>
 inline constexpr bool has_all_widths<reduction_of<E, sum_of, Acc, Out, S, i8>> = true;
+template <class E, class Acc, class Out, int S>
+inline constexpr bool has_all_widths<reduction_of<E, moments_of, Acc, Out, S, u8>> = true;
 template <class E, class Acc, class Out, int S>
 inline constexpr bool has_all_widths<reduction_of<E, mean_of, Acc, Out, S, u16>> = true;
 template <class M>
