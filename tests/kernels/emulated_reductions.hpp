@@ -42,10 +42,12 @@ constexpr bool has_ranks(std::size_t kept, std::size_t reduced) {
 
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 void add(ReduceKernels& all) {
-  if constexpr (has_ranks<M>(Rk, Rr)) {
-    all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
-        run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
-  }
+  all[Reduce{Rk, Rr, sizeof(Index), Along, V, int{Wide}}] =
+      run_reduce<M, Rk, Rr, Index, Along, V, Wide>;
+}
+template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
+void add_ranked(ReduceKernels& all) {
+  if constexpr (has_ranks<M>(Rk, Rr)) add<M, Rk, Rr, Index, Along, V, Wide>(all);
 }
 
 template <class M, int Rk, int Rr, class Index, int Along>
@@ -83,34 +85,34 @@ void add_widths(ReduceKernels& all) {
   if constexpr (V > 1 && !has_width<M>(V, Widest)) {
     add_widths<M, AllWide, Widest, V / 2, AllWide>(all);
   } else if constexpr (V > 1) {
-    add<M, 0, 1, i32, 1, V, Wide>(all);
-    add<M, 0, 1, i64, 2, V, Wide>(all);
-    add<M, 1, 1, i32, 2, V, Wide>(all);
-    add<M, 2, 1, i64, 2, V, Wide>(all);
-    add<M, 0, 2, i64, 1, V, Wide>(all);
-    add<M, 1, 1, i64, 1, V, Wide>(all);
-    add<M, 2, 1, i32, 1, V, Wide>(all);
-    add<M, 1, 2, i32, 1, V, Wide>(all);
-    add<M, 2, 2, i64, 1, V, Wide>(all);
-    add<M, 1, 1, i32, 3, V, Wide>(all);
-    add<M, 2, 1, i64, 3, V, Wide>(all);
-    add<M, 1, 2, i64, 3, V, Wide>(all);
-    add<M, 2, 2, i32, 3, V, Wide>(all);
+    add_ranked<M, 0, 1, i32, 1, V, Wide>(all);
+    add_ranked<M, 0, 1, i64, 2, V, Wide>(all);
+    add_ranked<M, 1, 1, i32, 2, V, Wide>(all);
+    add_ranked<M, 2, 1, i64, 2, V, Wide>(all);
+    add_ranked<M, 0, 2, i64, 1, V, Wide>(all);
+    add_ranked<M, 1, 1, i64, 1, V, Wide>(all);
+    add_ranked<M, 2, 1, i32, 1, V, Wide>(all);
+    add_ranked<M, 1, 2, i32, 1, V, Wide>(all);
+    add_ranked<M, 2, 2, i64, 1, V, Wide>(all);
+    add_ranked<M, 1, 1, i32, 3, V, Wide>(all);
+    add_ranked<M, 2, 1, i64, 3, V, Wide>(all);
+    add_ranked<M, 1, 2, i64, 3, V, Wide>(all);
+    add_ranked<M, 2, 2, i32, 3, V, Wide>(all);
     if constexpr (V <= 8) {
       constexpr unsigned gaps = Wide | Wide << input_access::other_step;
-      add<M, 0, 1, i32, 2, V, gaps>(all);
-      add<M, 1, 1, i64, 2, V, gaps>(all);
-      add<M, 2, 1, i32, 2, V, gaps>(all);
+      add_ranked<M, 0, 1, i32, 2, V, gaps>(all);
+      add_ranked<M, 1, 1, i64, 2, V, gaps>(all);
+      add_ranked<M, 2, 1, i32, 2, V, gaps>(all);
     }
     if constexpr (V <= 4) {
-      add<M, 1, 1, i32, 0, V, Wide>(all);
-      add<M, 2, 1, i64, 0, V, Wide>(all);
-      add<M, 1, 2, i64, 0, V, Wide>(all);
-      add<M, 2, 2, i32, 0, V, Wide>(all);
-      add<M, 2, 1, i32, 4, V, Wide>(all);
-      add<M, 2, 2, i64, 4, V, Wide>(all);
-      add<M, 3, 1, i64, 4, V, Wide>(all);
-      add<M, 3, 1, i32, 5, V, Wide>(all);
+      add_ranked<M, 1, 1, i32, 0, V, Wide>(all);
+      add_ranked<M, 2, 1, i64, 0, V, Wide>(all);
+      add_ranked<M, 1, 2, i64, 0, V, Wide>(all);
+      add_ranked<M, 2, 2, i32, 0, V, Wide>(all);
+      add_ranked<M, 2, 1, i32, 4, V, Wide>(all);
+      add_ranked<M, 2, 2, i64, 4, V, Wide>(all);
+      add_ranked<M, 3, 1, i64, 4, V, Wide>(all);
+      add_ranked<M, 3, 1, i32, 5, V, Wide>(all);
     }
     if constexpr (Wide > 1) {
       add_widths<M, AllWide, Widest, V, Wide - 1>(all);
@@ -124,31 +126,31 @@ template <class M, int Widest, unsigned AllWide>
 const ReduceKernels& kernels_of() {
   static const ReduceKernels found = [] {
     ReduceKernels all;
-    add<M, 0, 1, i32, 1, 1, 0>(all);
-    add<M, 1, 1, i32, 1, 1, 0>(all);
-    add<M, 2, 1, i64, 1, 1, 0>(all);
-    add<M, 0, 2, i64, 1, 1, 0>(all);
-    add<M, 1, 2, i32, 1, 1, 0>(all);
-    add<M, 2, 2, i32, 1, 1, 0>(all);
-    add<M, 0, 1, i32, 0, 1, 0>(all);
-    add<M, 1, 1, i64, 0, 1, 0>(all);
-    add<M, 2, 1, i32, 0, 1, 0>(all);
-    add<M, 0, 2, i32, 0, 1, 0>(all);
-    add<M, 1, 2, i64, 0, 1, 0>(all);
-    add<M, 2, 2, i32, 0, 1, 0>(all);
-    add<M, 2, 1, i64, 4, 1, 0>(all);
-    add<M, 2, 2, i32, 4, 1, 0>(all);
-    add<M, 3, 1, i32, 4, 1, 0>(all);
-    add<M, 3, 1, i64, 5, 1, 0>(all);
+    add_ranked<M, 0, 1, i32, 1, 1, 0>(all);
+    add_ranked<M, 1, 1, i32, 1, 1, 0>(all);
+    add_ranked<M, 2, 1, i64, 1, 1, 0>(all);
+    add_ranked<M, 0, 2, i64, 1, 1, 0>(all);
+    add_ranked<M, 1, 2, i32, 1, 1, 0>(all);
+    add_ranked<M, 2, 2, i32, 1, 1, 0>(all);
+    add_ranked<M, 0, 1, i32, 0, 1, 0>(all);
+    add_ranked<M, 1, 1, i64, 0, 1, 0>(all);
+    add_ranked<M, 2, 1, i32, 0, 1, 0>(all);
+    add_ranked<M, 0, 2, i32, 0, 1, 0>(all);
+    add_ranked<M, 1, 2, i64, 0, 1, 0>(all);
+    add_ranked<M, 2, 2, i32, 0, 1, 0>(all);
+    add_ranked<M, 2, 1, i64, 4, 1, 0>(all);
+    add_ranked<M, 2, 2, i32, 4, 1, 0>(all);
+    add_ranked<M, 3, 1, i32, 4, 1, 0>(all);
+    add_ranked<M, 3, 1, i64, 5, 1, 0>(all);
     add_finishing<M, 0, 1, i32, 1>(all);
     add_finishing<M, 1, 1, i32, 1>(all);
     add_finishing<M, 1, 2, i64, 0>(all);
     add_widths<M, AllWide, Widest, Widest, AllWide>(all);
     if constexpr (Widest > 1 && AllWide == 1) {  // whole pieces
-      add<M, 1, 1, i64, 3, 3, 1>(all);
-      add<M, 2, 1, i32, 3, 3, 1>(all);
-      add<M, 1, 2, i32, 3, 3, 1>(all);
-      add<M, 2, 2, i64, 3, 3, 1>(all);
+      add_ranked<M, 1, 1, i64, 3, 3, 1>(all);
+      add_ranked<M, 2, 1, i32, 3, 3, 1>(all);
+      add_ranked<M, 1, 2, i32, 3, 3, 1>(all);
+      add_ranked<M, 2, 2, i64, 3, 3, 1>(all);
     }
     return all;
   }();

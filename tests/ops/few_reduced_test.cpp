@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <string>
 
 #include <Eigen/Core>
@@ -201,6 +202,33 @@ INSTANTIATE_TEST_SUITE_P(
                       Layout{{100003, 43}, 1, {0, 1}, {1}, staged},
                       Layout{{2, 60013, 75}, 2, {0, 1, 2}, {0, 2}, staged},
                       Layout{{500, 87, 97}, 1, {0, 1, 2}, {0, 2}, finished}));
+
+TEST(ShortRows, OfComplexNumbers) {
+  using C = std::complex<float>;
+  constexpr std::int64_t rows = 50003, columns = 21;
+  test::Host<C> host({rows, columns});
+  const auto at = [](std::int64_t i) {
+    return C(static_cast<float>(element(i)), static_cast<float>(element(3 * i + 1)));
+  };
+  for (std::int64_t i = 0; i < rows * columns; ++i) host[static_cast<std::size_t>(i)] = at(i);
+  const DeviceNDArray<C> x = to_device(host);
+  const auto sums = elements_of(x.sum(1));
+  if (test::kind() == test::Kind::fake) {
+    EXPECT_NE(reducing_kernel.find(staged), std::string::npos) << reducing_kernel;
+  }
+  const auto variances = values(x.var(1));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::complex<double> sum = 0;
+    double squares = 0;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::complex<double> z = at(r * columns + c);
+      sum += z, squares += std::norm(z);
+    }
+    const double want = (columns * squares - std::norm(sum)) / (columns * columns);
+    ASSERT_EQ(std::complex<double>(sums[static_cast<std::size_t>(r)]), sum);
+    ASSERT_NEAR(static_cast<double>(variances[static_cast<std::size_t>(r)]), want, 1e-5 * want);
+  }
+}
 
 /// The best of a row or a column is a NaN, or one of two zeros, or infinite.
 template <class T>

@@ -28,7 +28,7 @@ void for_rows(const F& f) {
   for (const std::int64_t columns : {1, 7, 31, 32, 100, 5000, 1000000}) {
     for (std::int64_t length = 1; length < 700; length += 1 + length / 9) {
       for (const std::int64_t places : {1, 2, 3, 31, 1000}) {
-        for (const int itemsize : {1, 2, 4}) {
+        for (const int itemsize : {1, 2, 4, 8}) {
           for (const int gap : {1, 2}) f(rows_of(columns, length, itemsize, gap, places));
         }
       }

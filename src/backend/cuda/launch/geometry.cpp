@@ -87,12 +87,18 @@ Block block_along(const ReduceShape& shape, int multiprocessors) {
   return {x, y, x, divide_up(shape.kept, y)};
 }
 
-/// Rows of few outputs: x is a multiple of their length. See kernels/reduce_body.cuh.
-Block block_of_short_rows(const ReduceShape& shape) {
+/// Rows of few outputs: x is a multiple of their length. See kernels/reduce_body.cuh. If there are
+/// so many that they keep the device busy, no more threads share one than that takes: their totals
+/// cost more than loads of parts of lines.
+Block block_of_short_rows(const ReduceShape& shape, int multiprocessors) {
   constexpr std::int64_t accesses = 4 * unrolled, warp = 32;
+  const std::int64_t busy = std::int64_t{1024} * multiprocessors, many = 4 * busy;  // threads
   const std::int64_t row = shape.columns / shape.vector_width, rows = shape.kept / shape.columns;
   const std::int64_t enough = divide_up(shape.reduced, accesses);
-  const std::int64_t wanted = enough > 1 ? std::max(divide_up(warp, row), enough) : 1;
+  const std::int64_t vectors = shape.kept / shape.vector_width;
+  std::int64_t wanted = enough;
+  if (enough > 1 && vectors * enough < busy) wanted = std::max(divide_up(warp, row), enough);
+  while (wanted > 1 && vectors * (wanted / 2) >= many) wanted = divide_up(wanted, 2);
   const std::int64_t lanes = std::min({wanted, shape.reduced, threads / row});
   const std::int64_t y = std::min(threads / (row * lanes), rows);
   const std::int64_t whole_warp = divide_up(warp, row * y);
@@ -124,7 +130,8 @@ Block block_of(const ReduceShape& shape, int multiprocessors) {
   if (shape.in_tiles) return block_of_tile(shape);
   if (shape.along_reduced) return block_along(shape, multiprocessors);
   const bool is_short = shape.columns / shape.vector_width < kernels::short_row;
-  return is_short ? block_of_short_rows(shape) : block_across(shape, multiprocessors);
+  return is_short ? block_of_short_rows(shape, multiprocessors)
+                  : block_across(shape, multiprocessors);
 }
 
 /// Whether so many blocks are few: with more of them, as many on each multiprocessor, all run at

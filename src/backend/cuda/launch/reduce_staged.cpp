@@ -84,7 +84,7 @@ std::optional<StagedRows> staged_rows(const KernelCall& call) {
   const auto itemsize = static_cast<int>(call.program->itemsize[1]);
   const Strides& strides = call.operands[1].strides;
   const std::int64_t unit = strides.back();
-  if (call.program->is_side(1) || itemsize > 4) return std::nullopt;
+  if (call.program->is_side(1) || itemsize > 8) return std::nullopt;
   if (unit != itemsize && unit != 2 * itemsize) return std::nullopt;
   const StagedRows rows{.columns = call.shape[call.kept_rank - 1],
                         .pitch = strides[call.kept_rank - 1],

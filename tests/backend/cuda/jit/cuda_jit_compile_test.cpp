@@ -98,7 +98,7 @@ void add_reductions(std::vector<Check>& checks) {
     checks.push_back({of, Reduce{1, 1, 4, 2, 2, 1}});
   }
   checks.push_back({of, reduction(1, 1, true, false)});
-  if constexpr (sizeof(T) <= 4 && !is_located<Acc>) {
+  if constexpr (sizeof(T) <= 8 && !is_located<Acc>) {
     checks.push_back({of, ReduceStaged{1, 1, 4, 1, 2, 1, 4}});
     checks.push_back({of, ReduceStaged{1, 2, 8, 0x10001, 1, 2, 2}});
   }
