@@ -192,10 +192,11 @@ bool launch_staged(const Launcher& launcher) {
   const StagedGeometry g = staged_geometry(*rows, *shape, call.kept, most_splits(call, size),
                                            launcher.multiprocessors());
   const bool wide_index = needs_wide_index(call.span, std::max(call.kept, call.reduced));
+  constexpr int dense = 1, every_second = 1 | 1 << kernels::input_access::other_step;
   const ReduceStaged variant{.kept_rank = static_cast<int>(call.kept_rank),
                              .reduced_rank = static_cast<int>(call.reduced_rank()),
                              .index_bytes = wide_index ? 8 : 4,
-                             .wide = rows->unit == rows->itemsize ? 1 : 0x10001,
+                             .wide = rows->unit == rows->itemsize ? dense : every_second,
                              .lanes = shape->lanes,
                              .segments = shape->segments,
                              .accesses = shape->accesses};
