@@ -5,8 +5,6 @@
 
 #include <quarry/kernels/reduce.hpp>
 
-#include <cmath>
-
 #include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
 #include "kernels/drawn_call.hpp"
@@ -45,17 +43,12 @@ struct Walk : DrawnCall<M> {
     const auto run = kernels().at(Reduce{int(walked.kept_rank), int(walked.reduced_rank()), 4,
                                          along, vectors.width, vectors.wide});
     const auto words = backend::cuda::parameter_block(walked, true, g.chunk);
-    auto faults =
+    const auto faults =
         launch({{g.grid_x, unsigned(g.splits)}, {g.block_x, g.block_y}}, draw.bits(),
                [&] { run(words.data(), is_partial ? partial.data() : nullptr, nullptr, 1); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     if (!is_partial) return;
-    const auto f = backend::cuda::finish_geometry(call.kept, splits);
-    const auto end = finishes_of<M>().at({int(call.kept_rank), int(call.reduced_rank())});
-    const auto total = backend::cuda::parameter_block(call, true, g.chunk);
-    faults = launch({{f.grid_x}, {f.block_x, f.block_y}}, draw.bits(),
-                    [&] { end(total.data(), partial.data(), splits); });
-    EXPECT_EQ(faults, std::vector<std::string>{});
+    this->finish(backend::cuda::parameter_block(call, true, g.chunk), partial, splits);
   }
 
   static const ReduceKernels& kernels() {
@@ -144,9 +137,6 @@ struct RaggedRows : Walk<M> {
     return true;
   }
 };
-
-template <class Op, class Acc, class Out, class A>
-using reduction_in = reduction_of<in<A, 0>, Op, Acc, Out, 0, A>;
 
 template <class M>
 class cuda_reduce_axes : public ::testing::Test {};

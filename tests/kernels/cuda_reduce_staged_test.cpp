@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <array>
 #include <map>
 
-#include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
 #include "backend/cuda/launch/reduce_staged.hpp"
 #include "kernels/drawn_call.hpp"
@@ -71,8 +69,6 @@ struct half_of_element {
   }
 };
 
-template <class Op, class Acc, class Out, class A>
-using reduction_in = reduction_of<in<A, 0>, Op, Acc, Out, 0, A>;
 using moments_of_halves =
     reduction_of<call<half_of_element, in<float, 0>>, moments_of, moments<float>, float, 0, float>;
 
@@ -130,17 +126,13 @@ struct StagedCase : DrawnCall<M> {
     std::vector<Acc> partial(std::size_t(g.splits * call.kept));
     std::memset(static_cast<void*>(partial.data()), 0x5a, partial.size() * sizeof(Acc));
     const auto words = backend::cuda::parameter_block(call, true, g.chunk);
-    auto faults =
+    const auto faults =
         launch({{g.grid_x, unsigned(g.splits)}, {g.block_x, g.block_y}}, draw.bits(),
                [&] { kernel->second(words.data(), g.splits > 1 ? partial.data() : nullptr); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     has_splits = g.splits > 1, shares_rows = g.block_y > 1;
     if (!has_splits) return true;
-    const auto f = backend::cuda::finish_geometry(call.kept, g.splits);
-    const auto end = finishes_of<M>().at({int(call.kept_rank), int(call.reduced_rank())});
-    faults = launch({{f.grid_x}, {f.block_x, f.block_y}}, draw.bits(),
-                    [&] { end(words.data(), partial.data(), g.splits); });
-    EXPECT_EQ(faults, std::vector<std::string>{});
+    this->finish(words, partial, g.splits);
     return true;
   }
 

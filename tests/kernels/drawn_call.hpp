@@ -8,8 +8,10 @@
 #include <cmath>
 #include <vector>
 
+#include "backend/cuda/launch/geometry.hpp"
+#include "backend/cuda/launch/parameter_block.hpp"
 #include "kernels/drawn_operands.hpp"
-#include "kernels/plain_loops.hpp"
+#include "kernels/emulated_reductions.hpp"
 
 namespace quarry::test {
 
@@ -28,6 +30,9 @@ T drawn_value(Draw& draw, bool has_specials) {
     return static_cast<T>(draw.bits());
   }
 }
+
+template <class Op, class Acc, class Out, class A>
+using reduction_in = reduction_of<in<A, 0>, Op, Acc, Out, 0, A>;
 
 /// The call of a reduction of drawn memory, and what plain loops make of it.
 template <class M>
@@ -107,6 +112,15 @@ struct DrawnCall<reduction_of<E, Op, AccOf, Out, 0, A>> {
       Op::take(acc, E{}(PlainContext{at, nullptr, n}), n);
     }
     return acc;
+  }
+
+  /// What a second kernel makes of `splits` partial accumulators of every output.
+  void finish(const backend::cuda::ParameterBlock& words, std::vector<Acc>& partial, i64 splits) {
+    const auto g = backend::cuda::finish_geometry(call.kept, splits);
+    const auto run = finishes_of<M>().at({int(call.kept_rank), int(call.reduced_rank())});
+    const auto faults = launch({{g.grid_x}, {g.block_x, g.block_y}}, draw.bits(),
+                               [&] { run(words.data(), partial.data(), splits); });
+    EXPECT_EQ(faults, std::vector<std::string>{});
   }
 
   void check() const {

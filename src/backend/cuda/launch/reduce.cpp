@@ -163,6 +163,12 @@ void launch_few(const Launcher& launcher, const ReduceOrder& order, const Vector
                      parameter_block(call, true, call.reduced));
 }
 
+/// Memory for `splits` partial accumulators of every output.
+void* take_partial(const Launcher& launcher, std::int64_t splits) {
+  const auto accumulators = static_cast<std::size_t>(splits * launcher.call.kept);
+  return launcher.workspace.take(accumulators * loops_of(launcher.call).fold->accumulator_size);
+}
+
 /// What combines the partial accumulators of every output, `splits` of each.
 void launch_finish(const Launcher& launcher, std::int64_t splits, const ParameterBlock& block,
                    void* partial) {
@@ -179,18 +185,17 @@ bool launch_staged(const Launcher& launcher) {
   constexpr std::int64_t enough = 1 << 22;
   const KernelCall& call = launcher.call;
   const kernels::reduce_loops& loops = loops_of(call);
-  if (loops.have_positions || call.operands.size() != 2) return false;
-  if (loops.finds_positions && call.reduced_rank() > 1) return false;
-  if (call.kept * call.reduced * call.program->itemsize[1] < enough) return false;
+  if (loops.have_positions || (loops.finds_positions && call.reduced_rank() > 1)) return false;
   const std::optional<StagedRows> rows = staged_rows(call);
-  const std::optional<StageShape> shape = rows ? stage_shape(*rows) : std::nullopt;
+  if (!rows || call.kept * call.reduced * rows->itemsize < enough) return false;
+  const std::optional<StageShape> shape = stage_shape(*rows);
   if (!shape) return false;
   // places of halves are found one by one, and by the few elements of a thread as slowly
   constexpr int most_lanes = 2;
   if (loops.finds_positions && rows->itemsize == 2 && shape->lanes > most_lanes) return false;
-  const std::size_t size = loops.fold->accumulator_size;
-  const StagedGeometry g = staged_geometry(*rows, *shape, call.kept, most_splits(call, size),
-                                           launcher.multiprocessors());
+  const StagedGeometry g =
+      staged_geometry(*rows, *shape, call.kept, most_splits(call, loops.fold->accumulator_size),
+                      launcher.multiprocessors());
   const bool wide_index = needs_wide_index(call.span, std::max(call.kept, call.reduced));
   constexpr int dense = 1, every_second = 1 | 1 << kernels::input_access::other_step;
   const ReduceStaged variant{.kept_rank = static_cast<int>(call.kept_rank),
@@ -200,9 +205,7 @@ bool launch_staged(const Launcher& launcher) {
                              .lanes = shape->lanes,
                              .segments = shape->segments,
                              .accesses = shape->accesses};
-  void* const partial =
-      g.splits > 1 ? launcher.workspace.take(static_cast<std::size_t>(g.splits * call.kept) * size)
-                   : nullptr;
+  void* const partial = g.splits > 1 ? take_partial(launcher, g.splits) : nullptr;
   const ParameterBlock block = parameter_block(call, true, g.chunk);
   const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
   launcher.run_early(variant, blocks, block, partial);
@@ -255,16 +258,12 @@ void launch_reduce(const Launcher& launcher) {
   }
   const bool is_partial = merged || folds || g.splits > 1;
   const std::int64_t splits = walked.kept / call.kept * g.splits;  // of each output
-  void* const partial =
-      is_partial
-          ? launcher.workspace.take(static_cast<std::size_t>(splits * call.kept) * accumulator_size)
-          : nullptr;
-  const FinishGeometry finish = finish_geometry(call.kept, splits);
+  void* const partial = is_partial ? take_partial(launcher, splits) : nullptr;
   const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
   const ParameterBlock block = parameter_block(walked, true, g.chunk);
   if (arrived) {
-    return launcher.run_early(*kernel, blocks, block, partial, arrived,
-                              static_cast<int>(finish.block_y));
+    const auto lanes = static_cast<int>(finish_geometry(call.kept, splits).block_y);
+    return launcher.run_early(*kernel, blocks, block, partial, arrived, lanes);
   }
   launcher.run_early(*kernel, blocks, block, partial);
   if (!is_partial) return;

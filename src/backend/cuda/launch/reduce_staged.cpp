@@ -12,7 +12,7 @@ namespace quarry::backend::cuda {
 namespace {
 
 constexpr std::int64_t warp = 32, warps = 8, vector = 16;  // threads, of a block, bytes
-constexpr int resident = 4;                                // blocks of a multiprocessor
+constexpr int resident = 4;  // blocks of a multiprocessor: the kernel's launch bounds
 /// What a block takes besides its stages, and a second kernel, in the time of a stage.
 constexpr std::int64_t of_block = 1, of_second_kernel = 2;
 
@@ -35,7 +35,7 @@ std::optional<StageShape> stage_shape(const StagedRows& rows) {
   const auto bytes = [&] {  // of a segment, wherever it begins
     return (warp / shape.lanes - 1) * rows.pitch + row_bytes(rows) + vector - 1;
   };
-  while (shape.lanes < warp && (bytes() > stage || accesses > most_accesses * shape.lanes)) {
+  while (shape.lanes <= most_lanes && (bytes() > stage || accesses > most_accesses * shape.lanes)) {
     shape.lanes *= 2;
   }
   if (shape.lanes > most_lanes) return std::nullopt;
