@@ -121,12 +121,12 @@ struct across_inputs<V, Wide, Flat, K, side<T, First, Axes>, Rest...>
     left = place.template bytes_of_row<T, V>();
     across_inputs<V, Wide, Flat, K + 1, Rest...>::template load<R, FirstInput>(p, place);
   }
-  /// The lanes that the row, or the next one, has in the vector; the others are any.
-  __device__ packed<T, V> of_row(i64 offset) const {
-    return read_part<T, V>(row + offset + begin, 0, left);
+  /// Reads the words of the vector that the row, or the next one, has.
+  __device__ void read_row(unaligned_words<T, V>& words, i64 offset) const {
+    words.read(row + offset + begin, 0, left);
   }
-  __device__ packed<T, V> of_next(i64 offset) const {
-    return read_part<T, V>(next + offset - left, left, sizeof(T) * V);
+  __device__ void read_next(unaligned_words<T, V>& words, i64 offset) const {
+    words.read(next + offset - left, left, sizeof(T) * V);
   }
 };
 template <int K, int V, unsigned Wide, unsigned Flat, class T, int First, int Axes, class... Rest>
@@ -154,67 +154,111 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
   static constexpr bool copies = copies_rows<typename Row::expression, typename Row::type, Wide>;
   static_assert(copies || !(is_side_operand<In> || ...), "rows of side operands are only copied");
 
-  /// Copies the first `count` elements of a vector.
-  static __device__ void copy(const P& p, Inputs& in, const place_across<Index>& place, int count,
-                              i64 found, char* to) {
-    using Pick = only_pick<typename Row::expression>;
-    using T = typename Pick::type;
-    const vector_context<P, Inputs> here{p, in, 0, 0}, behind{p, in, 0, V - 1};
-    const bool has_row = Row::is_written(here);
-    const bool has_next = place.goes_on && Row::is_written(behind);
-    if (!has_row && !has_next) return;
-    const int left = place.left < count ? static_cast<int>(place.left) : count;
-    const auto& rows = side_rows<Pick::input>(in);
-    packed<T, V> out{};
-    if (has_row) out = rows.of_row(Pick::offset(here));
-    if (has_next) out = joined(out, rows.of_next(Pick::offset(behind)), left);
-    if (found != 0) return;
-    const int begin = has_row ? 0 : left, end = has_next ? count : left;
-    if (begin == 0 && end == V) {
-      *reinterpret_cast<packed<T, V>*>(to) = out;
-    } else {
-      store_lanes<T, V>(reinterpret_cast<const char*>(&out), begin, end, to);
-    }
-  }
-
-  /// A thread computes V elements, the last one those that are left.
-  static __device__ void run(const P& p, int backwards) {
-    check_rows<map_of<E, Out, S, In...>, copies, R, Index>(p);
-    const Index n = static_cast<Index>(p.kept());
-    const u32 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-    const Index first = (static_cast<Index>(block) * static_cast<Index>(blockDim.x) +
-                         static_cast<Index>(threadIdx.x)) *
-                        V;
-    if (first >= n) return;
+  /// The vector from element `first` on, of n.
+  static __device__ place_across<Index> place_of(const P& p, Index first, Index n) {
     const Index columns = static_cast<Index>(p.extent(R - 1)), row = quotient(first, columns);
     const Index column = first - row * columns, left = columns - column;
-    const place_across<Index> place{first,   row,  column,
-                                    columns, left, left < V && left < n - first};
-    const i64 found = found_by_check<In...>(p);
-    Inputs in;
-    in.template load<R, outputs>(p, place);
-    char* to[outputs];
+    return {first, row, column, columns, left, left < V && left < n - first};
+  }
+  /// How many elements the vector from `first` on has.
+  static __device__ int count_of(Index first, Index n) {
+    return n - first < V ? static_cast<int>(n - first) : V;
+  }
+  static __device__ void locate(const P& p, Index first, char** to) {
 #pragma unroll
     for (int k = 0; k < outputs; ++k) {
       to[k] = p.template pointer<char>(k) + first * static_cast<Index>(Types::size_of(k));
     }
-    const int count = n - first < V ? static_cast<int>(n - first) : V;
-    if constexpr (copies) {
-      copy(p, in, place, count, found, to[0]);
-    } else {
-      computed<V, E, Out> out;
+  }
+
+  /// Copies the vectors from `first` on, `step` elements apart; the first one is there. All loads
+  /// of their rows come before the stores.
+  static __device__ void copy(const P& p, Index first, Index step, Index n, i64 found) {
+    using Pick = only_pick<typename Row::expression>;
+    using T = typename Pick::type;
+    using Words = unaligned_words<T, V>;
+    place_across<Index> place[across_copies];
+    Inputs in[across_copies];
 #pragma unroll
-      for (int lane = 0; lane < V; ++lane) {
-        if (calls_user_functions<E> && lane >= count) continue;
-        out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
+    for (int k = 0; k < across_copies; ++k) {
+      const Index at = first + static_cast<Index>(k) * step;
+      place[k] = place_of(p, at < n ? at : first, n);
+      in[k].template load<R, outputs>(p, place[k]);
+    }
+    Words words[across_copies];
+    bool has_row[across_copies], has_next[across_copies];
+    i64 offset_of_next[across_copies];
+#pragma unroll
+    for (int k = 0; k < across_copies; ++k) {
+      const vector_context<P, Inputs> here{p, in[k], 0, 0}, behind{p, in[k], 0, V - 1};
+      const bool is_there = k == 0 || place[k].first != first;
+      has_row[k] = is_there && Row::is_written(here);
+      has_next[k] = is_there && place[k].goes_on && Row::is_written(behind);
+      offset_of_next[k] = Pick::offset(behind);
+      const auto& rows = side_rows<Pick::input>(in[k]);
+      if (has_row[k]) rows.read_row(words[k], Pick::offset(here));
+      if (!Words::begins_in_word && has_next[k]) rows.read_next(words[k], offset_of_next[k]);
+    }
+    loads_are_above();
+#pragma unroll
+    for (int k = 0; k < across_copies; ++k) {
+      const int count = count_of(place[k].first, n);
+      const int left = place[k].left < count ? static_cast<int>(place[k].left) : count;
+      packed<T, V> out = words[k].vector();
+      if (Words::begins_in_word && has_next[k]) {
+        Words next;
+        side_rows<Pick::input>(in[k]).read_next(next, offset_of_next[k]);
+        out = joined(out, next.vector(), left);
       }
       if (found != 0) return;
-      if (count == V) {
-        fetch(out, to);
-        out.store(to);
-      } else {
-        out.store_part(0, count, to);
+      char* to[outputs];
+      locate(p, place[k].first, to);
+      const int begin = has_row[k] ? 0 : left, end = has_next[k] ? count : has_row[k] ? left : 0;
+      if (begin == 0 && end == V) {
+        *reinterpret_cast<packed<T, V>*>(to[0]) = out;
+      } else if (begin < end) {
+        store_lanes<T, V>(reinterpret_cast<const char*>(&out), begin, end, to[0]);
       }
+    }
+  }
+
+  /// Computes the vector from `first` on.
+  static __device__ void compute(const P& p, Index first, Index n, i64 found) {
+    Inputs in;
+    in.template load<R, outputs>(p, place_of(p, first, n));
+    char* to[outputs];
+    locate(p, first, to);
+    const int count = count_of(first, n);
+    computed<V, E, Out> out;
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      if (calls_user_functions<E> && lane >= count) continue;
+      out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
+    }
+    if (found != 0) return;
+    if (count == V) {
+      fetch(out, to);
+      out.store(to);
+    } else {
+      out.store_part(0, count, to);
+    }
+  }
+
+  /// A thread computes V elements, or copies across_copies times as many, blockDim.x vectors apart;
+  /// the last ones those that are left.
+  static __device__ void run(const P& p, int backwards) {
+    check_rows<map_of<E, Out, S, In...>, copies, R, Index>(p);
+    constexpr int vectors = copies ? across_copies : 1;
+    const Index n = static_cast<Index>(p.kept()), step = static_cast<Index>(blockDim.x) * V;
+    const u32 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    const Index first =
+        static_cast<Index>(block) * step * vectors + static_cast<Index>(threadIdx.x) * V;
+    if (first >= n) return;
+    const i64 found = found_by_check<In...>(p);
+    if constexpr (copies) {
+      copy(p, first, step, n, found);
+    } else {
+      compute(p, first, n, found);
     }
   }
   using param_type = P;

@@ -60,29 +60,61 @@ __device__ I between(I i, I least, I most) {
   return i < least ? least : i > most ? most : i;
 }
 
+/// An unsigned integer of so many bytes.
+template <i32 Bytes>
+__device__ auto word_of_bytes() {
+  if constexpr (Bytes == 8) return u64{};
+  if constexpr (Bytes == 4) return u32{};
+  if constexpr (Bytes == 2) return u16{};
+  if constexpr (Bytes == 1) return u8{};
+}
+
+/// The words that have the V elements of T, up to 16 bytes, of a vector that begins at any element:
+/// of 4 or 8 bytes, where it has as many. They take fewer registers than the two vectors of 16
+/// bytes that would have them, and less shifting, so that more of them are in flight.
+template <class T, int V>
+struct unaligned_words {
+  static constexpr i32 size = sizeof(T), bytes = size * V;
+  static constexpr i32 unit = size > 8 ? 8 : size < 4 && bytes >= 4 ? 4 : size;
+  static constexpr bool begins_in_word = unit > size;  ///< not with one
+  static constexpr int count = bytes / unit + (begins_in_word ? 1 : 0);
+  using Word = decltype(word_of_bytes<unit>());
+  Word word[count] = {};
+  u32 bits = 0;  ///< of the first word that are before the vector
+
+  /// Reads the words that have some of the bytes from `first` on before byte `past` of the vector
+  /// at `at`; the others stay as they are.
+  __device__ void read(const char* at, i32 first, i32 past) {
+    const i32 before = begins_in_word ? static_cast<i32>(reinterpret_cast<u64>(at) & 3) : 0;
+    const auto* const words = reinterpret_cast<const Word*>(at - before);
+    bits = 8 * static_cast<u32>(before);
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const i32 begin = i * unit - before;
+      if (begin + unit > first && begin < past) word[i] = words[i];
+    }
+  }
+  __device__ packed<T, V> vector() const {
+    packed<T, V> result;
+    if constexpr (begins_in_word) {
+#pragma unroll
+      for (int i = 0; i + 1 < count; ++i) {
+        result.word[i] = static_cast<u32>((u64{word[i + 1]} << 32 | word[i]) >> bits);
+      }
+    } else {
+      memcpy(static_cast<void*>(&result), word, sizeof(result));
+    }
+    return result;
+  }
+};
+
 /// The V elements of T, up to 16 bytes, at `at`, of which those from byte `first` on before byte
 /// `past` are there. The others are any values: only words are read that have some of those.
 template <class T, int V>
 __device__ packed<T, V> read_part(const char* at, i32 first, i32 past) {
-  constexpr i32 size = sizeof(T), bytes = size * V;
-  packed<T, V> result;
-  if constexpr (bytes < 4) {
-#pragma unroll
-    for (int lane = 0; lane < V; ++lane) {
-      const bool is_there = lane * size >= first && lane * size < past;
-      auto* const to = reinterpret_cast<vec<T, 1>*>(&result) + lane;
-      if (is_there) *to = reinterpret_cast<const vec<T, 1>*>(at)[lane];
-    }
-  } else {
-    using Words = aligned_words<static_cast<u64>(bytes)>;
-    const i32 shift = static_cast<i32>(reinterpret_cast<u64>(at)) & (bytes - 1);
-    const auto* const words = reinterpret_cast<const Words*>(at - shift);
-    Words a{}, b{};
-    if (bytes - shift > first) a = words[0];
-    if (shift != 0 && bytes - shift < past) b = words[1];
-    result = shifted<T, V>(a, b, static_cast<u32>(shift));
-  }
-  return result;
+  unaligned_words<T, V> words;
+  words.read(at, first, past);
+  return words.vector();
 }
 
 /// V elements of T, up to 16 bytes, of a row that has `end` bytes: those from byte `from` on. The

@@ -57,7 +57,8 @@ std::vector<std::string> run_kernel(const std::vector<u64>& words, i64 rows, i64
   const i64 of_row = V * block.x;
   if constexpr (Which == Kernel::across) {
     using P = typename map_across_body<M, 2, i32, V, wide, 0>::param_type;
-    const Dim3 grid{static_cast<unsigned>(rows * columns / (V * block.x * block.y) + 1)};
+    const i64 of_block = of_row * across_copies;
+    const Dim3 grid{static_cast<unsigned>((rows * columns + of_block - 1) / of_block)};
     return launched(P{}, grid, [&](const P& p) { map_across<M, 2, 4, V, wide, 0>(p, backwards); });
   } else if constexpr (Which == Kernel::strided) {
     using P = typename map_strided_body<M, 2, i64, 2, V, wide>::param_type;
@@ -139,7 +140,7 @@ TEST(cuda_row_check, counts_the_warps_of_many_blocks) {
     typename map_across_body<M, 2, i32, 4, 2, 0>::param_type params;
     ASSERT_EQ(sizeof params, words.size() * sizeof(u64));
     std::memcpy(&params, words.data(), sizeof params);
-    const auto faults = launch({{unsigned(rows * columns / (4 * 32))}, {32}}, 5,
+    const auto faults = launch({{unsigned(rows * columns / (4 * 32 * across_copies))}, {32}}, 5,
                                [&] { map_across<M, 2, 4, 4, 2, 0>(params, 0); });
     ASSERT_EQ(faults, std::vector<std::string>{});
     EXPECT_EQ(checked.left, bad < 0 ? 0 : 1) << bad;

@@ -187,7 +187,7 @@ void gather_across(const GuardedPage& page, Draw& draw) {
   ASSERT_EQ(sizeof(P), words.size() * sizeof(u64));
   std::memcpy(&p, words.data(), sizeof(P));
   const int backwards = int(draw.below(2));
-  const auto faults = launch({{unsigned(n) / (V * 32) + 1}, {32}}, 1,
+  const auto faults = launch({{(unsigned(n) - 1) / (V * 32 * across_copies) + 1}, {32}}, 1,
                              [&] { map_across<M, 2, 4, V, 2, 0>(p, backwards); });
   ASSERT_EQ(faults, std::vector<std::string>{});
   ASSERT_TRUE(std::equal(expected.begin(), expected.end(), std::begin(to)));
@@ -222,8 +222,8 @@ void gather_across_tables(const GuardedPage& page, Draw& draw) {
   P p;
   ASSERT_EQ(sizeof(P), words.size() * sizeof(u64));
   std::memcpy(&p, words.data(), sizeof(P));
-  const auto faults =
-      launch({{unsigned(n) / (V * 32) + 1}, {32}}, 1, [&] { map_across<M, 3, 8, V, 2, 0>(p, 0); });
+  const auto faults = launch({{(unsigned(n) - 1) / (V * 32 * across_copies) + 1}, {32}}, 1,
+                             [&] { map_across<M, 3, 8, V, 2, 0>(p, 0); });
   ASSERT_EQ(faults, std::vector<std::string>{});
   for (i64 i = 0; i < n; ++i) {
     const i64 at = positions[std::size_t(i / columns % rows)];

@@ -266,7 +266,7 @@ struct Case<map_of<E, Out, S, In...>> {
 
   void choose_across(const backend::cuda::VectorsAcross& vectors) {
     what = "across";
-    const auto g = backend::cuda::across_geometry(size(), drawn_span(), vectors.width);
+    const auto g = backend::cuda::across_geometry(size(), drawn_span(), vectors.width, 1);
     choose(AcrossMap{int(extents.size()), g.wide_index ? 8 : 4, vectors.width, vectors.wide,
                      vectors.flat});
     wide = vectors.wide;

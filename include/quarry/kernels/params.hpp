@@ -128,8 +128,8 @@ struct select_marks {
   select_pass pass;
 };
 
-/// Vectors that a thread of map_scatter_singles has.
-inline constexpr int scatter_vectors = 4;
+/// Vectors that a thread of map_scatter_singles has, and one of map_across that copies rows.
+inline constexpr int scatter_vectors = 4, across_copies = 2;
 
 /// map_parted: threads of a block, and in how many tiles a warp accesses a part.
 inline constexpr int parted_threads = 512, parted_runs = 4;

@@ -274,8 +274,10 @@ bool has_vectors_across(const Launch& launch, const Operands& operands) {
 
 CUresult run_across(const Launch& launch) {
   const Operands operands = launch.operands(launch.argument(1) == 8);
-  const std::int64_t n = launch.word(block_places::kept), width = launch.argument(2);
-  if (launch.grid_x * launch.block_x * width < n || launch.grid_y != 1)
+  const std::int64_t n = launch.word(block_places::kept);
+  const int copies = launch.program->copies ? kernels::across_copies : 1;
+  const std::int64_t of_thread = std::int64_t{launch.argument(2)} * copies;
+  if (launch.grid_x * launch.block_x * of_thread < n || launch.grid_y != 1)
     return illegal(launch, "the grid covers too little");
   return run_checked_rows(launch, operands, launch.argument(3), has_vectors_across);
 }

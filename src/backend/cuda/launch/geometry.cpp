@@ -255,11 +255,11 @@ bool repeats_rows(const CallOperands& operands, const Shape& shape, std::int64_t
   return false;
 }
 
-AcrossGeometry across_geometry(std::int64_t size, std::int64_t span, int vector_width) {
-  const std::int64_t threads_needed = divide_up(size, std::int64_t{vector_width});
+AcrossGeometry across_geometry(std::int64_t size, std::int64_t span, int vector_width,
+                               int vectors) {
+  const std::int64_t of_block = std::int64_t{vector_width} * vectors * flat_threads;
   // positions go up to a vector behind the last one of a block
-  return {.grid = grid(threads_needed, flat_threads),
-          .wide_index = needs_wide_index(span, size + vector_width * threads)};
+  return {.grid = grid(size, of_block), .wide_index = needs_wide_index(span, size + of_block)};
 }
 
 FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {

@@ -38,12 +38,12 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
 /// them when the next one is read, and would have if all rows of so many columns came first.
 bool repeats_rows(const CallOperands& operands, const Shape& shape, std::int64_t columns,
                   std::int64_t cache);
-/// Of map_across, a thread for every vector.
+/// Of map_across, a thread for so many vectors.
 struct AcrossGeometry {
   unsigned grid;
   bool wide_index;
 };
-AcrossGeometry across_geometry(std::int64_t size, std::int64_t span, int vector_width);
+AcrossGeometry across_geometry(std::int64_t size, std::int64_t span, int vector_width, int vectors);
 
 /// How threads and vectors are along the axes of a reduction. In tiles the output's neighbours are
 /// along kept axis `tile_axis`; of `pieces` only the vectors are along the reduced axes.

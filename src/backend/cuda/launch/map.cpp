@@ -85,7 +85,8 @@ bool has_sides(const KernelCall& call) {
 
 void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
   const KernelCall& call = launcher.call;
-  const AcrossGeometry g = across_geometry(call.kept, call.span, vectors.width);
+  const AcrossGeometry g = across_geometry(call.kept, call.span, vectors.width,
+                                           call.program->copies ? kernels::across_copies : 1);
   const AcrossMap variant{.rank = static_cast<int>(call.rank()),
                           .index_bytes = g.wide_index ? 8 : 4,
                           .width = vectors.width,
