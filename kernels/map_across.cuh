@@ -164,12 +164,6 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
   static __device__ int count_of(Index first, Index n) {
     return n - first < V ? static_cast<int>(n - first) : V;
   }
-  static __device__ void locate(const P& p, Index first, char** to) {
-#pragma unroll
-    for (int k = 0; k < outputs; ++k) {
-      to[k] = p.template pointer<char>(k) + first * static_cast<Index>(Types::size_of(k));
-    }
-  }
 
   /// Copies the vectors from `first` on, `step` elements apart; the first one is there. All loads
   /// of their rows come before the stores.
@@ -211,13 +205,12 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
         out = joined(out, next.vector(), left);
       }
       if (found != 0) return;
-      char* to[outputs];
-      locate(p, place[k].first, to);
+      char* const to = p.template pointer<char>(0) + place[k].first * static_cast<Index>(sizeof(T));
       const int begin = has_row[k] ? 0 : left, end = has_next[k] ? count : has_row[k] ? left : 0;
       if (begin == 0 && end == V) {
-        *reinterpret_cast<packed<T, V>*>(to[0]) = out;
+        *reinterpret_cast<packed<T, V>*>(to) = out;
       } else if (begin < end) {
-        store_lanes<T, V>(reinterpret_cast<const char*>(&out), begin, end, to[0]);
+        store_lanes<T, V>(reinterpret_cast<const char*>(&out), begin, end, to);
       }
     }
   }
@@ -227,7 +220,10 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     Inputs in;
     in.template load<R, outputs>(p, place_of(p, first, n));
     char* to[outputs];
-    locate(p, first, to);
+#pragma unroll
+    for (int k = 0; k < outputs; ++k) {
+      to[k] = p.template pointer<char>(k) + first * static_cast<Index>(Types::size_of(k));
+    }
     const int count = count_of(first, n);
     computed<V, E, Out> out;
 #pragma unroll

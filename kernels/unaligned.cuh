@@ -60,15 +60,6 @@ __device__ I between(I i, I least, I most) {
   return i < least ? least : i > most ? most : i;
 }
 
-/// An unsigned integer of so many bytes.
-template <i32 Bytes>
-__device__ auto word_of_bytes() {
-  if constexpr (Bytes == 8) return u64{};
-  if constexpr (Bytes == 4) return u32{};
-  if constexpr (Bytes == 2) return u16{};
-  if constexpr (Bytes == 1) return u8{};
-}
-
 /// The words that have the V elements of T, up to 16 bytes, of a vector that begins at any element:
 /// of 4 or 8 bytes, where it has as many. They take fewer registers than the two vectors of 16
 /// bytes that would have them, and less shifting, so that more of them are in flight.
@@ -78,7 +69,7 @@ struct unaligned_words {
   static constexpr i32 unit = size > 8 ? 8 : size < 4 && bytes >= 4 ? 4 : size;
   static constexpr bool begins_in_word = unit > size;  ///< not with one
   static constexpr int count = bytes / unit + (begins_in_word ? 1 : 0);
-  using Word = decltype(word_of_bytes<unit>());
+  using Word = typename unsigned_of<unit>::type;
   Word word[count] = {};
   u32 bits = 0;  ///< of the first word that are before the vector
 

@@ -38,7 +38,7 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
 /// them when the next one is read, and would have if all rows of so many columns came first.
 bool repeats_rows(const CallOperands& operands, const Shape& shape, std::int64_t columns,
                   std::int64_t cache);
-/// Of map_across, a thread for so many vectors.
+/// Of map_across, whose threads have `vectors` of the outputs each.
 struct AcrossGeometry {
   unsigned grid;
   bool wide_index;
