@@ -3,6 +3,7 @@
 #include <quarry/kernels/reducer.hpp>
 
 #include "kernels/packed.cuh"
+#include "kernels/vector.cuh"
 
 /// How a thread finds the best of a batch of elements, and locates it where positions do not
 /// ascend.
@@ -43,21 +44,54 @@ __device__ V better(V a, V b) {
   return Op::beats(convert<U>(b), convert<U>(a)) ? b : a;
 }
 
-/// The best of N values for a reducer that locates it. Bytes are compared as the upper halves of
-/// pairs of 16 bits, whatever the lower halves are.
-template <class Op, class V, u64 N>
-__device__ V best_of_all(const V (&v)[N]) {
-  if constexpr ((is_same<V, i8> || is_same<V, u8>)&&N % 4 == 0) {
+/// Bytes whose extremes are found several at once.
+template <class V>
+inline constexpr bool is_packed_byte = is_same<V, i8> || is_same<V, u8>;
+
+/// The best of N values that are in words, for a reducer that locates it. Bytes are compared as the
+/// upper halves of pairs of 16 bits, whatever the lower halves are.
+template <class Op, class V, u64 N, u64 Words>
+__device__ V best_of_words(const u32 (&word)[Words]) {
+  static_assert(sizeof word == sizeof(V) * N);
+  if constexpr (is_packed_byte<V>) {
     using Half = typename half_of<V>::type;
-    u32 upper = four_bytes(v), lower = upper << 8;
+    u32 upper = word[0], lower = upper << 8;
 #pragma unroll
-    for (u64 n = 4; n < N; n += 4) {
-      const u32 word = four_bytes(v + n);
-      upper = extreme_pair<is_largest<Op>, Half>(upper, word);
-      lower = extreme_pair<is_largest<Op>, Half>(lower, word << 8);
+    for (u64 w = 1; w < Words; ++w) {
+      upper = extreme_pair<is_largest<Op>, Half>(upper, word[w]);
+      lower = extreme_pair<is_largest<Op>, Half>(lower, word[w] << 8);
     }
     const u32 best = extreme_pair<is_largest<Op>, Half>(upper, lower);
     return static_cast<V>(extreme_pair<is_largest<Op>, Half>(best, best << 16) >> 24);
+  } else {
+    V v[N];
+    memcpy(static_cast<void*>(&v), word, sizeof v);
+    V best = v[0];
+#pragma unroll
+    for (u64 n = 1; n < N; ++n) best = better<Op>(best, v[n]);
+    return best;
+  }
+}
+
+/// Values as words, which are in as many registers if the compiler sees where they are from.
+template <class V, u64 N, u64 Words>
+__device__ void to_words(u32 (&word)[Words], const V (&v)[N]) {
+  static_assert(sizeof word == sizeof(V) * N);
+  if constexpr (is_byte<V>) {
+#pragma unroll
+    for (u64 w = 0; w < Words; ++w) word[w] = four_bytes(v + 4 * w);
+  } else {
+    memcpy(word, &v, sizeof word);
+  }
+}
+
+/// The best of N values for a reducer that locates it.
+template <class Op, class V, u64 N>
+__device__ V best_of_all(const V (&v)[N]) {
+  if constexpr (is_packed_byte<V> && N % 4 == 0) {
+    u32 word[N / 4];
+    to_words(word, v);
+    return best_of_words<Op, V, N>(word);
   } else {
     V best = v[0];
 #pragma unroll
@@ -130,13 +164,96 @@ __device__ void take_anywhere(located<T>& a, V v, i64 i) {
   if (is_tie ? i < a.index : Op::beats(value, a.value)) a = {value, i};
 }
 
+/// Which of N elements are as good as the best of them: bit n for element n.
+template <class Op, class V, u64 N, u64 Words>
+__device__ u32 equal_lanes(const u32 (&word)[Words], V best) {
+  static_assert(sizeof word == sizeof(V) * N);
+  u32 equal = 0;
+  if constexpr (is_packed_byte<V>) {
+    const u32 four = 0x01010101u * static_cast<u8>(best);
+#pragma unroll
+    for (u64 w = 0; w < Words; ++w) {
+      const u32 other = word[w] ^ four, low = (other & 0x7f7f7f7fu) + 0x7f7f7f7fu;
+      const u32 zero = ~(low | other | 0x7f7f7f7fu) >> 7;  // bit 8 n: byte n is equal
+      equal |= (zero * 0x01020408u >> 24 & 15) << 4 * w;
+    }
+  } else {
+    using U = typename value_of<V>::type;
+    V v[N];
+    memcpy(static_cast<void*>(&v), word, sizeof v);
+#pragma unroll
+    for (u64 n = 0; n < N; ++n) {
+      equal |= u32{!Op::beats(convert<U>(best), convert<U>(v[n]))} << n;
+    }
+  }
+  return equal;
+}
+
+/// The number of the first of N elements that is as good as the best of them.
+template <class Op, class V, u64 N>
+__device__ int first_equal(const V (&v)[N], V best) {
+  if constexpr (sizeof(V) * N % 4 == 0) {
+    u32 word[sizeof(V) * N / 4];
+    to_words(word, v);
+    return lowest_bit(equal_lanes<Op, V, N>(word, best));
+  } else {
+    using U = typename value_of<V>::type;
+    return Op::place_of(convert<U>(best), v);
+  }
+}
+
 /// The elements of v; the first one has position `first`, the others follow `step` > 0 apart.
 template <class Op, class T, class V, u64 N>
 __device__ void take_vector(located<T>& a, const V (&v)[N], i64 first, i64 step) {
   using U = typename value_of<T>::type;
-  const U best = convert<U>(best_of_all<Op>(v)), before = convert<U>(a.value);
-  if (!Op::beats(best, before) && (first >= a.index || Op::beats(before, best))) return;
-  take_anywhere<Op>(a, best, first + Op::place_of(best, v) * step);
+  const V best = best_of_all<Op>(v);
+  const U value = convert<U>(best), before = convert<U>(a.value);
+  if (!Op::beats(value, before) && (first >= a.index || Op::beats(before, value))) return;
+  take_anywhere<Op>(a, best, first + first_equal<Op>(v, best) * step);
+}
+
+/// The N elements of each of several accesses, which are of one row or more in which positions
+/// ascend: `rows_of(n)` says where those of access n are. Most accesses have none that is as good
+/// as the best before; the others are taken one after another, so that the threads of a warp do
+/// this together.
+template <class Op, class T, class V, u64 Count, u64 N, class P, class Rows>
+__device__ void take_rows(located<T>& a, const V (&v)[Count][N], const P& p, const Rows& rows_of) {
+  using U = typename value_of<T>::type;
+  constexpr u64 size = sizeof(V) * N / 4;
+  u32 words[Count][size];
+#pragma unroll
+  for (u64 n = 0; n < Count; ++n) to_words(words[n], v[n]);
+  V best[Count], most;
+#pragma unroll
+  for (u64 n = 0; n < Count; ++n) {
+    best[n] = best_of_words<Op, V, N>(words[n]);
+    most = n == 0 ? best[0] : better<Op>(most, best[n]);
+  }
+  const U value = convert<U>(most);
+  if (Op::beats(convert<U>(a.value), value)) return;
+  u32 found = 0;
+#pragma unroll
+  for (u64 n = 0; n < Count; ++n) found |= u32{!Op::beats(value, convert<U>(best[n]))} << n;
+#pragma unroll 1
+  for (; found != 0; found &= found - 1) {
+    const int place = lowest_bit(found);
+    u32 word[size];
+#pragma unroll
+    for (u64 n = 0; n < Count * size; ++n) {
+      const bool is_chosen = n < size || place == static_cast<int>(n / size);
+      word[n % size] = is_chosen ? words[n / size][n % size] : word[n % size];
+    }
+    u32 equal = equal_lanes<Op, V, N>(word, most);
+    auto rows = rows_of(place);
+#pragma unroll 1
+    for (; equal != 0; rows.next(p)) {
+      const i64 left = rows.left(p);
+      const bool is_last = left >= i64{N};
+      const u32 here = is_last ? equal : equal & ((u32{1} << left) - 1);
+      if (here != 0) take_anywhere<Op>(a, most, rows.position() + lowest_bit(here) * rows.step(p));
+      equal = is_last ? 0 : equal >> left;
+    }
+  }
 }
 
 }  // namespace quarry::kernels

@@ -135,6 +135,12 @@ __device__ void for_each_row(Index rows, u32 number, const Run& run) {
   }
 }
 
+/// Elements of a side operand have places of their own.
+template <class E, class Out, unsigned Wide>
+struct strided_row : written_row<E, Out, Wide> {};
+template <class E, class T, int First, int Axes, unsigned Wide>
+struct strided_row<E, side<T, First, Axes>, Wide> : whole_row<E, side<T, First, Axes>> {};
+
 template <class M, int R, class Index, int Rows, int V, unsigned Wide>
 struct map_strided_body;
 
@@ -146,7 +152,13 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
   using P = params<K, S, R>;
   using Addresses = map_addresses<P, K, R, Index>;
   using Loaded = loaded<V, Wide, 0, In...>;
-  using Computed = computed<V, E, Out>;
+  using Row = strided_row<E, Out, Wide>;
+  using Computed = computed<V, typename Row::expression, typename Row::type>;
+  using Context = lane_context<P, V, Wide, In...>;
+  /// Elements at computed places are read for all rows, so that the reads are in flight together:
+  /// there is one at every place.
+  static constexpr bool reads_all =
+      picks_in<typename Row::expression> > 0 && !calls_user_functions<typename Row::expression>;
 
   /// By how many columns the grid begins before the first one, so that warps write whole 128-byte
   /// lines; 0 for short rows, of which too many threads would be idle.
@@ -163,7 +175,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     Computed out;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
-      out.set(lane, lane_context<P, V, Wide, In...>{p, in, first + lane, lane});
+      out.set(lane, Context{p, in, first + lane, lane});
     }
     return out;
   }
@@ -186,14 +198,21 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
     }
     loads_are_above();
     Computed out[Rows];
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) out[r] = compute(p, in[r], position(p, row + r * by, column));
-    if (found != 0) return;
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) fetch(out[r], to[r]);
+    bool is_written[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (r == 0 || by != 0) out[r].store(to[r]);
+      const i64 first = position(p, row + r * by, column);
+      is_written[r] = Row::is_written(Context{p, in[r], first, 0});
+      if (is_written[r] || reads_all) out[r] = compute(p, in[r], first);
+    }
+    if (found != 0) return;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (is_written[r]) fetch(out[r], to[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (is_written[r] && (r == 0 || by != 0)) out[r].store(to[r]);
     }
   }
 

@@ -121,9 +121,9 @@ struct across_inputs<V, Wide, Flat, K, side<T, First, Axes>, Rest...>
     left = place.template bytes_of_row<T, V>();
     across_inputs<V, Wide, Flat, K + 1, Rest...>::template load<R, FirstInput>(p, place);
   }
-  /// Reads the words of the vector that the row, or the next one, has.
-  __device__ void read_row(unaligned_words<T, V>& words, i64 offset) const {
-    words.read(row + offset + begin, 0, left);
+  /// Reads the words of the vector that the row, or the next one, has; none unless it is read.
+  __device__ void read_row(unaligned_words<T, V>& words, i64 offset, bool is_read) const {
+    words.read(row + offset + begin, 0, is_read ? left : words.none);
   }
   __device__ void read_next(unaligned_words<T, V>& words, i64 offset) const {
     words.read(next + offset - left, left, sizeof(T) * V);
@@ -149,7 +149,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
   static constexpr int K = Types::count, outputs = Types::outputs;
   using P = params<K, S, R>;
   using Inputs = across_inputs<V, Wide, Flat, 0, In...>;
-  using Row = written_row<E, Out, Wide>;
+  using Row = written_row<E, Out, (Wide | Flat)>;  // what moves along rows
 
   static constexpr bool copies = copies_rows<typename Row::expression, typename Row::type, Wide>;
   static_assert(copies || !(is_side_operand<In> || ...), "rows of side operands are only copied");
@@ -164,6 +164,19 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
   static __device__ int count_of(Index first, Index n) {
     return n - first < V ? static_cast<int>(n - first) : V;
   }
+
+  /// The lanes of `count` that are written: those of the row, of the next one, or both.
+  struct written_lanes {
+    int begin, end;
+    __device__ written_lanes(const place_across<Index>& place, int count, bool has_row,
+                             bool has_next) {
+      const int left = place.left < count ? static_cast<int>(place.left) : count;
+      begin = has_row ? 0 : left;
+      end = has_next ? count : has_row ? left : 0;
+    }
+    __device__ bool has(int lane) const { return lane >= begin && lane < end; }
+    __device__ bool are_all() const { return begin == 0 && end == V; }
+  };
 
   /// Copies the vectors from `first` on, `step` elements apart; the first one is there. All loads
   /// of their rows come before the stores.
@@ -185,17 +198,17 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 #pragma unroll
     for (int k = 0; k < across_copies; ++k) {
       const vector_context<P, Inputs> here{p, in[k], 0, 0}, behind{p, in[k], 0, V - 1};
-      const bool is_there = k == 0 || place[k].first != first;
-      has_row[k] = is_there && Row::is_written(here);
-      has_next[k] = is_there && place[k].goes_on && Row::is_written(behind);
+      has_row[k] = Row::is_written(here);
+      has_next[k] = place[k].goes_on && Row::is_written(behind);
       offset_of_next[k] = Pick::offset(behind);
       const auto& rows = side_rows<Pick::input>(in[k]);
-      if (has_row[k]) rows.read_row(words[k], Pick::offset(here));
+      rows.read_row(words[k], Pick::offset(here), has_row[k]);
       if (!Words::begins_in_word && has_next[k]) rows.read_next(words[k], offset_of_next[k]);
     }
     loads_are_above();
 #pragma unroll
     for (int k = 0; k < across_copies; ++k) {
+      if (k > 0 && place[k].first == first) return;
       const int count = count_of(place[k].first, n);
       const int left = place[k].left < count ? static_cast<int>(place[k].left) : count;
       packed<T, V> out = words[k].vector();
@@ -206,37 +219,42 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
       }
       if (found != 0) return;
       char* const to = p.template pointer<char>(0) + place[k].first * static_cast<Index>(sizeof(T));
-      const int begin = has_row[k] ? 0 : left, end = has_next[k] ? count : has_row[k] ? left : 0;
-      if (begin == 0 && end == V) {
+      const written_lanes lanes(place[k], count, has_row[k], has_next[k]);
+      if (lanes.are_all()) {
         *reinterpret_cast<packed<T, V>*>(to) = out;
-      } else if (begin < end) {
-        store_lanes<T, V>(reinterpret_cast<const char*>(&out), begin, end, to);
+      } else if (lanes.begin < lanes.end) {
+        store_lanes<T, V>(reinterpret_cast<const char*>(&out), lanes.begin, lanes.end, to);
       }
     }
   }
 
   /// Computes the vector from `first` on.
   static __device__ void compute(const P& p, Index first, Index n, i64 found) {
+    using Context = vector_context<P, Inputs>;
+    const auto place = place_of(p, first, n);
     Inputs in;
-    in.template load<R, outputs>(p, place_of(p, first, n));
+    in.template load<R, outputs>(p, place);
+    const int count = count_of(first, n);
+    const written_lanes lanes(
+        place, count, Row::is_written(Context{p, in, i64{first}, 0}),
+        !place.goes_on || Row::is_written(Context{p, in, i64{first} + V - 1, V - 1}));
     char* to[outputs];
 #pragma unroll
     for (int k = 0; k < outputs; ++k) {
       to[k] = p.template pointer<char>(k) + first * static_cast<Index>(Types::size_of(k));
     }
-    const int count = count_of(first, n);
-    computed<V, E, Out> out;
+    computed<V, typename Row::expression, typename Row::type> out;
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) {
-      if (calls_user_functions<E> && lane >= count) continue;
-      out.set(lane, vector_context<P, Inputs>{p, in, i64{first} + lane, lane});
+      if (calls_user_functions<E> && !lanes.has(lane)) continue;
+      out.set(lane, Context{p, in, i64{first} + lane, lane});
     }
     if (found != 0) return;
-    if (count == V) {
+    if (lanes.are_all()) {
       fetch(out, to);
       out.store(to);
-    } else {
-      out.store_part(0, count, to);
+    } else if (lanes.begin < lanes.end) {
+      out.store_part(lanes.begin, lanes.end, to);
     }
   }
 

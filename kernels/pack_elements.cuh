@@ -24,9 +24,6 @@ inline constexpr int few_bits = 96;
 template <class T>
 inline constexpr int packed_vectors = 32 * 32 * sizeof(T) / 16 + 1;
 
-/// The number of the lowest bit that is set.
-inline __device__ int lowest_bit(u32 word) { return static_cast<int>(__popc(~word & (word - 1))); }
-
 /// The 32 elements from number `first` on, of which there are n.
 template <class T, int N>
 __device__ void load_row(const T* from, i64 first, i64 n, aligned_words<16> (&words)[N]) {

@@ -14,6 +14,7 @@ namespace quarry::kernels {
 ///   aligned; of 3 they may be all of the axis, and of any number of elements;
 /// - Along = 2: the only reduced axis; V divides the chunks, and at every output the inputs are
 ///   equally far from an aligned vector;
+/// - Along = -3: as 2, of several reduced axes, along which the inputs are one run;
 /// - Along = -2: the last reduced axis; V divides the chunks, and in every row the inputs are
 ///   equally far from an aligned vector.
 template <class M, int Rk, int Rr, int IndexBytes, int Along, int V = 1, unsigned Wide = 0>

@@ -24,9 +24,10 @@ struct reduce_body;
 /// that its vectors are aligned. The output's stride along it is the number of its columns, the one
 /// along the only reduced axis the number of elements of an incomplete row behind all others.
 /// Along = -2: as 1, of rows along the last of several reduced axes, which begin and end anywhere,
-/// by the aligned vectors that have some of a row: reduce_axes::extent(). gridDim.y splits the
-/// reduced elements; with more than one split the partial accumulators go to `partial` as
-/// [split][kept], of which reduce_finish.cuh makes the results.
+/// by the aligned vectors that have some of a row: reduce_axes::extent(). Along = -3: as 2, of the
+/// elements of several reduced axes, which lie side by side, but in another order than that of
+/// their positions. gridDim.y splits the reduced elements; with more than one split the partial
+/// accumulators go to `partial` as [split][kept], of which reduce_finish.cuh makes the results.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide>
@@ -52,7 +53,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static __device__ void fold(const P& p, const Offsets& base, Index begin, Index end, int lane,
                               int lanes, Acc* sum) {
     const Vectors vectors(p, base, begin, end);
-    if constexpr (Along != 2) {
+    if constexpr (!has_singles<Along>) {
       walk_parts(p, base, vectors.first + lane * taken, vectors.rest, lanes * taken, sum);
     } else {
       const Index before = vectors.first - begin, single = before + (end - vectors.rest);

@@ -9,10 +9,14 @@
 /// means.
 namespace quarry::kernels {
 
+/// Whether there may be elements in no vector, before and behind all vectors.
+template <int Along>
+inline constexpr bool has_singles = Along == 2 || Along == -3;
+
 /// The first output of a thread, and its share of the elements. Index is for the number of outputs.
 template <class P, class Index, int Along, int V, int Rk>
 struct reduce_share {
-  static constexpr bool threads_along = Along == 1 || Along == 2 || Along == -2;
+  static constexpr bool threads_along = Along == 1 || Along == 2 || Along == -2 || Along == -3;
   static constexpr bool is_along = threads_along || Along == 3;  // what a thread reads
   static constexpr int outputs = is_along ? 1 : V;
   lane_of me;
@@ -62,7 +66,7 @@ struct reduce_places {
     Index first, rest;
     __device__ Vectors(const P& p, const Offsets& base, Index begin, Index end)
         : first(begin), rest(end) {
-      if constexpr (Along == 2) {
+      if constexpr (has_singles<Along>) {
         constexpr int k = 1 + input_access::first(Wide, K - 1);
         constexpr u64 unit = unit_of<k>();
         const u64 from =

@@ -30,7 +30,7 @@ template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, i
 struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr bool is_folded = Along == -1, is_ragged = Along == -2;
+  static constexpr bool is_folded = Along == -1, is_ragged = Along == -2, is_run = Along == -3;
   using P = params<K, S, R>;
   using Share = reduce_share<P, Index, Along, V, Rk>;
   static constexpr bool threads_along = Share::threads_along, is_along = Share::is_along;
@@ -83,7 +83,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
 
-  using Axes = reduce_axes<P, K, Rk, Rr, Index, is_scattered, is_ragged ? V : 1>;
+  using Axes = reduce_axes<P, K, Rk, Rr, Index, is_scattered, is_ragged ? V : 1, is_run>;
   using Offsets = typename Axes::Offsets;
   using Cursor = typename Axes::Cursor;
   using Places = reduce_places<Types, P, Axes, Index, Along, V, Wide>;
@@ -100,7 +100,9 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// The elements of the access whose first one has position `i`.
   template <int Lanes, unsigned Mask>
   static __device__ void add(const P& p, Part* sum, const Loaded<Lanes, Mask>& in, i64 i) {
-    if constexpr (is_scattered && is_along && Lanes > 1) {
+    if constexpr (is_run && Lanes > 1) {
+      add_run<1, Lanes, Mask>(p, *sum, &in, static_cast<Index>(i), 0);
+    } else if constexpr (is_scattered && is_along && Lanes > 1) {
       add_scattered<Lanes, Mask>(p, sum, in, i);
     } else if constexpr (takes_batches && is_along && Lanes > 1) {
       add_batch<1, Lanes, Mask>(p, sum, &in, i, 0);
@@ -109,7 +111,8 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       for (int lane = 0; lane < Lanes; ++lane) {
         const i64 position = is_along ? i + lane : i;
         const lane_context<P, Lanes, Mask, In...> c{p, in, position, lane};
-        take_one(sum[is_along ? 0 : lane], Value{}(c), position);
+        take_one(sum[is_along ? 0 : lane], Value{}(c),
+                 is_run ? Axes::position_in_run(p, i) : position);
       }
     }
   }
@@ -186,6 +189,17 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       value[lane] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in, first, lane});
     take_vector<Op>(*sum, value, first, p.stride(0, R - 1));
   }
+  /// The elements of `Count` accesses of a run, at i, i + step, ...
+  template <int Count, int Lanes, unsigned Mask>
+  static __device__ void add_run(const P& p, Part& sum, const Loaded<Lanes, Mask>* in, Index i,
+                                 Index step) {
+    typename Fold::value_type value[Count][Lanes];
+#pragma unroll
+    for (int n = 0; n < Count * Lanes; ++n)
+      value[n / Lanes][n % Lanes] =
+          Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / Lanes], 0, n % Lanes});
+    take_rows<Op>(sum, value, p, [&](int u) { return typename Axes::RunRows(p, i + u * step); });
+  }
 
   /// The elements of `Count` accesses at i, i + step, ...: those of each output at once.
   template <int Count, int Lanes, unsigned Mask>
@@ -251,7 +265,9 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       }
     }
     __device__ void take(const P& p, Index i, Index step, Part (*chain)[outputs]) const {
-      if constexpr (takes_batches && !is_scattered) {
+      if constexpr (is_run && Lanes > 1) {
+        add_run<Count, Lanes, Mask>(p, chain[0][0], in, i, step);
+      } else if constexpr (takes_batches && !is_scattered) {
         constexpr int all = seeks_vectors ? 1 : is_along && Lanes > 8 ? 32 / Lanes : Count;
         constexpr int most = all >= Count ? Count : Count % all == 0 ? all : 1;
 #pragma unroll

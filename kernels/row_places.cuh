@@ -31,9 +31,9 @@ template <class T, int K, class... Places, unsigned Wide>
 inline constexpr bool copies_rows<pick<T, K, Places...>, T, Wide> =
     !is_bool<T> && input_access::of(Wide, K).is_wide && !(moves<Places, Wide> || ...);
 
-/// What is computed of a row, whether it is written, and how far from where it would begin.
-template <class E, class Out, unsigned Wide>
-struct written_row {
+/// A row all of which is computed and written, where it begins.
+template <class E, class Out>
+struct whole_row {
   using expression = E;
   using type = Out;
   template <class C>
@@ -45,6 +45,9 @@ struct written_row {
     return 0;
   }
 };
+/// What is computed of a row, whether it is written, and how far from where it would begin.
+template <class E, class Out, unsigned Wide>
+struct written_row : whole_row<E, Out> {};
 template <class P, class E, class Out, unsigned Wide>
 requires(!moves<P, Wide>) struct written_row<guarded<P, E>, Out, Wide> : written_row<E, Out, Wide> {
   template <class C>

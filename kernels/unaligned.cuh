@@ -68,6 +68,7 @@ struct unaligned_words {
   static constexpr i32 size = sizeof(T), bytes = size * V;
   static constexpr i32 unit = size > 8 ? 8 : size < 4 && bytes >= 4 ? 4 : size;
   static constexpr bool begins_in_word = unit > size;  ///< not with one
+  static constexpr i32 none = -unit;                   ///< an end before which no word begins
   static constexpr int count = bytes / unit + (begins_in_word ? 1 : 0);
   using Word = typename unsigned_of<unit>::type;
   Word word[count] = {};

@@ -64,6 +64,9 @@ __device__ inline void prefetch([[maybe_unused]] const void* at) {
 #endif
 }
 
+/// The number of the lowest bit that is set.
+inline __device__ int lowest_bit(u32 word) { return static_cast<int>(__popc(~word & (word - 1))); }
+
 /// Words of 32 bits, of which the elements of an access are parts.
 template <u64 Size, u64 Alignment = Size>
 struct alignas(Alignment) aligned_words {
@@ -165,29 +168,47 @@ struct lane_context {
   __device__ i64 index() const { return position; }
 };
 
-/// Stores the lanes of a vector from `begin` on before `end`, small elements by words where those
-/// are whole. `lanes` are aligned as the vector.
+/// Stores the first bits of a word as one or more elements.
+template <class Elements>
+__device__ void store_bits(char* to, u32 bits) {
+  Elements elements;
+  memcpy(static_cast<void*>(&elements), &bits, sizeof elements);
+  *reinterpret_cast<Elements*>(to) = elements;
+}
+
+/// Stores the lanes of a vector from `begin` on before `end`: small elements by words, and those at
+/// either end, which are no whole word, one by one. `lanes` and `to` are aligned as the vector.
 template <class T, int V>
 __device__ void store_lanes(const char* lanes, int begin, int end, char* to) {
-  constexpr int word = sizeof(T) < 4 && V * sizeof(T) >= 4 ? 4 / sizeof(T) : 1;
-  using Word = vec<T, word>;
-  using One = vec<T, 1>;
+  if constexpr ((sizeof(T) == 1 || sizeof(T) == 2) && V * sizeof(T) >= 4) {
+    constexpr u32 size = sizeof(T), in_word = 4 / size, all = V;
+    const u32 from = begin < 0 ? 0 : static_cast<u32>(begin);
+    const u32 before = end < 0 ? 0 : end < V ? static_cast<u32>(end) : all;
+    const u32 first = (from + in_word - 1) / in_word, past = before / in_word;
+    u32 word[all / in_word];
+    memcpy(word, lanes, sizeof word);
 #pragma unroll
-  for (int first = 0; first < V; first += word) {
-    const bool is_whole = begin <= first && end >= first + word;
-    if (is_whole) {
-      *reinterpret_cast<Word*>(to + first * sizeof(T)) =
-          *reinterpret_cast<const Word*>(lanes + first * sizeof(T));
+    for (u32 w = 0; w < all / in_word; ++w) {
+      if (w >= first && w < past) store_bits<vec<T, in_word>>(to + 4 * w, word[w]);
     }
-    if constexpr (word > 1) {
+    const auto store_part = [&](u32 place) {
+      u32 part = word[0];
 #pragma unroll
-      for (int lane = first; lane < first + word; ++lane) {
-        const bool is_there = lane >= begin && lane < end && !is_whole;
-        if (is_there) {
-          *reinterpret_cast<One*>(to + lane * sizeof(T)) =
-              *reinterpret_cast<const One*>(lanes + lane * sizeof(T));
-        }
+      for (u32 w = 1; w < all / in_word; ++w) part = w == place ? word[w] : part;
+#pragma unroll
+      for (u32 n = 0; n < in_word; ++n) {
+        const u32 lane = place * in_word + n;
+        if (lane >= from && lane < before)
+          store_bits<vec<T, 1>>(to + size * lane, part >> 8 * size * n);
       }
+    };
+    if (from % in_word != 0) store_part(from / in_word);
+    if (before % in_word != 0 && past >= first) store_part(past);
+  } else {
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) {
+      if (lane < begin || lane >= end) continue;
+      reinterpret_cast<vec<T, 1>*>(to)[lane] = reinterpret_cast<const vec<T, 1>*>(lanes)[lane];
     }
   }
 }

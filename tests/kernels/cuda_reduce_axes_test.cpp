@@ -32,8 +32,8 @@ struct Walk : DrawnCall<M> {
         {.kept = walked.kept,
          .reduced = reduced,
          .span = 0,
-         .along_reduced = along == -2,
-         .columns = walked.kept_rank > 0 ? walked.shape[walked.kept_rank - 1] : 1,
+         .along_reduced =
+             along<-1, .columns = walked.kept_rank> 0 ? walked.shape[walked.kept_rank - 1] : 1,
          .vector_width = vectors.width},
         draw.of({1, 4, 132}));
     const i64 splits = walked.kept / call.kept * g.splits;
@@ -66,6 +66,14 @@ struct Walk : DrawnCall<M> {
     if constexpr (V > 1) {
       add<M, 0, 2, i32, -2, V, 1>(all);
       add<M, 1, 2, i32, -2, V, 1>(all);
+      if constexpr (is_located<typename Drawn::Acc> && V * size >= 8) {
+        add<M, 0, 2, i32, -3, V, 1>(all);
+        add<M, 1, 3, i32, -3, V, 1>(all);
+        if constexpr (V * size == 8) {
+          add<M, 0, 2, i32, -3, V, gaps>(all);
+          add<M, 1, 3, i32, -3, V, gaps>(all);
+        }
+      }
       if constexpr (V * size <= 8) {
         add<M, 0, 2, i32, -2, V, gaps>(all);
         add<M, 1, 2, i32, -2, V, gaps>(all);
@@ -125,15 +133,45 @@ struct RaggedRows : Walk<M> {
                 outer * kept * pitch,
                 kept > 1 ? Strides{pitch, kept * pitch, 1} : Strides{pitch, 1});
     if (!is_located<decltype(this->expected(0))>) return;
-    Strides& places = call.operands[0].strides;
-    this->is_reordered = draw.one_in(2);
-    places[call.rank() - 2] = this->is_reordered ? 1 : row;
-    places[call.rank() - 1] = this->is_reordered ? outer : 1;
+    const std::size_t row_axis = call.rank() - 1, rows_axis = row_axis - 1;
+    if (draw.one_in(2))
+      this->place_along({row_axis, rows_axis});
+    else
+      this->place_along({rows_axis, row_axis});
   }
   bool run() {
     const auto vectors = ragged_vectors(backend::cuda::CallOperands(call), call.shape.back());
     if (vectors.width == 1) return false;
     Walk<M>::run(call, backend::cuda::places_in_vectors(call, vectors.width), -2, vectors);
+    return true;
+  }
+};
+
+/// Memory with the extents (kept, outer, middle, row), of which all but the first are reduced;
+/// their positions are in any order.
+template <class M>
+struct Runs : Walk<M> {
+  using Walk<M>::call, Walk<M>::draw, Walk<M>::size;
+  explicit Runs(std::uint64_t seed) : Walk<M>(seed) {
+    const i64 row = 1 + draw.below(draw.of({3, 30, 300})), outer = 1 + draw.below(draw.of({3, 60}));
+    if (draw.one_in(3)) {
+      this->place(Shape{outer, row}, 0, outer * row, Strides{row, 1});
+    } else {
+      const i64 kept = 1 + draw.below(7), middle = 1 + draw.below(9), rest = middle * row;
+      this->place(Shape{kept, outer, middle, row}, 1, kept * outer * rest,
+                  Strides{outer * rest, rest, row, 1});
+    }
+    std::vector<std::size_t> axes;
+    for (std::size_t axis = call.kept_rank; axis < call.rank(); ++axis) {
+      const i64 at = draw.below(static_cast<i64>(axes.size()) + 1);
+      axes.insert(axes.begin() + at, axis);
+    }
+    this->place_along(axes);
+  }
+  bool run() {
+    const auto vectors = run_vectors(backend::cuda::CallOperands(call), call.shape, call.kept_rank);
+    if (vectors.width * size < 8) return false;
+    Walk<M>::run(call, call.reduced, -3, vectors);
     return true;
   }
 };
@@ -186,6 +224,25 @@ TYPED_TEST(cuda_reduce_axes, ragged_rows_are_those_of_plain_loops) {
   }
   EXPECT_GT(rows, 40);
   EXPECT_EQ(gaps > 10, RaggedRows<TypeParam>::size < 8);
+}
+
+TYPED_TEST(cuda_reduce_axes, runs_have_the_first_positions_of_plain_loops) {
+  using R = Runs<TypeParam>;
+  if constexpr (is_located<typename R::Acc>) {
+    int runs = 0, short_rows = 0, gaps = 0;
+    for (std::uint64_t seed = 0; seed < 200 && !this->HasFailure(); ++seed) {
+      R r(seed);
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      if (!r.run()) continue;
+      r.check();
+      ++runs;
+      short_rows += r.call.shape.back() < 16;
+      gaps += r.gap == 2;
+    }
+    EXPECT_GT(runs, 60);
+    EXPECT_GT(short_rows, 15);
+    EXPECT_GT(gaps, 10);
+  }
 }
 
 }  // namespace

@@ -75,13 +75,22 @@ struct DrawnCall<reduction_of<E, Op, AccOf, Out, 0, A>> {
     call.operands[1].data = reinterpret_cast<std::byte*>(first);
   }
 
+  /// The positions of an extreme: along these reduced axes, the slowest first.
+  void place_along(const std::vector<std::size_t>& axes) {
+    positions = axes;
+    i64 step = 1;
+    for (std::size_t n = axes.size(); n-- > 0; step *= call.shape[axes[n]]) {
+      call.operands[0].strides[axes[n]] = step;
+    }
+  }
   /// The n-th element of an output in the order of their positions.
   const A* element(i64 output, i64 n) const {
-    const std::size_t last = call.rank() - 1;
-    const i64 inner = call.shape[last], rows = call.reduced / inner;
-    const i64 row = is_reordered ? n % rows : n / inner, i = is_reordered ? n / rows : n % inner;
-    const i64 offset = i * call.operands[1].strides[last] + offset_of(row, call.kept_rank, last) +
-                       offset_of(output, 0, call.kept_rank);
+    i64 offset = offset_of(output, 0, call.kept_rank);
+    if (positions.empty()) offset += offset_of(n, call.kept_rank, call.rank());
+    for (const std::size_t axis : positions) {
+      const i64 step = call.operands[0].strides[axis];
+      offset += n / step * call.operands[1].strides[axis], n %= step;
+    }
     return reinterpret_cast<const A*>(call.operands[1].data + offset);
   }
   /// Of position `i` along the axes [first, last).
@@ -139,7 +148,7 @@ struct DrawnCall<reduction_of<E, Op, AccOf, Out, 0, A>> {
   Draw draw;
   KernelCall call;
   i64 gap = 1;
-  bool is_reordered = false;  ///< positions are first those along the outer reduced axis
+  std::vector<std::size_t> positions;  ///< place_along()
   std::vector<A> memory;
   std::vector<Out> out;
 };

@@ -75,6 +75,33 @@ class ExtremePlaces : public ::testing::Test {
       }
     }
   }
+
+  /// All elements at once, whose positions are in another order than the memory. Of the elements
+  /// those of column `k` are drawn.
+  static void expect_first(const Shape& s, const Ints& order, std::int64_t k) {
+    const Ints extents{s.outer, s.middle, s.inner};
+    test::Host<T> host(extents);
+    for (std::size_t i = 0; i < host.count(); ++i) {
+      host[i] = element(static_cast<std::int64_t>(i), k);
+    }
+    const auto view = to_device(host).transpose(order);
+    const auto extent = [&](std::size_t d) { return extents[static_cast<std::size_t>(order[d])]; };
+    const auto value = [&](std::int64_t position) {
+      Ints at(3);
+      for (std::size_t d = 3; d-- > 0; position /= extent(d)) {
+        at[static_cast<std::size_t>(order[d])] = position % extent(d);
+      }
+      return T(host[static_cast<std::size_t>((at[0] * s.middle + at[1]) * s.inner + at[2])]);
+    };
+    std::int64_t most = 0, least = 0;
+    for (std::int64_t j = 1; j < static_cast<std::int64_t>(host.count()); ++j) {
+      const T x = value(j);
+      if (beats(x, value(most), x > value(most))) most = j;
+      if (beats(x, value(least), x < value(least))) least = j;
+    }
+    EXPECT_EQ(argmax(view).item(), most) << "column " << k;
+    EXPECT_EQ(argmin(view).item(), least) << "column " << k;
+  }
 };
 using Elements = ::testing::Types<std::int8_t, std::uint8_t, bool, std::int16_t, std::int32_t,
                                   std::uint64_t, float, double>;
@@ -101,6 +128,15 @@ TYPED_TEST(BytePlaces, OfFewElements) {
 TYPED_TEST(ExtremePlaces, OfRows) {
   this->expect_places({300, 1000, 1}, {0, 1, 2});
   this->expect_places({3000, 77, 1}, {0, 1, 2});
+}
+TYPED_TEST(ExtremePlaces, OfAllElementsInAnotherOrder) {
+  for (std::int64_t k = 0; k < 5; ++k) {
+    this->expect_first({1, 700, 133}, {0, 2, 1}, k);
+    this->expect_first({40, 9, 301}, {2, 1, 0}, k);
+    this->expect_first({301, 40, 3}, {1, 2, 0}, k);  // rows shorter than a vector
+    this->expect_first({5, 3000, 1}, {2, 1, 0}, k);
+    this->expect_first({2, 3, 9001}, {1, 0, 2}, k);
+  }
 }
 
 }  // namespace

@@ -18,18 +18,21 @@ struct Variant {
       : kept_rank(launch.argument(0)),
         reduced_rank(launch.argument(1)),
         has_wide_index(launch.argument(2) == 8),
-        is_along(launch.argument(3) == 1 || launch.argument(3) == 2 || launch.argument(3) == -2),
+        is_along(launch.argument(3) == 1 || launch.argument(3) == 2 || launch.argument(3) < -1),
         has_pieces(launch.argument(3) == 3),
         is_tile(launch.argument(3) >= 4),
         is_shifted(launch.argument(3) == 2),
         is_folded(launch.argument(3) == -1),
         is_ragged(launch.argument(3) == -2),
+        is_run(launch.argument(3) == -3),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
-  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted, is_folded, is_ragged;
+  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted, is_folded, is_ragged, is_run;
   int width, wide;
 
+  /// Whether rows begin as many elements from a vector in all inputs.
+  bool begins_anywhere() const { return is_shifted || is_ragged || is_run; }
   /// Outputs that a thread computes, and the axis along which its vectors are.
   int outputs() const { return is_along || has_pieces ? 1 : width; }
   int vector_axis(const Launch& launch) const {
@@ -74,6 +77,17 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
   return store(launch, operands, base, accumulator.get(), place, partial);
 }
 
+/// Whether the inputs have the reduced elements side by side, in the order of the axes.
+bool is_one_run(const Launch& launch, const Operands& operands, const Variant& variant) {
+  for (int k = launch.program->outputs; k < operands.count(); ++k) {
+    for (int axis = variant.kept_rank; axis + 1 < launch.rank(); ++axis) {
+      if (operands.stride(k, axis) != operands.stride(k, axis + 1) * operands.extent(axis + 1))
+        return false;
+    }
+  }
+  return true;
+}
+
 /// Empty when the geometry computes every output from every element once.
 std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   const Variant variant(launch);
@@ -114,7 +128,8 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   if (variant.width == 1) return {};
   const int axis = variant.vector_axis(launch);
   if (variant.is_shifted && variant.reduced_rank != 1) return "rows are not of one axis";
-  if (!variant.is_shifted && !variant.is_ragged && operands.extent(axis) % variant.width != 0) {
+  if (variant.is_run && !is_one_run(launch, operands, variant)) return "elements are no run";
+  if (!variant.begins_anywhere() && operands.extent(axis) % variant.width != 0) {
     return "vectors go beyond the axis";
   }
   if (variant.outputs() == 1 && chunk % variant.width != 0) return "vectors go beyond the chunk";
@@ -159,7 +174,7 @@ bool are_congruent(const Launch& launch, const Operands& operands, const Variant
 
 bool has_legal_reads(const Launch& launch, const Operands& operands) {
   const Variant variant(launch);
-  if (variant.is_shifted || variant.is_ragged) {
+  if (variant.begins_anywhere()) {
     return are_congruent(launch, operands, variant);
   }
   const int axis = variant.vector_axis(launch);

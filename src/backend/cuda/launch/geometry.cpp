@@ -190,6 +190,7 @@ int along_argument(const ReduceOrder& order, VectorPlaces places) {
   if (order.folded) return -1;
   if (order.pieces) return 3;
   if (!order.along_reduced) return 0;
+  if (places == VectorPlaces::run) return -3;
   return places == VectorPlaces::ragged ? -2 : places == VectorPlaces::shifted ? 2 : 1;
 }
 

@@ -22,15 +22,22 @@ const kernels::reduce_loops& loops_of(const KernelCall& call) {
 /// Vectors of up to `most` elements along the last kept axis, if there are some, else
 /// pieces of the reduced ones.
 VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most) {
-  constexpr std::uint32_t wide_enough = 8;  // bytes
+  constexpr std::uint32_t wide_enough = 8, widest = 16;  // bytes
   const CallOperands operands(call);
   const bool have_positions = loops_of(call).have_positions;
+  const auto bytes_of_one = [&](const VectorAccess& vectors) {
+    return static_cast<std::uint32_t>(vectors.width) * operands.itemsizes[1];
+  };
   const auto is_wide_enough = [&](const VectorAccess& vectors) {
-    return static_cast<std::uint32_t>(vectors.width) * operands.itemsizes[1] >= wide_enough;
+    return bytes_of_one(vectors) >= wide_enough;
   };
   if (order.along_reduced) {
     const VectorAccess rows = row_vectors(operands, call.reduced_rank(), call.shape.back());
     if (call.reduced_rank() == 1 || have_positions || operands.all.size() < 2) return rows;
+    if (loops_of(call).finds_positions && bytes_of_one(rows) < widest) {
+      const VectorAccess run = run_vectors(operands, call.shape, call.kept_rank);
+      if (is_wide_enough(run)) return run;
+    }
     if (is_wide_enough(rows)) return rows;
     const VectorAccess ragged = ragged_vectors(operands, call.shape.back());
     return ragged.width > rows.width ? ragged : rows;

@@ -136,6 +136,13 @@ VectorAccess moving(const VectorAccess& access) {
 
 constexpr int widest = 16;
 
+/// shifted_vectors() of rows of `extent` elements, some of each.
+VectorAccess useful_shifted(const CallOperands& operands, std::int64_t extent) {
+  int useful = widest;
+  while (useful > 1 && extent < 8 * useful) useful /= 2;
+  return moving(shifted_vectors(operands, operands.rank() - 1, useful, true));
+}
+
 }  // namespace
 
 std::uint64_t CallOperands::own_strides(std::size_t k) const {
@@ -306,17 +313,26 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent) {
   const VectorAccess aligned = piece_vectors(operands, extent);
   if (reduced_rank > 1) return aligned;
-  int useful = widest;
-  while (useful > 1 && extent < 8 * useful) useful /= 2;
-  const VectorAccess shifted = moving(shifted_vectors(operands, operands.rank() - 1, useful, true));
+  const VectorAccess shifted = useful_shifted(operands, extent);
   return shifted.width > aligned.width ? shifted : aligned;
 }
 
 VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent) {
-  int useful = widest;
-  while (useful > 1 && extent < 8 * useful) useful /= 2;
-  VectorAccess access = moving(shifted_vectors(operands, operands.rank() - 1, useful, true));
+  VectorAccess access = useful_shifted(operands, extent);
   access.places = VectorPlaces::ragged;
+  return access;
+}
+
+VectorAccess run_vectors(const CallOperands& operands, const Shape& shape, std::size_t axis) {
+  std::int64_t elements = 1;
+  for (std::size_t d = axis; d < shape.size(); ++d) elements *= shape[d];
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    for (std::size_t d = axis; d + 1 < shape.size(); ++d) {
+      if (operands.stride(k, d) != operands.stride(k, d + 1) * shape[d + 1]) return {};
+    }
+  }
+  VectorAccess access = useful_shifted(operands, elements);
+  access.places = VectorPlaces::run;
   return access;
 }
 

@@ -48,8 +48,9 @@ int vector_width(const CallOperands& operands);
 /// Where the vectors of an access are.
 enum class VectorPlaces : std::uint8_t {
   aligned,
-  ragged,  ///< aligned, but rows begin and end at any element: as many of them as have some of it
-  shifted  ///< aligned too, but rows begin before them, as many elements in all inputs
+  ragged,   ///< aligned, but rows begin and end at any element: as many of them as have some of it
+  shifted,  ///< aligned too, but rows begin before them, as many elements in all inputs
+  run       ///< the same, of all reduced axes as one
 };
 /// Vectors along an axis. Bit k of `wide` says that input k is dense along it, or has every second
 /// element, see quarry/kernels/access.hpp; the others have the stride 0 along it.
@@ -85,6 +86,9 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent);
 /// The same where rows begin at any element, and there are several reduced axes.
 VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent);
+/// The same of all reduced axes from `axis` on as one, along which the inputs are dense, in any
+/// order.
+VectorAccess run_vectors(const CallOperands& operands, const Shape& shape, std::size_t axis);
 /// The same for threads along the kept axes: every row is aligned.
 VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent);
 /// The same of vectors that have all of a row of a few elements, which are no power of two; their
