@@ -316,6 +316,8 @@ struct Case<map_of<E, Out, S, In...>> {
         variant.kernel() == "map_across" || variant.kernel() == "map_unaligned";
     if (is_in_parts) {
       EXPECT_EQ(mixes - unmixed, 2 * wanted) << "of elements alone";
+    } else if (found == 0 && variant.kernel() == "map_strided") {  // the last rows several times
+      EXPECT_LE(mixes - unmixed, (1 + rows) * wanted) << "of elements that are written alone";
     }
   }
 
