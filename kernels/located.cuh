@@ -48,29 +48,19 @@ __device__ V better(V a, V b) {
 template <class V>
 inline constexpr bool is_packed_byte = is_same<V, i8> || is_same<V, u8>;
 
-/// The best of N values that are in words, for a reducer that locates it. Bytes are compared as the
+/// The best of the bytes of several words, for a reducer that locates it. They are compared as the
 /// upper halves of pairs of 16 bits, whatever the lower halves are.
-template <class Op, class V, u64 N, u64 Words>
-__device__ V best_of_words(const u32 (&word)[Words]) {
-  static_assert(sizeof word == sizeof(V) * N);
-  if constexpr (is_packed_byte<V>) {
-    using Half = typename half_of<V>::type;
-    u32 upper = word[0], lower = upper << 8;
+template <class Op, class V, u64 Words>
+__device__ V best_of_bytes(const u32 (&word)[Words]) {
+  using Half = typename half_of<V>::type;
+  u32 upper = word[0], lower = upper << 8;
 #pragma unroll
-    for (u64 w = 1; w < Words; ++w) {
-      upper = extreme_pair<is_largest<Op>, Half>(upper, word[w]);
-      lower = extreme_pair<is_largest<Op>, Half>(lower, word[w] << 8);
-    }
-    const u32 best = extreme_pair<is_largest<Op>, Half>(upper, lower);
-    return static_cast<V>(extreme_pair<is_largest<Op>, Half>(best, best << 16) >> 24);
-  } else {
-    V v[N];
-    memcpy(static_cast<void*>(&v), word, sizeof v);
-    V best = v[0];
-#pragma unroll
-    for (u64 n = 1; n < N; ++n) best = better<Op>(best, v[n]);
-    return best;
+  for (u64 w = 1; w < Words; ++w) {
+    upper = extreme_pair<is_largest<Op>, Half>(upper, word[w]);
+    lower = extreme_pair<is_largest<Op>, Half>(lower, word[w] << 8);
   }
+  const u32 best = extreme_pair<is_largest<Op>, Half>(upper, lower);
+  return static_cast<V>(extreme_pair<is_largest<Op>, Half>(best, best << 16) >> 24);
 }
 
 /// Values as words, which are in as many registers if the compiler sees where they are from.
@@ -91,12 +81,24 @@ __device__ V best_of_all(const V (&v)[N]) {
   if constexpr (is_packed_byte<V> && N % 4 == 0) {
     u32 word[N / 4];
     to_words(word, v);
-    return best_of_words<Op, V, N>(word);
+    return best_of_bytes<Op, V>(word);
   } else {
     V best = v[0];
 #pragma unroll
     for (u64 n = 1; n < N; ++n) best = better<Op>(best, v[n]);
     return best;
+  }
+}
+/// The same of values that are in words.
+template <class Op, class V, u64 N, u64 Words>
+__device__ V best_of_words(const u32 (&word)[Words]) {
+  static_assert(sizeof word == sizeof(V) * N);
+  if constexpr (is_packed_byte<V>) {
+    return best_of_bytes<Op, V>(word);
+  } else {
+    V v[N];
+    memcpy(static_cast<void*>(&v), word, sizeof v);
+    return best_of_all<Op>(v);
   }
 }
 

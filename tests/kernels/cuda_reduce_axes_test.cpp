@@ -32,8 +32,8 @@ struct Walk : DrawnCall<M> {
         {.kept = walked.kept,
          .reduced = reduced,
          .span = 0,
-         .along_reduced =
-             along<-1, .columns = walked.kept_rank> 0 ? walked.shape[walked.kept_rank - 1] : 1,
+         .along_reduced = (along < -1),
+         .columns = walked.kept_rank > 0 ? walked.shape[walked.kept_rank - 1] : 1,
          .vector_width = vectors.width},
         draw.of({1, 4, 132}));
     const i64 splits = walked.kept / call.kept * g.splits;
@@ -169,7 +169,8 @@ struct Runs : Walk<M> {
     this->place_along(axes);
   }
   bool run() {
-    const auto vectors = run_vectors(backend::cuda::CallOperands(call), call.shape, call.kept_rank);
+    EXPECT_TRUE(backend::cuda::is_run(call));
+    const auto vectors = run_vectors(backend::cuda::CallOperands(call), call.reduced);
     if (vectors.width * size < 8) return false;
     Walk<M>::run(call, call.reduced, -3, vectors);
     return true;

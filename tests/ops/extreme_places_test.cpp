@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace quarry {
 namespace {
@@ -49,6 +50,19 @@ class ExtremePlaces : public ::testing::Test {
     return is_better;
   }
 
+  /// Of value(0), value(1), ...
+  template <class Value>
+  static std::pair<std::int64_t, std::int64_t> first_extremes(std::int64_t count,
+                                                              const Value& value) {
+    std::int64_t most = 0, least = 0;
+    for (std::int64_t j = 1; j < count; ++j) {
+      const T x = value(j);
+      if (beats(x, value(most), x > value(most))) most = j;
+      if (beats(x, value(least), x < value(least))) least = j;
+    }
+    return {most, least};
+  }
+
   static void expect_places(const Shape& s, const Ints& order) {
     test::Host<T> host({s.outer, s.middle, s.inner});
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(host.count()); ++i) {
@@ -63,12 +77,7 @@ class ExtremePlaces : public ::testing::Test {
         const auto value = [&](std::int64_t j) {
           return T(host[static_cast<std::size_t>((i * s.middle + j) * s.inner + k)]);
         };
-        std::int64_t most = 0, least = 0;
-        for (std::int64_t j = 1; j < s.middle; ++j) {
-          const T x = value(j);
-          if (beats(x, value(most), x > value(most))) most = j;
-          if (beats(x, value(least), x < value(least))) least = j;
-        }
+        const auto [most, least] = first_extremes(s.middle, value);
         const auto at = static_cast<std::size_t>(is_swapped ? k * s.outer + i : i * s.inner + k);
         ASSERT_EQ(largest[at], most) << "output " << i << ", " << k;
         ASSERT_EQ(smallest[at], least) << "output " << i << ", " << k;
@@ -93,12 +102,7 @@ class ExtremePlaces : public ::testing::Test {
       }
       return T(host[static_cast<std::size_t>((at[0] * s.middle + at[1]) * s.inner + at[2])]);
     };
-    std::int64_t most = 0, least = 0;
-    for (std::int64_t j = 1; j < static_cast<std::int64_t>(host.count()); ++j) {
-      const T x = value(j);
-      if (beats(x, value(most), x > value(most))) most = j;
-      if (beats(x, value(least), x < value(least))) least = j;
-    }
+    const auto [most, least] = first_extremes(static_cast<std::int64_t>(host.count()), value);
     EXPECT_EQ(argmax(view).item(), most) << "column " << k;
     EXPECT_EQ(argmin(view).item(), least) << "column " << k;
   }

@@ -34,8 +34,8 @@ VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most) {
   if (order.along_reduced) {
     const VectorAccess rows = row_vectors(operands, call.reduced_rank(), call.shape.back());
     if (call.reduced_rank() == 1 || have_positions || operands.all.size() < 2) return rows;
-    if (loops_of(call).finds_positions && bytes_of_one(rows) < widest) {
-      const VectorAccess run = run_vectors(operands, call.shape, call.kept_rank);
+    if (loops_of(call).finds_positions && bytes_of_one(rows) < widest && is_run(call)) {
+      const VectorAccess run = run_vectors(operands, call.reduced);
       if (is_wide_enough(run)) return run;
     }
     if (is_wide_enough(rows)) return rows;

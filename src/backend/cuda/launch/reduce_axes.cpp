@@ -9,7 +9,7 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// Whether all inputs run through the kept axes `axis` and the next one as through one axis.
+/// Whether all inputs run through the axes `axis` and the next one as through one axis.
 bool inputs_merge(const KernelCall& call, std::size_t axis) {
   for (std::size_t k = 1; k < call.operands.size(); ++k) {
     const Strides& strides = call.operands[k].strides;
@@ -79,6 +79,13 @@ std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator
     if (vectors.width == vector) return result;
   }
   return std::nullopt;
+}
+
+bool is_run(const KernelCall& call) {
+  for (std::size_t axis = call.kept_rank; axis + 1 < call.rank(); ++axis) {
+    if (!inputs_merge(call, axis)) return false;
+  }
+  return true;
 }
 
 std::int64_t places_in_vectors(const KernelCall& call, int width) {

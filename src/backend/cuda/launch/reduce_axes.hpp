@@ -20,6 +20,8 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
 /// are hardly wider then, or if the accumulators are large or no small part of what is read. Not
 /// for programs that use positions. See kernels/reduce_body.cuh.
 std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size);
+/// Whether all inputs run through the reduced axes as through one axis.
+bool is_run(const KernelCall& call);
 /// The reduced elements of a call, with those before and behind rows along the last axis that are
 /// in vectors of `width` elements with some of a row.
 std::int64_t places_in_vectors(const KernelCall& call, int width);

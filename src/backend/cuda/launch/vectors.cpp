@@ -323,15 +323,8 @@ VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent) {
   return access;
 }
 
-VectorAccess run_vectors(const CallOperands& operands, const Shape& shape, std::size_t axis) {
-  std::int64_t elements = 1;
-  for (std::size_t d = axis; d < shape.size(); ++d) elements *= shape[d];
-  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
-    for (std::size_t d = axis; d + 1 < shape.size(); ++d) {
-      if (operands.stride(k, d) != operands.stride(k, d + 1) * shape[d + 1]) return {};
-    }
-  }
-  VectorAccess access = useful_shifted(operands, elements);
+VectorAccess run_vectors(const CallOperands& operands, std::int64_t extent) {
+  VectorAccess access = useful_shifted(operands, extent);
   access.places = VectorPlaces::run;
   return access;
 }

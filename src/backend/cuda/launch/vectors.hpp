@@ -86,9 +86,8 @@ VectorAccess row_vectors(const CallOperands& operands, std::size_t reduced_rank,
                          std::int64_t extent);
 /// The same where rows begin at any element, and there are several reduced axes.
 VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent);
-/// The same of all reduced axes from `axis` on as one, along which the inputs are dense, in any
-/// order.
-VectorAccess run_vectors(const CallOperands& operands, const Shape& shape, std::size_t axis);
+/// The same of several reduced axes that are one for all inputs: `extent` is that of all.
+VectorAccess run_vectors(const CallOperands& operands, std::int64_t extent);
 /// The same for threads along the kept axes: every row is aligned.
 VectorAccess piece_vectors(const CallOperands& operands, std::int64_t extent);
 /// The same of vectors that have all of a row of a few elements, which are no power of two; their
