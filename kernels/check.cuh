@@ -8,12 +8,12 @@
 /// Positions of side operands that are outside of their axis.
 namespace quarry::kernels {
 
-/// What the check that is ahead of a map of inputs In has found, or 0. Kernels ask for it with
+/// What the check that is ahead of a map of these operands has found, or 0. Kernels ask for it with
 /// their first loads and look at it before they write: what they read is clipped to its axis in any
 /// case.
-template <class... In, class P>
+template <class... Operands, class P>
 __device__ i64 found_by_check(const P& p) {
-  if constexpr ((is_side_operand<In> || ...)) {
+  if constexpr ((is_side_operand<Operands> || ...)) {
     if (const auto at = reinterpret_cast<const i64*>(p.chunk()); at && !checks_itself(p))
       return *at;
   }

@@ -228,7 +228,7 @@ struct map_strided_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
                              V -
                          lead(p);
     if (column < 0 || column >= static_cast<Index>(p.extent(R - 1))) return;
-    const i64 found = found_by_check<In...>(p);
+    const i64 found = found_by_check<Out, In...>(p);
     for_each_row<Rows>(rows, block.row,
                        [&](Index row, Index by) { run_rows(p, column, row, by, found); });
   }

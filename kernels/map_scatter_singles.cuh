@@ -22,10 +22,12 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
   static __device__ void run(const P& p) {
     const i64 n = p.kept(), apart = static_cast<i64>(blockDim.x) * V;
     const i64 first = static_cast<i64>(blockIdx.x) * vectors * apart + threadIdx.x * V;
+    const i64 found = found_by_check<side<T, First, Axes>>(p);
     Inputs in[vectors];
 #pragma unroll
     for (int u = 0; u < vectors; ++u) load(p, first + u * apart, n, in[u]);
     loads_are_above();
+    if (found != 0) return;
     char* const to = p.template pointer<char>(0);
 #pragma unroll
     for (int u = 0; u < vectors; ++u) {

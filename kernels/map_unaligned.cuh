@@ -194,7 +194,7 @@ struct map_unaligned_body<map_of<E, Out, S, In...>, R, Index, Rows, V, Wide> {
                         V;
     const Index columns = static_cast<Index>(p.extent(R - 1));
     if (ahead - static_cast<Index>(line(columns) / size) >= columns) return;
-    const i64 found = found_by_check<In...>(p);
+    const i64 found = found_by_check<Out, In...>(p);
     for_each_row<Rows>(rows, block.row,
                        [&](Index row, Index by) { run_rows(p, ahead, row, by, found); });
   }

@@ -91,10 +91,10 @@ void scatter_into(const kernels::program& program, const Target& target,
   array.buffer()->used_on(stream);
   memory::note_write(array.device_pointer(), array.layout(), array.dtype().itemsize());
   const runtime::Operand output{target.window.device_pointer(), &out};
-  if (target.check) target.check->require();
   BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
-                      stream, true, workspace);
+                      stream, true, workspace, {target.check, false});
+  if (target.check) target.check->require();
 }
 
 bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* const* arrays,
@@ -240,13 +240,13 @@ void write_owned_rows(const Target& target, const kernels::side_axis& own, const
   owner.shape[axis] = own.extent, owner.strides[axis] = owners.own[0].stride;
   const DeviceNDArray<std::int32_t> owned(owner, owners.array.device_pointer(),
                                           owners.array.buffer());
-  if (target.check) target.check->require();
   const std::int64_t to_window = target.window.device_pointer() - target.array.device_pointer();
   with_numbers(values.dtype(), [&]<class U>(U) {
     const auto from = numbers_of<const U>(values, {row, 0});
     const DeviceNDArrayBase* const arrays[] = {&owned, &from};
     evaluate_into(owned_rows_program<kernel_type_t<U>>(),
-                  numbers_of<U>(target.array, {out, to_window}), arrays, scalars, false, true);
+                  numbers_of<U>(target.array, {out, to_window}), arrays, scalars, false, true,
+                  target.check);
   });
 }
 

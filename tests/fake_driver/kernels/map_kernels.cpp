@@ -292,7 +292,8 @@ CUresult run_singles(const Launch& launch) {
   const std::int64_t of_thread = std::int64_t{launch.argument(0)} * kernels::scatter_vectors;
   const bool covers = launch.grid_x * launch.block_x * of_thread >= launch.word(block_places::kept);
   if (!covers || launch.grid_y != 1) return illegal(launch, "the grid covers too little");
-  return run_rows(launch, launch.operands(true), has_vectors_of_singles);
+  return run_checked_rows(launch, launch.operands(true), launch.argument(1),
+                          has_vectors_of_singles);
 }
 
 /// The last step runs the map; each wants to find what the one before it has left.

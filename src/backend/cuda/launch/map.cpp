@@ -136,7 +136,7 @@ void launch_singles(const Launcher& launcher) {
       std::int64_t{flat_threads} * vectors.width * kernels::scatter_vectors;
   launcher.run_early(ScatterSingles{vectors.width, vectors.wide},
                      {static_cast<unsigned>(divide_up(call.kept, of_block)), 1, flat_threads, 1},
-                     parameter_block(call, true, call.reduced));
+                     parameter_block(call, true, call.word_of_check()));
 }
 
 /// Dense operands that are not aligned alike have no vectors of map_flat.
