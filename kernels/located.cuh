@@ -2,16 +2,13 @@
 #pragma once
 #include <quarry/kernels/reducer.hpp>
 
+#include "kernels/best_of_warp.cuh"
 #include "kernels/packed.cuh"
 #include "kernels/vector.cuh"
 
 /// How a thread finds the best of a batch of elements, and locates it where positions do not
 /// ascend.
 namespace quarry::kernels {
-
-/// Whether a reducer locates the largest value, not the smallest.
-template <class Op>
-inline constexpr bool is_largest = is_same<typename Op::no_better, less_equal_op>;
 
 /// The better of two values for a reducer that locates it: a NaN, else the larger or the smaller.
 template <class Op, class V>

@@ -236,6 +236,14 @@ struct thread_fold<exact_moments<Op>, byte_powers, V, Packed>
   }
 };
 
+/// Whether an expression is an input as it is, or converted.
+template <class E>
+inline constexpr bool is_input = false;
+template <class T, int K>
+inline constexpr bool is_input<in<T, K>> = true;
+template <class T, class A>
+inline constexpr bool is_input<cast<T, A>> = is_input<A>;
+
 /// The expression whose narrow values are converted to a T by E, if there is one: reducers to Acc
 /// convert what they take. Extremes and their positions are those of a T: its order, and the number
 /// that they begin with, may be none of the narrow type.

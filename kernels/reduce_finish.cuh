@@ -86,25 +86,45 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
     return offset;
   }
 
-  /// By blocks of `columns` outputs, each of which `lanes` threads share; block `first` of them and
-  /// then every `step`-th. Index is for the number of partial accumulators.
+  /// Of the partial accumulators of an output those of splits first, first + step, ...
+  template <class Index>
+  static __device__ Acc combined(const Acc* of_output, Index kept, Index first, Index step,
+                                 Index splits) {
+    constexpr int in_flight = 4;
+    Acc sum = Op::template identity<Acc>();
+#pragma unroll 1
+    for (Index s = first; s < splits; s += in_flight * step) {
+      Acc part[in_flight];
+#pragma unroll
+      for (int n = 0; n < in_flight; ++n) {
+        const Index split = s + n * step;
+        part[n] = split < splits ? of_output[split * kept] : Op::template identity<Acc>();
+      }
+#pragma unroll
+      for (int n = 0; n < in_flight; ++n) sum = Op::combine(sum, part[n]);
+    }
+    return sum;
+  }
+
+  /// By blocks of `columns` outputs, each of which `lanes` threads share, a power of two; block
+  /// `first` of them and then every `step`-th. Index is for the number of partial accumulators.
   template <class Index>
   static __device__ void run(const P& p, const Acc* partial, Index splits, Acc* storage,
                              int columns, int lanes, Index first, Index step) {
     const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-    const int x = thread % columns, y = thread / columns;
+    const bool is_one = p.kept() == 1;  // whatever else a block has threads for
+    const int x = is_one ? thread / lanes : thread % columns;
+    const int y = is_one ? thread % lanes : thread / columns;
     const Index kept = static_cast<Index>(p.kept());
 #pragma unroll 1
     for (Index begin = first * columns; begin < kept; begin += step * columns) {
       const Index output = begin + x;
       Acc sum[] = {Op::template identity<Acc>()};
-      if (output < kept) {
-#pragma unroll 4
-        for (Index s = y; s < splits; s += lanes) {
-          sum[0] = Op::combine(sum[0], partial[s * kept + output]);
-        }
-      }
-      total_of_lanes<Op>(storage, sum, {y, lanes, columns});
+      if (output < kept) sum[0] = combined<Index>(partial + output, kept, y, lanes, splits);
+      if (is_one)
+        sum[0] = total_of_row<Op>(storage, sum[0], y, x, lanes);
+      else
+        total_of_lanes<Op>(storage, sum, {y, lanes, columns});
       if (y != 0 || output >= kept) continue;
       *reinterpret_cast<Out*>(p.template pointer<char>(0) + offset_of(p, output)) =
           Op::template finish<Out>(sum[0], block_total<P>{p});

@@ -54,6 +54,17 @@ struct reduce_share {
   }
 };
 
+/// Which accesses of a batch there are: all of them, or those at i, i + step, ... that end by
+/// `end`, of so many elements.
+struct all_accesses {
+  __device__ bool operator()(int) const { return true; }
+};
+template <class Index, int Elements>
+struct accesses_until {
+  Index i, end, step;
+  __device__ bool operator()(int u) const { return i + u * step + Elements <= end; }
+};
+
 /// Where the vectors along the reduced axes are.
 template <class Types, class P, class Axes, class Index, int Along, int V, unsigned Wide>
 struct reduce_places {

@@ -14,14 +14,6 @@
 /// they have read goes to independent accumulators.
 namespace quarry::kernels {
 
-/// Whether an expression is an input as it is, or converted.
-template <class E>
-inline constexpr bool is_input = false;
-template <class T, int K>
-inline constexpr bool is_input<in<T, K>> = true;
-template <class T, class A>
-inline constexpr bool is_input<cast<T, A>> = is_input<A>;
-
 /// The arguments are those of reduce_body.
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_walk;
@@ -39,16 +31,21 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using Value = typename before_cast<E, typename value_of<Acc>::type, Acc, Lane>::type;
   using Fold = thread_fold<Op, Acc, value_in<Value, Lane>, is_along>;
   using Part = typename Fold::type;
+  using Element = typename Fold::value_type;
   using Reducer = typename Fold::reducer;
   static constexpr bool takes_batches = Reducer::takes_batches;
-  static constexpr bool takes_some = requires(Part & a, const typename Fold::value_type (&v)[V]) {
+  static constexpr bool takes_some = requires(Part & a, const Element (&v)[V]) {
     Reducer::take_some(a, v, 0, 1);
   };
   /// Four outputs at once, of bytes.
-  static constexpr bool takes_columns = !is_along && outputs % 4 == 0 &&
-                                        is_byte<typename Fold::value_type> &&
-                                        requires(Part * a, const u32 (&row)[4]) {
-    Reducer::template take_columns<typename Fold::value_type>(a, row, 0);
+  static constexpr bool takes_columns =
+      !is_along && outputs % 4 == 0 && is_byte<Element> && requires(Part * a, const u32 (&row)[4]) {
+    Reducer::template take_columns<Element>(a, row, 0);
+  };
+  /// Several outputs at once, which have taken equally many elements.
+  static constexpr bool takes_alike = outputs > 1 &&
+                                      requires(Part* a, const Element (&v)[outputs][2]) {
+    Reducer::take_alike(a, v);
   };
   /// So much that a warp should not do it for whole vectors and for others.
   static constexpr bool merges_some = takes_some && Fold::most == 0;
@@ -76,12 +73,15 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// compiler would take the first elements of a batch before it loads the last ones. In rows of
   /// inputs as they are, if that needs no more than the registers of four blocks.
   static constexpr bool loads_ahead = threads_along && V > 1 && !is_ragged && is_input<E> &&
-                                      !is_located<Acc> && !merges_some && unroll * bytes <= 64 &&
+                                      !is_scattered && !merges_some && unroll * bytes <= 64 &&
                                       chains * sizeof(Part) <= 64;
   /// Blocks that the registers of a multiprocessor are for, which costs these nothing; 0 is any.
-  static constexpr int resident = seeks_vectors ? 8 : loads_ahead ? 4 : 0;
+  static constexpr int resident = loads_ahead || (takes_alike && outputs > 4) ? 4
+                                  : seeks_vectors                             ? 8
+                                                                              : 0;
   template <int Lanes, unsigned Mask>
   using Loaded = loaded<Lanes, Mask, 0, In...>;
+  using Until = accesses_until<Index, taken>;
 
   using Axes = reduce_axes<P, K, Rk, Rr, Index, is_scattered, is_ragged ? V : 1, is_run>;
   using Offsets = typename Axes::Offsets;
@@ -96,6 +96,14 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       take_anywhere<Op>(sum, value, position);
     else
       Reducer::take(sum, value, position);
+  }
+  /// The values of an access whose first lane has position `first`.
+  template <int Lanes, unsigned Mask>
+  static __device__ void compute(const P& p, Element* value, const Loaded<Lanes, Mask>& in,
+                                 i64 first) {
+#pragma unroll
+    for (int lane = 0; lane < Lanes; ++lane)
+      value[lane] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in, first + lane, lane});
   }
   /// The elements of the access whose first one has position `i`.
   template <int Lanes, unsigned Mask>
@@ -121,9 +129,8 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
                                    const RowLanes& lanes) {
     if constexpr (takes_some) {
       if (lanes.is_empty()) return;
-      typename Fold::value_type value[V];
-#pragma unroll
-      for (int lane = 0; lane < V; ++lane) value[lane] = Value{}(Lane{p, in, first + lane, lane});
+      Element value[V];
+      compute<V, Wide>(p, value, in, first);
       return Reducer::take_some(*sum, value, lanes.first, lanes.last);
     }
     const i64 step = is_scattered ? p.stride(0, R - 1) : 1;
@@ -138,14 +145,12 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static __device__ void add_joined(const P& p, Part* sum, const Loaded<V, Wide> (&in)[Count],
                                     const RowLanes (&lanes)[Count], const i64 (&first)[Count]) {
     constexpr int all = Count * V;
-    typename Fold::value_type value[all];
+    Element value[all];
     int count = 0;
 #pragma unroll
     for (int u = 0; u < Count; ++u) {
       if (!lanes[u].is_empty()) count += lanes[u].last - lanes[u].first;
-#pragma unroll
-      for (int lane = 0; lane < V; ++lane)
-        value[u * V + lane] = Value{}(Lane{p, in[u], first[u] + lane, lane});
+      compute<V, Wide>(p, value + u * V, in[u], first[u]);
     }
     if (count == all && !Places::has_short_rows(p)) {
       Reducer::take_some(*sum, value, 0, all);
@@ -183,21 +188,17 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   template <int Lanes, unsigned Mask>
   static __device__ void add_scattered(const P& p, Part* sum, const Loaded<Lanes, Mask>& in,
                                        i64 first) {
-    typename Fold::value_type value[Lanes];
-#pragma unroll
-    for (int lane = 0; lane < Lanes; ++lane)
-      value[lane] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in, first, lane});
+    Element value[Lanes];
+    compute<Lanes, Mask>(p, value, in, first);
     take_vector<Op>(*sum, value, first, p.stride(0, R - 1));
   }
   /// The elements of `Count` accesses of a run, at i, i + step, ...
   template <int Count, int Lanes, unsigned Mask>
   static __device__ void add_run(const P& p, Part& sum, const Loaded<Lanes, Mask>* in, Index i,
                                  Index step) {
-    typename Fold::value_type value[Count][Lanes];
+    Element value[Count][Lanes];
 #pragma unroll
-    for (int n = 0; n < Count * Lanes; ++n)
-      value[n / Lanes][n % Lanes] =
-          Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / Lanes], 0, n % Lanes});
+    for (int n = 0; n < Count; ++n) compute<Lanes, Mask>(p, value[n], in[n], 0);
     take_rows<Op>(sum, value, p, [&](int u) { return typename Axes::RunRows(p, i + u * step); });
   }
 
@@ -207,35 +208,32 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
                                    i64 step) {
     constexpr int width = is_along ? Lanes : 1;
     const auto at = [=](int n) { return i + n / width * step + n % width; };
-    using T = typename Fold::value_type;
+    Element value[outputs][Count * width];
+#pragma unroll
+    for (int n = 0; n < outputs * Count * width; ++n) {
+      const int j = n / (Count * width), m = n % (Count * width), lane = is_along ? m % width : j;
+      value[j][m] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[m / width], at(m), lane});
+    }
     if constexpr (takes_columns) {
 #pragma unroll
       for (int j = 0; j < outputs; j += 4) {
         u32 row[Count];
 #pragma unroll
         for (int n = 0; n < Count; ++n) {
-          const lane_context<P, Lanes, Mask, In...> c[] = {{p, in[n], at(n), j},
-                                                           {p, in[n], at(n), j + 1},
-                                                           {p, in[n], at(n), j + 2},
-                                                           {p, in[n], at(n), j + 3}};
-          const T four[] = {Value{}(c[0]), Value{}(c[1]), Value{}(c[2]), Value{}(c[3])};
+          const Element four[] = {value[j][n], value[j + 1][n], value[j + 2][n], value[j + 3][n]};
           row[n] = four_bytes(four);
         }
-        Reducer::template take_columns<T>(sum + j, row, at);
+        Reducer::template take_columns<Element>(sum + j, row, at);
       }
+    } else if constexpr (takes_alike) {
+      Reducer::take_alike(sum, value);
     } else {
 #pragma unroll
       for (int j = 0; j < outputs; ++j) {
-        T value[Count * width];
-#pragma unroll
-        for (int n = 0; n < Count * width; ++n) {
-          const int lane = is_along ? n % width : j;
-          value[n] = Value{}(lane_context<P, Lanes, Mask, In...>{p, in[n / width], at(n), lane});
-        }
         if constexpr (seeks_vectors)
-          take_best<Op>(sum[j], value, i);
+          take_best<Op>(sum[j], value[j], i);
         else
-          Reducer::take_all(sum[j], value, at);
+          Reducer::take_all(sum[j], value[j], at);
       }
     }
   }
@@ -246,22 +244,34 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     Loaded<Lanes, Mask> in[Count];
     Index position[Count];
 
-    static __device__ bool has(int u, Index i, Index end, Index step) {
-      return i + u * step + (is_along ? Lanes : 1) <= end;
-    }
     /// The first one is at `i`.
-    __device__ void load(const P& p, Cursor& cursor, Index i, Index step) {
-      load_if(p, cursor, i, step, [](int) { return true; });
-    }
-    /// Of a batch that may not be whole those that end by `end`.
-    __device__ void load_rest(const P& p, Cursor& cursor, Index i, Index end, Index step) {
-      load_if(p, cursor, i, step, [=](int u) { return has(u, i, end, step); });
-    }
-    __device__ void take_rest(const P& p, Index i, Index end, Index step,
-                              Part (*chain)[outputs]) const {
+    template <class Those = all_accesses>
+    __device__ void load(const P& p, Cursor& cursor, Index i, Index step,
+                         const Those& is_there = {}) {
 #pragma unroll
       for (int u = 0; u < Count; ++u) {
-        if (has(u, i, end, step)) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
+        if (!is_there(u)) continue;
+        cursor.load(p, in[u], i + u * step);
+        position[u] = cursor.position(i + u * step);
+        cursor.next(p);
+      }
+    }
+    __device__ void take(const P& p, const Until& is_there, Part (*chain)[outputs]) const {
+      if constexpr (joins_some && is_along && Lanes > 1) {
+        Element value[Count * Lanes];
+        int count = 0;
+#pragma unroll
+        for (int u = 0; u < Count; ++u) {
+          count += is_there(u) ? Lanes : 0;
+          compute<Lanes, Mask>(p, value + u * Lanes, in[u], position[u]);
+        }
+        if (count == 0) return;
+        Reducer::take_those(*chain[0], value, count, [=](int n) { return is_there(n / Lanes); });
+      } else {
+#pragma unroll
+        for (int u = 0; u < Count; ++u) {
+          if (is_there(u)) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
+        }
       }
     }
     __device__ void take(const P& p, Index i, Index step, Part (*chain)[outputs]) const {
@@ -279,18 +289,6 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         for (int u = 0; u < Count; ++u) add<Lanes, Mask>(p, chain[u % chains], in[u], position[u]);
       }
     }
-
-   private:
-    template <class F>
-    __device__ void load_if(const P& p, Cursor& cursor, Index i, Index step, const F& is_there) {
-#pragma unroll
-      for (int u = 0; u < Count; ++u) {
-        if (!is_there(u)) continue;
-        cursor.load(p, in[u], i + u * step);
-        position[u] = cursor.position(i + u * step);
-        cursor.next(p);
-      }
-    }
   };
   template <int Count, int Lanes, unsigned Mask>
   requires(!is_ragged) static __device__
@@ -299,15 +297,15 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     batch.load(p, cursor, i, step);
     batch.take(p, i, step, chain);
   }
-  /// Fewer than 2 * Count accesses along a kept axis; those that are taken one by one are in flight
-  /// together.
+  /// Fewer than 2 * Count accesses: in flight together, but for batches of single elements.
   template <int Count, int Lanes, unsigned Mask>
   static __device__ void take_rest(const P& p, Cursor& cursor, Index i, Index end, Index step,
                                    Part (*chain)[outputs]) {
-    if constexpr (!takes_batches) {
+    if constexpr (!takes_batches || (is_along && Lanes > 1)) {
+      const Until is_there{i, end, step};
       Batch<2 * Count - 1, Lanes, Mask> rest;
-      rest.load_rest(p, cursor, i, end, step);
-      rest.take_rest(p, i, end, step, chain);
+      rest.load(p, cursor, i, step, is_there);
+      rest.take(p, is_there, chain);
     } else if constexpr (Count > 0) {
       if (i + (Count - 1) * step < end) {
         take<Count, Lanes, Mask>(p, cursor, i, step, chain);
@@ -326,8 +324,8 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     for (; i + (unroll - 1) * step + width <= end; i += unroll * step) {
       take<unroll, Lanes, Mask>(p, cursor, i, step, chain);
     }
-    if constexpr (is_along) {  // the rest is a small part
-#pragma unroll(V > 1 ? 1 : 4)
+    if constexpr (is_ragged || (is_along && is_located<Acc>)) {
+#pragma unroll 1
       for (; i + width <= end; i += step) take<1, Lanes, Mask>(p, cursor, i, step, chain);
     } else {
       take_rest<unroll / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
@@ -340,19 +338,20 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     using Some = Batch<unroll, Lanes, Mask>;
     const Index all = unroll * step;
     Some now, next;
-    const bool has_one = Some::has(unroll - 1, i, end, step);
+    const bool has_one = Until{i, end, step}(unroll - 1);
     if (has_one) {
       now.load(p, cursor, i, step);
 #pragma unroll 1
-      for (i += all; Some::has(unroll - 1, i, end, step); i += all) {
+      for (i += all; Until{i, end, step}(unroll - 1); i += all) {
         next.load(p, cursor, i, step);
         now.take(p, i - all, step, chain);
         now = next;
       }
     }
-    next.load_rest(p, cursor, i, end, step);
+    const Until is_there{i, end, step};
+    next.load(p, cursor, i, step, is_there);
     if (has_one) now.take(p, i - all, step, chain);
-    next.take_rest(p, i, end, step, chain);
+    next.take(p, is_there, chain);
   }
 
   /// Reduces the accesses at begin, begin + step, ... that end by `end` into sum[outputs].

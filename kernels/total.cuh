@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/kernels/types.hpp>
 
+#include "kernels/best_of_warp.cuh"
 #include "kernels/params.cuh"
 
 /// Totals of the accumulators of a block's threads.
@@ -78,29 +79,39 @@ __device__ void total_of_lanes(Acc* shared, Acc (&sum)[N], const lane_of& me) {
   __syncthreads();  // the memory is used again
 }
 
-/// Combines the accumulators of the threads along x, a power of two, for each y; the result is
-/// valid in the first of them. Called by all threads of the block; `shared` has an element for each
-/// warp.
+/// Combines the accumulators of groups of `width` lanes of a warp, a power of two; the result is
+/// valid in the first of them.
 template <class Op, class Acc>
-__device__ Acc total_along(Acc* shared, Acc sum) {
-  const int x = static_cast<int>(threadIdx.x), bx = static_cast<int>(blockDim.x);
-  const int width = bx < 32 ? bx : 32;
+__device__ Acc total_of_group(Acc sum, int width) {
+  if constexpr (has_order<Acc>) {
+    if (width == 32) return best_of_warp<Op>(sum);
+  }
 #pragma unroll 1
   for (int half = width / 2; half > 0; half /= 2) {
     sum = Op::combine(sum, lane_below(sum, half, width));
   }
-  if (bx <= 32) return sum;
-  const int warps = bx / 32, warp = static_cast<int>(threadIdx.y) * warps + x / 32;
+  return sum;
+}
+
+/// Combines the accumulators of a row of `count` consecutive threads of the block, a power of two,
+/// of which this is thread `x` of row `y`; the result is valid in the first of them. Called by all
+/// threads of the block; `shared` has an element for each warp.
+template <class Op, class Acc>
+__device__ Acc total_of_row(Acc* shared, Acc sum, int x, int y, int count) {
+  sum = total_of_group<Op>(sum, count < 32 ? count : 32);
+  if (count <= 32) return sum;
+  const int warps = count / 32, warp = y * warps + x / 32;
   if (x % 32 == 0) shared[warp] = sum;
   __syncthreads();
-  if (x < 32) {
-    sum = shared[warp + x % warps];
-#pragma unroll 1
-    for (int half = warps / 2; half > 0; half /= 2) {
-      sum = Op::combine(sum, lane_below(sum, half, warps));
-    }
-  }
-  return sum;
+  if (x >= 32) return sum;
+  // of extremes all lanes may be one group, in which each is there several times
+  return total_of_group<Op>(shared[warp + x % warps], has_order<Acc> ? 32 : warps);
+}
+/// The same of the threads along x, for each y.
+template <class Op, class Acc>
+__device__ Acc total_along(Acc* shared, Acc sum) {
+  return total_of_row<Op>(shared, sum, static_cast<int>(threadIdx.x), static_cast<int>(threadIdx.y),
+                          static_cast<int>(blockDim.x));
 }
 
 }  // namespace quarry::kernels

@@ -211,6 +211,14 @@ std::uint32_t shuffle_xor(std::uint32_t mask, std::uint32_t value, unsigned lane
   const Exchange& all = current->exchange(mask, value, lanes, -2);
   return static_cast<std::uint32_t>(all.value[current->lane() ^ lanes]);
 }
+std::uint32_t largest_of_warp(std::uint32_t mask, std::uint32_t value) {
+  const Exchange& all = current->exchange(mask, value, 0, -4);
+  return static_cast<std::uint32_t>(*std::max_element(all.value, all.value + all.lanes));
+}
+std::uint32_t smallest_of_warp(std::uint32_t mask, std::uint32_t value) {
+  const Exchange& all = current->exchange(mask, value, 0, -5);
+  return static_cast<std::uint32_t>(*std::min_element(all.value, all.value + all.lanes));
+}
 std::uint32_t ballot(std::uint32_t mask, bool value) {
   const Exchange& all = current->exchange(mask, value ? 1 : 0, 0, -3);
   std::uint32_t bits = 0;

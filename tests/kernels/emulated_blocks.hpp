@@ -38,6 +38,8 @@ std::uint32_t shuffle_up(std::uint32_t mask, std::uint32_t value, unsigned dista
 /// The value of a lane of the whole warp.
 std::uint32_t shuffle(std::uint32_t mask, std::uint32_t value, unsigned lane);
 std::uint32_t shuffle_xor(std::uint32_t mask, std::uint32_t value, unsigned lanes);
+std::uint32_t largest_of_warp(std::uint32_t mask, std::uint32_t value);
+std::uint32_t smallest_of_warp(std::uint32_t mask, std::uint32_t value);
 /// A bit for each thread of the warp.
 std::uint32_t ballot(std::uint32_t mask, bool value);
 /// The threads of the warp that have the same value.

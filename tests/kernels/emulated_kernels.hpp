@@ -24,6 +24,8 @@
   ::quarry::test::shuffle_up(mask, value, distance, width)
 #define __shfl_sync(mask, value, lane, width) ::quarry::test::shuffle(mask, value, lane)
 #define __shfl_xor_sync(mask, value, lanes) ::quarry::test::shuffle_xor(mask, value, lanes)
+#define __reduce_max_sync(mask, value) ::quarry::test::largest_of_warp(mask, value)
+#define __reduce_min_sync(mask, value) ::quarry::test::smallest_of_warp(mask, value)
 #define __ballot_sync(mask, value) ::quarry::test::ballot(mask, value)
 #define __match_any_sync(mask, value) ::quarry::test::match_any(mask, value)
 #define __popc(bits) std::popcount(bits)

@@ -35,6 +35,23 @@ struct moments_of {
       return x * x;
   }
 
+  /// a + x * by, and a + |x|^2: of real numbers by one instruction on GPUs, which rounds once.
+  template <class T>
+  QUARRY_HD static T plus_scaled(T a, T x, real_type<T> by) {
+#ifdef __CUDA_ARCH__
+    if constexpr (is_same<T, float>) return __fmaf_rn(x, by, a);
+    if constexpr (is_same<T, double>) return __fma_rn(x, by, a);
+#endif
+    return math::add(a, scaled(x, by));
+  }
+  template <class T>
+  QUARRY_HD static real_type<T> plus_square(real_type<T> a, T x) {
+    if constexpr (is_complex<T>)
+      return a + square_of(x);
+    else
+      return plus_scaled(a, x, x);
+  }
+
   template <class Acc>
   QUARRY_HD static Acc identity() {
     return Acc{};
@@ -56,37 +73,64 @@ struct moments_of {
   template <class T, class V, u64 N, class Taken>
   QUARRY_HD static void take_those(moments<T>& a, const V (&v)[N], int count,
                                    const Taken& is_taken) {
+    a = combine(a, batch_of<T>(v, count, is_taken));
+  }
+  /// Of N elements v[j] to each of several accumulators, which have taken equally many before.
+  template <class T, class V, u64 Count, u64 N>
+  QUARRY_HD static void take_alike(moments<T>* a, const V (&v)[Count][N]) {
+    const weights<real_type<T>> by(a[0].count, N);
+    QUARRY_UNROLL
+    for (int j = 0; j < static_cast<int>(Count); ++j) {
+      a[j] = merged(a[j], batch_of<T>(v[j], static_cast<int>(N), [](int) { return true; }), by);
+    }
+  }
+  template <class T>
+  QUARRY_HD static moments<T> combine(const moments<T>& a, const moments<T>& b) {
+    return b.count == 0 ? a : merged(a, b, {a.count, b.count});
+  }
+  template <class Out, class T, class C>
+  QUARRY_HD static Out finish(const moments<T>& a, const C&) {
+    return convert<Out>(a.squares);
+  }
+
+ private:
+  template <class T, class V, u64 N, class Taken>
+  QUARRY_HD static moments<T> batch_of(const V (&v)[N], int count, const Taken& is_taken) {
     constexpr int n = static_cast<int>(N);
     using Real = real_type<T>;
     moments<T> batch{T{}, 0, static_cast<Real>(count)};
     const Real share = 1 / batch.count;
     QUARRY_UNROLL
     for (int j = 0; j < n; ++j) {
-      const T part = scaled(convert<T>(v[j]), share);
-      batch.mean = math::add(batch.mean, is_taken(j) ? part : T{});
+      const T with = plus_scaled(batch.mean, convert<T>(v[j]), share);
+      batch.mean = is_taken(j) ? with : batch.mean;
     }
     QUARRY_UNROLL
     for (int j = 0; j < n; ++j) {
-      const Real square = square_of(math::subtract(convert<T>(v[j]), batch.mean));
-      batch.squares += is_taken(j) ? square : Real(0);
+      const Real with = plus_square(batch.squares, math::subtract(convert<T>(v[j]), batch.mean));
+      batch.squares = is_taken(j) ? with : batch.squares;
     }
-    a = combine(a, batch);
+    return batch;
   }
+
+  /// For elements that are merged with others: the number of all, the share of these, and what the
+  /// squared distance between the means counts.
+  template <class Real>
+  struct weights {
+    Real count, share, of_distance;
+    QUARRY_HD weights(Real others, Real these)
+        : count(others + these), share(these / count), of_distance(others * share) {}
+  };
   /// By half of the distance between the means, which is finite where they are.
   template <class T>
-  QUARRY_HD static moments<T> combine(const moments<T>& a, const moments<T>& b) {
+  QUARRY_HD static moments<T> merged(const moments<T>& a, const moments<T>& b,
+                                     const weights<real_type<T>>& by) {
     using Real = real_type<T>;
-    if (b.count == 0) return a;
-    const Real count = a.count + b.count, share = b.count / count;
-    const T half = math::subtract(scaled(b.mean, Real(0.5)), scaled(a.mean, Real(0.5)));
-    const T step = scaled(half, share);
-    const Real weight = a.count * share;
-    const Real between = weight == 0 ? 0 : square_of(math::add(half, half)) * weight;
-    return {math::add(math::add(a.mean, step), step), (a.squares + b.squares) + between, count};
-  }
-  template <class Out, class T, class C>
-  QUARRY_HD static Out finish(const moments<T>& a, const C&) {
-    return convert<Out>(a.squares);
+    const T half = plus_scaled(scaled(b.mean, Real(0.5)), a.mean, Real(-0.5));
+    const T mean = plus_scaled(plus_scaled(a.mean, half, by.share), half, by.share);
+    const Real squares = a.squares + b.squares, apart = square_of(math::add(half, half));
+    return {mean, by.of_distance == 0 ? squares : plus_scaled(squares, apart, by.of_distance),
+            by.count};
   }
 };
 

@@ -67,21 +67,23 @@ struct Block {
   std::int64_t x, y, lanes, blocks;
 };
 
-/// Threads along the reduced axis: few enough that each has several loads in flight, and where
-/// there are many rows several times as many, as it takes time to combine what threads have found;
-/// but they read runs of 8 accesses.
+/// Threads along the reduced axis: few enough that each has several batches of accesses, of heavy
+/// accumulators more, as it takes time to combine what threads have found. Where there are many
+/// rows as few as for four batches, but so many that they read runs of 8 accesses, or all of a row.
 Block block_along(const ReduceShape& shape, int multiprocessors) {
-  constexpr std::int64_t run = 8, times = 4;
-  const std::int64_t accesses = shape.vector_width > 1 ? 4 : 8;
-  const auto lanes_of = [&](std::int64_t each) {
-    const std::int64_t lanes = shape.reduced / shape.vector_width / each;
+  constexpr std::int64_t run = 8, batches = 4;
+  const std::int64_t batch = shape.vector_width > 1 ? 4 : 8;
+  const auto lanes_of = [&](std::int64_t accesses) {
+    const std::int64_t lanes = shape.reduced / shape.vector_width / accesses;
     return static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(lanes, 1, threads))));
   };
-  const std::int64_t most = lanes_of(accesses), fewer = lanes_of(times * accesses);
+  const std::int64_t fewest = lanes_of(batches * batch);
   const std::int64_t busy = std::int64_t{16} * multiprocessors * threads;
+  const bool are_many = shape.kept >= busy / fewest;
+  const std::int64_t accesses = shape.vector_width > 1 && !shape.is_light ? 16 : 8;
   const std::int64_t power =
-      shape.kept >= busy / fewer ? std::max(fewer, std::min(most, run)) : most;
+      are_many ? std::max(fewest, std::min(lanes_of(batch), run)) : lanes_of(accesses);
   const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
   const std::int64_t x = std::max(power, 32 / y);
   return {x, y, x, divide_up(shape.kept, y)};
@@ -106,11 +108,16 @@ Block block_of_short_rows(const ReduceShape& shape, int multiprocessors) {
   return {row * all, y, all, divide_up(rows, y)};
 }
 
-/// As many threads share an output as keep the device busy.
+/// As many threads share an output as keep the device busy. A block reads runs of 64 vectors, and
+/// where that and the splits would be too few threads, shorter ones of 128 bytes.
 Block block_across(const ReduceShape& shape, int multiprocessors) {
+  constexpr std::int64_t run = 64, line = 128;
   const std::int64_t vectors = shape.kept / shape.vector_width;
-  const std::int64_t columns = vectors > 128 ? 64 : power_above(vectors, 32);
-  const std::int64_t busy = std::int64_t{4096} * multiprocessors;
+  const std::int64_t busy = std::int64_t{2048} * multiprocessors;  // threads
+  const bool are_few = vectors * (threads / run) * shape.most_splits < busy;
+  const std::int64_t short_run = std::clamp<std::int64_t>(line / shape.vector_bytes, 16, run);
+  const std::int64_t columns =
+      vectors > 2 * run ? (are_few ? short_run : run) : power_above(vectors, 32);
   const std::int64_t wanted =
       power_above(std::min(divide_up(shape.reduced, unrolled), divide_up(busy, vectors)), threads);
   const std::int64_t y = std::min(threads / columns, wanted);

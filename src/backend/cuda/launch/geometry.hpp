@@ -67,6 +67,7 @@ struct ReduceShape {
   std::int64_t most_splits = 65535;  ///< so that partial results are a small part of the input
   bool is_light = true;              ///< accumulators have 8 bytes at most
   int resident = 4;                  ///< blocks of a multiprocessor, where all run at once
+  std::int64_t vector_bytes = 8;     ///< of all inputs, rounded down to a power of two
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;

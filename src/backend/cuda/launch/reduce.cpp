@@ -145,7 +145,9 @@ ReduceShape shape_of(const KernelCall& call, const ReduceOrder& order,
           .in_tiles = order.tile_axis.has_value(),
           .in_pieces = order.pieces,
           .most_splits = most_splits(call, accumulator_size),
-          .is_light = accumulator_size <= 8};
+          .is_light = accumulator_size <= 8,
+          .vector_bytes = static_cast<std::int64_t>(
+              std::bit_floor(std::max<std::uint64_t>(bytes_of(call, vectors), 1)))};
 }
 
 Reduce variant_of(const KernelCall& call, const ReduceOrder& order, const VectorAccess& vectors,
@@ -234,9 +236,10 @@ void launch_reduce(const Launcher& launcher) {
   if (!tiles && launch_staged(launcher)) return;
   const std::optional<KernelCall> merged =
       tiles ? std::nullopt : along_inputs(call, accumulator_size);
-  const std::optional<KernelCall> folds = tiles || order.along_reduced || loops.have_positions
-                                              ? std::nullopt
-                                              : folded(merged ? *merged : call, accumulator_size);
+  const std::optional<KernelCall> folds =
+      tiles || order.along_reduced || loops.have_positions
+          ? std::nullopt
+          : folded(merged ? *merged : call, accumulator_size, loops.finds_positions);
   order.folded = folds.has_value();
   const KernelCall& walked = folds ? *folds : merged ? *merged : call;
   const VectorAccess vectors = vectors_of(walked, order, most_columns(accumulator_size));

@@ -46,15 +46,16 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
   return merged;
 }
 
-std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size) {
+std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size,
+                                 bool finds_positions) {
   constexpr std::int64_t small_part = 16;
   constexpr std::uint32_t wide_enough = 8;     // bytes
-  constexpr std::size_t most_accumulator = 8;  // those of positions are larger
-  if (call.kept_rank == 0 || call.operands.size() < 2) return std::nullopt;
+  constexpr std::size_t most_accumulator = 8;  // those of bytes are smaller in a thread
+  if (finds_positions || call.kept_rank == 0 || call.operands.size() < 2) return std::nullopt;
   const std::size_t row = call.kept_rank - 1, rows = call.rank() - 1;
   const std::int64_t columns = call.shape[row], count = call.shape[rows];
-  if (accumulator_size > most_accumulator) return std::nullopt;
   const std::uint32_t size = call.program->itemsize[1];
+  if (accumulator_size > most_accumulator && size > 1) return std::nullopt;
   const int widest = most_columns(accumulator_size);
   const int width = column_vectors(CallOperands(call), row, columns, true, widest).width;
   if (static_cast<std::uint32_t>(width) * size >= wide_enough) return std::nullopt;

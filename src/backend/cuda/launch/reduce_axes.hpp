@@ -17,9 +17,10 @@ constexpr int most_columns(std::size_t accumulator_size) { return accumulator_si
 std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accumulator_size);
 /// Rows of outputs that are no whole vectors, those of several positions of the last reduced axis
 /// taken as one: they are next to each other in memory. None if there is no such axis, if vectors
-/// are hardly wider then, or if the accumulators are large or no small part of what is read. Not
-/// for programs that use positions. See kernels/reduce_body.cuh.
-std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size);
+/// are hardly wider then, or if the accumulators are no small part of what is read, or large but
+/// for those of bytes. Not for programs that use positions. See kernels/reduce_body.cuh.
+std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size,
+                                 bool finds_positions);
 /// Whether all inputs run through the reduced axes as through one axis.
 bool is_run(const KernelCall& call);
 /// The reduced elements of a call, with those before and behind rows along the last axis that are
