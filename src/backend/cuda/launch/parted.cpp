@@ -128,7 +128,7 @@ bool launch_parted(const Launcher& launcher) {
   constexpr std::int64_t tiles_a_block = kernels::parted_threads / 32 * kernels::parted_runs;
   if (call.check && !reads) call.check->require();
   run(kernels::parted_step::partition, parts.tiles);
-  if (call.check) call.check->require();  // of reads the first step looks at its word
+  if (call.check && reads) call.check->require();  // the first step of reads looks at its word
   run(kernels::parted_step::access,
       parts.count * (marks ? 1 : divide_up(parts.tiles, tiles_a_block)));
   if (reads) run(kernels::parted_step::restore, parts.tiles);
