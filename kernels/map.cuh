@@ -33,6 +33,13 @@ struct element_context {
   __device__ i64 index() const { return i; }
 };
 
+/// How many vectors of V elements a thread has: see chosen_vectors().
+template <class E, int V, class... In>
+inline constexpr int vectors_of_thread = 1;
+template <class P, class E, int V, class... In>
+inline constexpr int vectors_of_thread<guarded<P, E>, V, In...> =
+    chosen_vectors(V* static_cast<int>((sizeof(In) + ... + 0)));
+
 template <class M, int V>
 struct map_flat_body;
 
@@ -49,32 +56,70 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
     }
   }
 
-  /// A thread computes V elements. The last n % V elements have a thread each.
-  static __device__ void run(const P& p, int backwards) {
-    const i64 n = p.kept();
-    const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-    const i64 thread = block * blockDim.x + threadIdx.x, first = thread * V;
+  /// Computes `Count` vectors that are there, numbers `first`, first + step, ...
+  template <int Count>
+  static __device__ void run_vectors(const P& p, i64 first, i64 step) {
+    loaded<V, ~0u, 0, In...> in[Count];
     char* at[Types::count];
-    if (first + V <= n) {
-      locate(p, first, at);
-      loaded<V, ~0u, 0, In...> in;
-      in.load(at + Types::outputs);
-      loads_are_above();
-      computed<V, E, Out> out;
 #pragma unroll
-      for (int lane = 0; lane < V; ++lane) {
-        out.set(lane, lane_context<P, V, ~0u, In...>{p, in, first + lane, lane});
+    for (int k = 0; k < Count; ++k) {
+      locate(p, (first + k * step) * V, at);
+      in[k].load(at + Types::outputs);
+    }
+    loads_are_above();
+    constexpr int most = V > 2 ? 4 : 2, together = Count < most ? Count : most;
+#pragma unroll
+    for (int begin = 0; begin < Count; begin += together) {
+      computed<V, E, Out> out[together];
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        const i64 i = (first + (begin + k) * step) * V;
+#pragma unroll
+        for (int lane = 0; lane < V; ++lane) {
+          out[k].set(lane, lane_context<P, V, ~0u, In...>{p, in[begin + k], i + lane, lane});
+        }
       }
-      fetch(out, at);
-      out.store(at);
+      if constexpr (Count > 1) compare(out);
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        locate(p, (first + (begin + k) * step) * V, at);
+        fetch(out[k], at);
+      }
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        locate(p, (first + (begin + k) * step) * V, at);
+        out[k].store(at);
+      }
+    }
+  }
+  /// Computes vector `number`. The last n % V elements have a number each.
+  static __device__ void run_one(const P& p, i64 number) {
+    const i64 n = p.kept();
+    if ((number + 1) * V <= n) {
+      run_vectors<1>(p, number, 0);
     } else if constexpr (V > 1) {
-      const i64 i = thread + static_cast<i64>(static_cast<u64>(n) / V) * (V - 1);
+      const i64 i = number + static_cast<i64>(static_cast<u64>(n) / V) * (V - 1);
       if (i >= n) return;
+      char* at[Types::count];
       locate(p, i, at);
       computed<1, E, Out> out;
       out.set(0, element_context<P, Types::outputs>{p, i});
       out.store(at);
     }
+  }
+
+  /// A thread computes a vector, or several that are blockDim.x apart.
+  static __device__ void run(const P& p, int backwards) {
+    constexpr int vectors = vectors_of_thread<E, V, In...>;
+    const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    const i64 step = blockDim.x, first = block * vectors * step + threadIdx.x;
+    if (vectors == 1) return run_one(p, first);
+    const i64 last_of_warp = (first | 31) + (vectors - 1) * step;
+    if ((last_of_warp + 1) * V <= p.kept()) {
+      return run_vectors<vectors>(p, first, step);
+    }
+#pragma unroll 1
+    for (int k = 0; k < vectors; ++k) run_one(p, first + k * step);
   }
   using param_type = P;
 };

@@ -3,6 +3,7 @@
 #include <quarry/kernels/node.hpp>
 
 #include "kernels/pack_elements.cuh"
+#include "kernels/pack_rows.cuh"
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
@@ -11,7 +12,7 @@
 /// The elements for which a predicate is true, in two passes: the first one leaves a bit for every
 /// element and counts those that are kept by each block, the second one adds up the counts of the
 /// blocks before its own and reads what is kept. Counts are integers, so the result does not depend
-/// on the order of blocks.
+/// on the order of blocks. Of rows that a mask selects there is a bit for each.
 namespace quarry::kernels {
 
 /// The context of an element that has a rank in the place of its position.
@@ -47,8 +48,12 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   static constexpr int copied = packed_input<E, Out>;
   static constexpr bool packs = R == 1 && !InPlace && copied >= 0;
 
+  /// Rows are packed, too (pack_rows.cuh).
+  static constexpr int row_input =
+      R == 2 && !InPlace && mask_of<P> >= 0 ? packed_row_input<E, Out> : -1;
+
   /// On a multiprocessor, with registers for what they load.
-  static constexpr int blocks = packs && sizeof(Out) == 2 ? 2 : 3;
+  static constexpr int blocks = (packs && sizeof(Out) == 2) || row_input >= 0 ? 2 : 3;
 
   struct shared_memory {
     u32 bits[select_words];
@@ -84,23 +89,24 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   struct share {
     i64 begin, end;
 
-    __device__ share(const B& p, i64 words_of_warp) {
-      const i64 all = (p.kept() + (32 * V - 1)) / (32 * V) * V;
+    /// Of n bits; vectors have `width`.
+    __device__ share(i64 n, i64 width, i64 words_of_warp) {
+      const i64 all = (n + (32 * width - 1)) / (32 * width) * width;
       begin = (static_cast<i64>(blockIdx.x) * warps + warp()) * words_of_warp;
       end = begin + words_of_warp < all ? begin + words_of_warp : all;
     }
   };
 
-  /// Sets the bits of the elements that are kept, clears the others, and returns how many of a
-  /// lane's own are kept.
-  static __device__ i64 mark(const B& p, const share& mine, u32* bits) {
-    if constexpr (R == 1 && mask_of<P> >= 0) {
+  /// Sets the bits of the elements, or of the `rows`, that are kept, clears the others, and returns
+  /// how many of a lane's own are kept.
+  static __device__ i64 mark(const B& p, const share& mine, u32* bits, bool rows) {
+    if constexpr (mask_of<P> >= 0 && (R == 1 || row_input >= 0)) {
       const char* const mask = p.template pointer<char>(inputs + mask_of<P>);
       const bool is_whole = mine.begin % 16 == 0 && mine.end % 16 == 0;
-      const bool is_dense = p.stride(inputs + mask_of<P>, 0) == 1;
-      if (is_whole && is_dense && reinterpret_cast<u64>(mask) % 16 == 0) {
-        return mark_mask(mask, p.kept(), mine, bits);
-      }
+      const i64 n = rows ? p.extent(0) : p.kept(), stride = p.stride(inputs + mask_of<P>, 0);
+      const bool is_dense = stride == 1 && reinterpret_cast<u64>(mask) % 16 == 0;
+      if (is_whole && is_dense && (R == 1 || rows)) return mark_mask(mask, n, mine, bits);
+      if (rows) return mark_rows(mask, stride, n, mine.begin, mine.end, bits);
     }
     const i64 n = mine.end * 32 < p.kept() ? mine.end * 32 : p.kept();
     i64 kept = 0;
@@ -284,6 +290,26 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
     }
   }
 
+  /// Stores the rows whose bits are set, a row of 32 words at a time; `rank` are kept before them.
+  static __device__ void collect_rows(const B& p, const share& mine, const u32* bits, i64 rank,
+                                      u16* places) {
+    const i64 bytes = p.extent(1) * static_cast<i64>(sizeof(Out));
+    const char* const from = p.template pointer<const char>(inputs + row_input);
+    char* const to = p.template pointer<char>(out);
+    for (i64 w = mine.begin; w < mine.end; w += 32) {
+      const u32 own = w + lane() < mine.end ? bits[w + lane()] : 0;
+      const int count = static_cast<int>(__popc(own)), up_to = sum_of_lanes(count);
+      const int all = __shfl_sync(every_lane, up_to, 31, 32);
+      list(own, up_to - count, all, places);
+      if (all > 0) {
+        pack_rows<Out>({from + w * 32 * bytes, static_cast<i32>(bytes), places, all},
+                       to + rank * bytes);
+      }
+      __syncwarp();
+      rank += all;
+    }
+  }
+
   /// Whether the elements are dense, by aligned vectors.
   static __device__ bool can_pack(const B& p) {
     return p.stride(inputs + copied, 0) == static_cast<i64>(sizeof(Out)) &&
@@ -309,11 +335,12 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   static __device__ void run(const B& p, const select_marks& marks) {
     __shared__ shared_memory shared;
     u32* const bits = marks.bits ? marks.bits : shared.bits;
-    const share mine(p, marks.words_of_warp);
+    const bool rows = row_input >= 0 && marks.rows;
+    const share mine(rows ? p.extent(0) : p.kept(), rows ? 1 : V, marks.words_of_warp);
     const bool is_last = blockIdx.x == gridDim.x - 1;
     i64 before_block = 0, before = 0, kept = 0;
     if (marks.pass != select_pass::second) {
-      kept = mark(p, mine, bits);
+      kept = mark(p, mine, bits, rows);
       __syncwarp();
     } else {
       i64 sum = 0;
@@ -326,7 +353,9 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
       if (threadIdx.x == 0) marks.counts[blockIdx.x] = all;
       return;
     }
-    if (is_last && threadIdx.x == 0) *p.template pointer<i64>(count) = before_block + all;
+    if (is_last && threadIdx.x == 0) {
+      *p.template pointer<i64>(count) = (before_block + all) * (rows ? p.extent(R - 1) : 1);
+    }
     if (p.address(out) == 0) return;
     auto& of_warp = shared.of_warp[warp()];
     if constexpr (packs) {
@@ -336,12 +365,17 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
             p.template pointer<Out>(out) + (before_block + before), of_warp.packed);
       }
     }
+    if constexpr (row_input >= 0) {
+      if (rows) return collect_rows(p, mine, bits, before_block + before, of_warp.places);
+    }
     collect(p, mine, bits, before_block + before, of_warp.places);
   }
   using param_type = B;
 };
 
-/// V > 1 requires that inputs are dense along the last axis (bit k of Wide for input k), by aligned
+/// With marks.rows there are two axes, along the last of which the mask is the same, and what is
+/// selected is dense and aligned, with rows of at most select_row_bytes. Without, V > 1 requires
+/// that inputs are dense along the last axis (bit k of Wide for input k), by aligned
 /// vectors, or do not move along it, and with R > 1 that V divides its extent.
 template <class M, int R, int IndexBytes, int V, unsigned Wide>
 __global__ void __launch_bounds__(select_threads,

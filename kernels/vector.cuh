@@ -228,9 +228,10 @@ struct computed {
     store_lanes<Out, V>(reinterpret_cast<const char*>(&v), begin, end, at[0]);
   }
 };
-/// Lanes that are not kept stay what they are. One that is kept alone is stored alone; of a vector
-/// with several the others are stored as they were read: the memory reads what is around a single
-/// element, too, and takes as long for each of them as for the vector.
+/// Lanes that are not kept stay what they are. One that is kept alone is stored alone, unless most
+/// around it are; of a vector with several the others are stored as they were read: the memory
+/// reads what is around a single element, too, and takes as long for each of them as for the
+/// vector.
 template <int V, class P, class E, class Out>
 struct computed<V, guarded<P, E>, Out> {
   static constexpr int width = V;
@@ -252,9 +253,12 @@ struct computed<V, guarded<P, E>, Out> {
     kept |= u32{1} << lane;
     last = value;
   }
-  __device__ bool has_several() const { return (kept & (kept - 1)) != 0; }
+  bool are_most = false;  ///< kept, of those of the warp: see compare()
+  __device__ bool is_by_vector() const {
+    return (kept & (kept - 1)) != 0 || (are_most && kept != 0);
+  }
   __device__ void store(char* const* at) {
-    if (has_several()) {
+    if (is_by_vector()) {
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
         if ((kept >> lane & 1) == 0) *lane_of(v, lane) = *lane_of(before, lane);
@@ -276,12 +280,25 @@ struct computed<V, guarded<P, E>, Out> {
     return reinterpret_cast<vec<Out, 1>*>(&lanes) + lane;
   }
 };
+/// Says of the vectors of a whole warp whether half of their lanes or more are kept. Accesses of
+/// both kinds to a sector would take longer than those of either.
+template <class Computed, int N>
+__device__ void compare(Computed (&/*out*/)[N]) {}
+template <int V, class P, class E, class Out, int N>
+__device__ void compare(computed<V, guarded<P, E>, Out> (&out)[N]) {
+  int kept = 0;
+#pragma unroll
+  for (int k = 0; k < N; ++k) kept += static_cast<int>(__popc(out[k].kept));
+  const bool are_most = __popc(__ballot_sync(0xffffffffu, 2 * kept >= V * N)) > 16;
+#pragma unroll
+  for (int k = 0; k < N; ++k) out[k].are_most = are_most;
+}
 /// Reads what store() needs of the output: of all vectors of a thread before the first is stored.
 template <class Computed>
 __device__ void fetch(Computed& /*out*/, char* const* /*at*/) {}
 template <int V, class P, class E, class Out>
 __device__ void fetch(computed<V, guarded<P, E>, Out>& out, char* const* at) {
-  if (out.has_several() && out.kept != out.all) {
+  if (out.is_by_vector() && out.kept != out.all) {
     out.before = *reinterpret_cast<const vec<Out, V>*>(at[0]);
   }
 }

@@ -187,6 +187,19 @@ std::vector<IndexEntry> entries_of(const DeviceNDArray<const bool>& mask, std::s
   return entries;
 }
 
+/// Whether a GPU selects rows faster while it goes through all of them, in one call: short ones, of
+/// which there are many, or little in all. Others are read where positions say.
+bool are_packed(const DeviceNDArrayBase& array, const SelectedAxes& axes) {
+  constexpr std::int64_t short_row = 96, many_rows = 1 << 16, few_bytes = 1 << 18;
+  static_assert(short_row <= kernels::select_row_bytes);
+  if (array.device().is_cpu() || axes.axis != 0 || !array.is_c_contiguous()) return false;
+  const std::int64_t bytes = byte_count(axes.shape, array.dtype().itemsize());
+  std::int64_t rows = 1;
+  for (std::size_t d = 0; d < axes.count; ++d) rows *= axes.shape[d];
+  if (bytes == 0 || bytes / rows > short_row) return false;
+  return rows >= many_rows || bytes <= few_bytes;
+}
+
 }  // namespace
 
 std::optional<Selection> select_rows(const DeviceNDArrayBase& array,
@@ -194,6 +207,12 @@ std::optional<Selection> select_rows(const DeviceNDArrayBase& array,
                                      const SelectedAxes& axes) {
   std::optional<Selection> rows;
   with_numbers(array.dtype(), [&]<class U>(U) {
+    if (are_packed(array, axes)) {
+      const Leaf<const bool> chosen{mask};
+      rows = with_selection<U>(chosen, Leaf<const U>{numbers_of<const U>(array)},
+                               [&](const SelectCall& call) { return select_elements(call, axes); });
+      return;
+    }
     const auto entries = entries_of(mask, axes.count, axes.axis);
     const auto result = indexed_by_list(numbers_of<const U>(array), entries).template evaluate<U>();
     rows = Selection{result.layout(), result.buffer()};

@@ -40,6 +40,81 @@ TYPED_TEST(cuda_masked_map, stores_the_chosen_elements_alone) {
   EXPECT_GT(seen["unaligned"] + seen["across"], 20);
 }
 
+/// The kernel of rows, by warps that have several groups of rows or share one, and by those that
+/// the backend chooses.
+template <class M>
+struct RowsCase;
+template <class E, class Out, int S, class In>
+struct RowsCase<map_of<E, Out, S, In>> {
+  using M = map_of<E, Out, S, In>;
+
+  explicit RowsCase(std::uint64_t seed) : draw(seed), arena(seed), operands(draw, arena) {
+    const i64 columns = draw.one_in(3) ? 2 + draw.below(200) : 2 + draw.below(20);
+    extents = {1 + draw.below(std::min<i64>(6000 / columns, 700)), columns};
+    operands.template output<Out>(extents, true, true);
+    operands.template input_of_rows<In>(extents);
+    operands.pack(product(extents), 1, S, extents);
+    if (draw.one_in(3)) {  // most rows, or few
+      *reinterpret_cast<u8*>(operands.words.data() + 5) = draw.of<u8>({3, 250});
+    }
+    const auto g = backend::cuda::masked_rows_geometry(
+        extents[0], columns * static_cast<i64>(sizeof(Out)), draw.of({0, 1, 132}));
+    grid = {{g.grid}, {backend::cuda::flat_threads}, static_cast<unsigned>(1 + draw.below(3))};
+    walk = g.walk;
+    if (columns * static_cast<i64>(sizeof(Out)) >= 32 && draw.one_in(2)) {
+      walk = {1 + static_cast<i32>(draw.below(most_row_groups)), 1};
+      const i64 warps = (extents[0] - 1) / (32 * walk.groups) + 1;
+      grid.grid = {static_cast<unsigned>((warps + 7) / 8)};
+    }
+  }
+
+  void check() {
+    Memory expected(arena.all().begin(), arena.all().end());
+    const Memory before = expected;
+    for (i64 i = 0; i < product(extents); ++i) {
+      operands.store_all(expected, before, i, static_cast<several<E>*>(nullptr),
+                         static_cast<several<Out>*>(nullptr));
+    }
+    const auto p = packed<typename map_masked_rows_body<M>::param_type>(operands.words.data());
+    const auto faults = launch(grid, draw.bits(), [&] { map_masked_rows<M>(p, walk); });
+    EXPECT_EQ(faults, std::vector<std::string>{});
+    EXPECT_EQ(arena.faults(), std::vector<std::string>{});
+    EXPECT_TRUE(equal_bytes(arena.all(), expected));
+  }
+
+  Draw draw;
+  Arena arena;
+  Operands operands;
+  Extents extents;
+  Grid grid;
+  masked_rows walk{};
+};
+
+template <class M>
+class cuda_masked_rows : public ::testing::Test {};
+using RowMaps = ::testing::Types<set_to_one_value<watched<1>>, set_to_one_value<watched<2>>,
+                                 set_to_one_value<watched<4>>, set_to_one_value<watched<8>>,
+                                 set_to_one_value<watched<16>>>;
+TYPED_TEST_SUITE(cuda_masked_rows, RowMaps);
+
+TYPED_TEST(cuda_masked_rows, store_the_constant_into_chosen_rows_alone) {
+  std::map<std::string, int> seen;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    RowsCase<TypeParam> c(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(c.extents[0]) +
+                 " rows of " + std::to_string(c.extents[1]));
+    c.check();
+    ++seen[c.walk.groups == 0   ? "vectors"
+           : c.walk.sharers > 1 ? "shared"
+           : c.walk.groups > 1  ? "several groups"
+                                : "one group"];
+    if (::testing::Test::HasFailure()) break;
+  }
+  for (const char* const what : {"vectors", "shared", "several groups", "one group"}) {
+    EXPECT_GT(seen[what], 2) << what;
+  }
+}
+
 /// A position that is computed by a function of the user's, which counts its calls.
 struct counted_position {
   static inline int calls = 0;

@@ -105,6 +105,22 @@ struct Case<select_of<P, E, Out, InPlace, S, In...>> {
     density = draw.of({0, 1, 30, 50, 97, 100});
     draw_mask();
     expected = values;
+    if (columns > 1 && draw.one_in(2)) select_rows();
+  }
+
+  /// The mask is the same along rows, which are dense, as far as the program has such a kernel.
+  void select_rows() {
+    const i64 extent = draw.of<i64>({2, 3, 5, 12, 31, 128});
+    if (!call.program->copies || n < 2 * extent) return;
+    constexpr auto size = static_cast<i64>(sizeof(Out));
+    auto &mask = call.operands[2].strides, &rows = call.operands[3].strides;
+    columns = extent;
+    n = n / columns * columns;
+    call.kept = n;
+    call.shape = {n / columns, columns};
+    mask = {draw.of<i64>({1, 1, 3}), 0};
+    rows = {columns * size, size};
+    are_rows = true;
   }
 
   Strides dense(std::int64_t size) const {
@@ -170,9 +186,14 @@ struct Case<select_of<P, E, Out, InPlace, S, In...>> {
 
   void check() {
     const backend::cuda::CallOperands operands(call);
-    const auto vectors = backend::cuda::select_vectors(operands, call.shape);
-    const auto g = backend::cuda::select_geometry(
-        {.elements = n, .span = call.span, .vector_width = vectors.width}, draw.of({1, 4}));
+    const auto vectors = are_rows ? backend::cuda::VectorAccess{}
+                                  : backend::cuda::select_vectors(operands, call.shape);
+    const i64 row_bytes = are_rows ? columns * static_cast<i64>(sizeof(Out)) : 0;
+    const auto g = backend::cuda::select_geometry({.elements = are_rows ? n / columns : n,
+                                                   .span = call.span,
+                                                   .vector_width = vectors.width,
+                                                   .row_bytes = row_bytes},
+                                                  draw.of({1, 4}));
     const Select variant{static_cast<int>(call.rank()), 4, vectors.width, vectors.wide};
     const auto kernel = kernels().find(variant);
     ASSERT_TRUE(kernel != kernels().end()) << "no kernel of width " << vectors.width;
@@ -188,7 +209,7 @@ struct Case<select_of<P, E, Out, InPlace, S, In...>> {
     const auto launch_pass = [&](select_pass pass) {
       const bool is_small = pass == select_pass::both;
       const select_marks marks{is_small ? nullptr : bits.data(), is_small ? nullptr : counts.data(),
-                               g.words_of_warp, pass};
+                               g.words_of_warp, pass, are_rows};
       const Grid grid{{g.blocks}, {select_threads}, static_cast<unsigned>(draw.of({1, 2, 3}))};
       const auto faults = launch(grid, draw.bits(), [&] {
         kernel->second(reinterpret_cast<const u64*>(block.data()), marks);
@@ -211,6 +232,7 @@ struct Case<select_of<P, E, Out, InPlace, S, In...>> {
   KernelCall call;
   i64 n, columns, count = -1, kept = 0, blocks = 0;
   int density = 0, width = 0;
+  bool are_rows = false;
   std::vector<std::byte> values, expected;
   std::vector<std::vector<std::byte>> memory;
 };
@@ -235,7 +257,7 @@ TYPED_TEST_SUITE(cuda_select, Selections);
 
 TYPED_TEST(cuda_select, keeps_what_plain_loops_keep) {
   std::map<std::string, int> seen;
-  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Case<TypeParam> c(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(c.n) +
                  " elements, rows of " + std::to_string(c.columns) + ", of 100 " +
@@ -244,11 +266,13 @@ TYPED_TEST(cuda_select, keeps_what_plain_loops_keep) {
     ++seen[c.width > 1 ? "vectors" : "elements"];
     ++seen[c.blocks > 1 ? "several blocks" : "one block"];
     ++seen[c.columns > 1 ? "rows" : "one row"];
+    if (c.are_rows) ++seen["whole rows"];
     if (::testing::Test::HasFailure()) break;
   }
   for (const char* const what : {"elements", "several blocks", "one block", "rows", "one row"}) {
     EXPECT_GT(seen[what], 2) << what;
   }
+  EXPECT_EQ(seen["whole rows"] > 2, program_for<TypeParam>::value.copies);
 }
 
 }  // namespace

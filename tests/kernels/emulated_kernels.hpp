@@ -29,6 +29,7 @@
 #define __ballot_sync(mask, value) ::quarry::test::ballot(mask, value)
 #define __match_any_sync(mask, value) ::quarry::test::match_any(mask, value)
 #define __popc(bits) std::popcount(bits)
+#define __clz(bits) std::countl_zero(bits)
 #define atomicCAS(at, expected, desired) ::quarry::test::compare_and_swap(at, expected, desired)
 #define atomicAdd(to, value) ::quarry::test::atomic_add(to, value)
 #define atomicInc(to, most) ::quarry::test::atomic_increment(to, most)
@@ -40,6 +41,7 @@
 #include "kernels/join.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
+#include "kernels/map_masked_rows.cuh"
 #include "kernels/map_parted.cuh"
 #include "kernels/map_scatter.cuh"
 #include "kernels/map_scatter_rows.cuh"

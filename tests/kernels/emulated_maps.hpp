@@ -229,8 +229,11 @@ struct Case<map_of<E, Out, S, In...>> {
   void choose_flat() {
     what = "flat";
     width = narrow(backend::cuda::vector_width(call_operands()));
+    constexpr std::uint32_t sizes[] = {sizeof(In)..., 0};
+    const int of_thread =
+        width * backend::cuda::vectors_of_thread(stored_by<Of>, width, {sizes, sizeof...(In)});
     variant = FlatMap{width};
-    grid = {{backend::cuda::flat_grid(size(), width)}, {backend::cuda::flat_threads}};
+    grid = {{backend::cuda::flat_grid(size(), of_thread)}, {backend::cuda::flat_threads}};
   }
 
   void choose_strided() {

@@ -4,6 +4,7 @@
 #include "kernels/join.cuh"
 #include "kernels/map.cuh"
 #include "kernels/map_across.cuh"
+#include "kernels/map_masked_rows.cuh"
 #include "kernels/map_parted.cuh"
 #include "kernels/map_scatter.cuh"
 #include "kernels/map_scatter_rows.cuh"
@@ -72,6 +73,9 @@ using kept_bytes = select_of<in<bool, 0>, in<u8, 1>, u8, false, 0, bool, u8>;
 using kept_positions = select_of<in<bool, 0>, iota<i64>, i64, false, 0, bool>;
 using in_order = select_of<in<bool, 0>, pick<float, 1, place<index_mode::clip, 0, iota<i64>>>,
                            float, true, 1, bool, side<float>>;
+using kept_rows = select_of<in<bool, 0>, in<double, 1>, double, false, 0, bool, double>;
+using ones_where_true = map_of<guarded<in<bool, 0>, val<double, 0>>, double, 1, bool>;
+using bytes_where_true = map_of<guarded<in<bool, 0>, val<u8, 0>>, u8, 1, bool>;
 using where_true = map_of<guarded<in<bool, 0>, in<float, 1>>, float, 0, bool, float>;
 
 using copied_rows =
@@ -120,6 +124,10 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
 #define QUARRY_FLAT(M, ...)                          \
   template __global__ void map_flat<M, __VA_ARGS__>( \
       const __grid_constant__ flat_params<M, __VA_ARGS__>, int);
+#define QUARRY_MASKED_ROWS(M)                                      \
+  template __global__ void map_masked_rows<M>(                     \
+      const __grid_constant__ map_masked_rows_body<M>::param_type, \
+      const __grid_constant__ masked_rows);
 #define QUARRY_STRIDED(M, ...)                          \
   template __global__ void map_strided<M, __VA_ARGS__>( \
       const __grid_constant__ strided_params<M, __VA_ARGS__>, int);
@@ -182,9 +190,13 @@ QUARRY_FLAT(fused_map<complex<double>>, 1)
 QUARRY_FLAT(two_outputs, 2)
 QUARRY_FLAT(positions, 2)
 QUARRY_FLAT(where_true, 4)
+QUARRY_FLAT(ones_where_true, 2)
+QUARRY_MASKED_ROWS(ones_where_true)
+QUARRY_MASKED_ROWS(bytes_where_true)
 QUARRY_SELECT(kept, 1, 4, 4, 3)
 QUARRY_SELECT(kept, 3, 8, 1, 0)
 QUARRY_SELECT(kept_bytes, 2, 4, 16, 2)
+QUARRY_SELECT(kept_rows, 2, 4, 1, 0)
 QUARRY_SELECT(kept_positions, 1, 8, 8, 1)
 QUARRY_SELECT(in_order, 1, 4, 16, 1)
 QUARRY_STRIDED(fused_map<float>, 1, 4, 1, 1, 0)

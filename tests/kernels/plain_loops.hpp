@@ -116,6 +116,16 @@ class Operands {
     placed = extents;
     draw_elements<T>();
   }
+  /// The same for all of a row.
+  template <class T>
+  void input_of_rows(const Extents& extents) {
+    Extents rows = extents;
+    rows.back() = 1;
+    place(rows, sizeof(T), alignof(T), draw_.one_in(2), true);
+    operands_.back().layout.strides.back() = 0;
+    operands_.back().extents = extents;
+    draw_elements<T>();
+  }
   /// Its own axes are drawn; those of the side operands are the first scalars.
   template <class T>
   void side(const Extents& extents, int own) {

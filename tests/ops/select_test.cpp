@@ -170,6 +170,35 @@ TYPED_TEST(Selection, takes_a_value_for_each_in_order) {
   }
 }
 
+/// Many short rows, few of them, and long ones, which a GPU selects in different ways.
+TYPED_TEST(Selection, of_rows_is_the_same_however_many_there_are) {
+  using T = TypeParam;
+  Random random(4);
+  for (const Ints& shape :
+       {Ints{70'001, 3}, Ints{300, 220, 2}, Ints{5000, 129}, Ints{90, 10'007}}) {
+    const bool is_of_two_axes = shape.size() == 3, has_gaps = random.coin();
+    const Ints whole(shape.begin(), shape.end() - 1);
+    Ints rows = whole;
+    if (has_gaps) rows.back() *= 2;
+    Host<T> host(shape);
+    for (std::size_t i = 0; i < host.count(); ++i) host[i] = element<T>(std::int64_t(i));
+    const Seen<T> seen{to_device(host), test::whole(shape)};
+    const Mask mask(random, rows);
+    DeviceNDArray<bool> chosen = mask.array;
+    if (has_gaps) chosen = is_of_two_axes ? chosen(all, range(0, _, 2)) : chosen(range(0, _, 2));
+    std::vector<T> kept, ones = elements(seen);
+    const auto columns = static_cast<std::size_t>(shape.back());
+    for (std::size_t i = 0; i < ones.size(); ++i) {
+      if (!mask.list[i / columns * (has_gaps ? 2 : 1)]) continue;
+      kept.push_back(ones[i]);
+      ones[i] = element<T>(1);
+    }
+    ASSERT_EQ(values(seen.array(chosen)), kept) << seen.array.shape();
+    seen.array(chosen) = element<T>(1);
+    ASSERT_EQ(values(seen.array), ones) << seen.array.shape();
+  }
+}
+
 TEST(Selections, are_expressions_of_expressions) {
   const DeviceNDArray<float> a = arange<float>(5000), b = a * 2.f + 1.f;
   EXPECT_EQ(values(eval((a * b)(a > 4997.f))), (std::vector<float>{4998.f * 9997, 4999.f * 9999}));

@@ -119,6 +119,7 @@ inline constexpr int select_threads = 512;
 /// The words of 32 bits that one block has for all elements of a small selection, each of its warps
 /// 32 of them.
 inline constexpr int select_words = select_threads;
+inline constexpr int select_row_bytes = 4096;  ///< of longer rows a warp would have too many
 enum class select_pass : i32 { both, first, second };
 /// What the passes of a selection leave for each other.
 struct select_marks {
@@ -126,6 +127,21 @@ struct select_marks {
   i64* counts;        ///< how many elements each block keeps
   i64 words_of_warp;  ///< of bits; a multiple of the vectors' width
   select_pass pass;
+  bool rows;  ///< there is a bit for a row: see select.cuh
+};
+
+/// How many vectors a thread of map_flat has where it stores chosen elements only, of which the
+/// inputs have `bytes` bytes in a vector: these are all that most threads access.
+QUARRY_HD constexpr int chosen_vectors(int bytes) {
+  return bytes < 3 ? 8 : bytes < 5 ? 4 : bytes < 9 ? 2 : 1;
+}
+
+/// The second parameter of map_masked_rows: a warp has some groups of 32 rows, of which there are
+/// `most_row_groups` at most, or shares one group with others; or with 0 groups a thread has
+/// `chosen_row_vectors` vectors of the output.
+inline constexpr int most_row_groups = 4, chosen_row_vectors = 4;
+struct masked_rows {
+  i32 groups, sharers;
 };
 
 /// Vectors that a thread of map_scatter_singles has, and one of map_across that copies rows.

@@ -33,6 +33,18 @@ inline constexpr bool is_of_inputs<call<F, A...>> = (is_of_inputs<A> && ...);
 template <index_mode Mode, int S, class I>
 inline constexpr bool is_of_inputs<place<Mode, S, I>> = is_of_inputs<I>;
 
+/// Whether an expression is the same for all elements.
+template <class E>
+inline constexpr bool is_constant = false;
+template <class T, int S>
+inline constexpr bool is_constant<val<T, S>> = true;
+template <class T, class A>
+inline constexpr bool is_constant<cast<T, A>> = is_constant<A>;
+template <class F, class L, class... A>
+inline constexpr bool is_constant<op<F, L, A...>> = (is_constant<A> && ...);
+template <class F, class... A>
+inline constexpr bool is_constant<call<F, A...>> = (is_constant<A> && ...);
+
 /// The positions of rows of one axis that are all that map M copies: their `type`, an integer with
 /// a sign, the `operand`, and the scalar that is the `axis`. For other maps the operand is -1.
 template <class M>

@@ -101,16 +101,32 @@ template <class E>
 inline constexpr single_access singles_of =
     picks_in<E> == 1 ? single_access::read : single_access::none;
 
-/// Whether a map copies elements of a side operand as they are, if need be where a condition is
-/// true, and its inputs alone say which and whether: rows where these do not move are copied whole.
+/// Whether elements are copied as they are, where inputs that are the same for a whole row say, so
+/// that rows can be copied whole: by a map of a side operand, if need be where a condition is true,
+/// or by a selection by a mask.
 template <class M>
-inline constexpr bool copies_picks = false;
+inline constexpr bool copies_rows_of = false;
 template <class T, int K, class... Places, int S, class... In>
-inline constexpr bool copies_picks<map_of<pick<T, K, Places...>, T, S, In...>> =
+inline constexpr bool copies_rows_of<map_of<pick<T, K, Places...>, T, S, In...>> =
     !is_bool<T> && (is_of_inputs<Places> && ...);
 template <class P, class E, class T, int S, class... In>
-inline constexpr bool copies_picks<map_of<guarded<P, E>, T, S, In...>> =
-    is_of_inputs<P>&& copies_picks<map_of<E, T, S, In...>>;
+inline constexpr bool copies_rows_of<map_of<guarded<P, E>, T, S, In...>> =
+    is_of_inputs<P>&& copies_rows_of<map_of<E, T, S, In...>>;
+template <class T, int S>
+inline constexpr bool copies_rows_of<select_of<in<bool, 0>, in<T, 1>, T, false, S, bool, T>> =
+    sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0;
+
+/// What a map stores.
+enum class stored_elements : u8 {
+  all,
+  chosen,       ///< where a condition is true
+  one_constant  ///< the same, of one value
+};
+template <class M>
+inline constexpr stored_elements stored_by = stored_elements::all;
+template <class P, class E, class T, int S, class... In>
+inline constexpr stored_elements stored_by<map_of<guarded<P, E>, T, S, In...>> =
+    is_constant<E> ? stored_elements::one_constant : stored_elements::chosen;
 
 /// There is one for each type M; it lives as long as the executable or shared object that defines
 /// it is loaded. The operands are the outputs, then the inputs.
@@ -123,9 +139,10 @@ struct program {
   void (*users)(void* state, user_visitor);   ///< calls the visitor for every user function
   single_access singles;                      ///< singles_of the expression
   place_test is_at_one_place;
-  const void* loops;    ///< the CPU's: map_loops, reduce_loops, ...
-  bool copies = false;  ///< copies_picks of M
-  int rows_at = -1;     ///< the operand of row_positions of M
+  const void* loops;                              ///< the CPU's: map_loops, reduce_loops, ...
+  bool copies = false;                            ///< copies_rows_of M
+  int rows_at = -1;                               ///< the operand of row_positions of M
+  stored_elements stores = stored_elements::all;  ///< stored_by M
   /// The CUDA backend's list of compiled variants; entries are added and never removed.
   mutable std::atomic<const void*> compiled = nullptr;
   /// What the CUDA backend knows of operands that are the same in all calls.
@@ -159,8 +176,9 @@ struct program_for {
                                         singles_of<typename Parts::expression>,
                                         is_at_one_place<typename Parts::expression>,
                                         &Parts::loops::loops,
-                                        copies_picks<M>,
-                                        row_positions<M>::operand};
+                                        copies_rows_of<M>,
+                                        row_positions<M>::operand,
+                                        stored_by<M>};
 };
 
 }  // namespace quarry::kernels

@@ -42,9 +42,9 @@ struct Selection {
 };
 Selection select_elements(const SelectCall& call, const SelectedAxes& axes);
 ///@{
-/// The same of whole rows of an array, by their positions, which takes less time than element by
-/// element. The mask has the `axes`, and maybe others of extent 1 behind them. Nothing is done, and
-/// no rows are returned, if the elements have not the size and alignment of a number.
+/// The same of whole rows of an array, which takes less time than element by element. The mask has
+/// the `axes`, and maybe others of extent 1 behind them. Nothing is done, and no rows are returned,
+/// if the elements have not the size and alignment of a number.
 std::optional<Selection> select_rows(const DeviceNDArrayBase& array,
                                      const DeviceNDArray<const bool>& mask,
                                      const SelectedAxes& axes);

@@ -8,7 +8,9 @@
 #include <quarry/kernels/map.hpp>
 
 #include "backend/cpu/runs.hpp"
+#include "backend/cuda/launch/vectors.hpp"
 #include "fake_driver/kernels/kernel.hpp"
+#include "fake_driver/kernels/map_operands.hpp"
 #include "fake_driver/kernels/parted_map.hpp"
 #include "fake_driver/kernels/tiled_map.hpp"
 #include "fake_driver/state.hpp"
@@ -27,7 +29,10 @@ void run_loops(const Launch& launch, std::int64_t n, const std::vector<char*>& a
 CUresult run_flat(const Launch& launch) {
   const kernels::program& program = *launch.program;
   const std::int64_t n = launch.word(block_places::kept), width = launch.argument(0);
-  if (launch.grid_x * launch.block_x < n / width + n % width)
+  const int of_thread = backend::cuda::vectors_of_thread(
+      program.stores, static_cast<int>(width),
+      {program.itemsize + program.outputs, static_cast<std::size_t>(program.inputs)});
+  if (launch.grid_x * launch.block_x * of_thread < n / width + n % width)
     return illegal(launch, "the grid covers too little");
   std::vector<char*> addresses;
   std::vector<std::int64_t> strides;
@@ -173,24 +178,6 @@ CUresult run_strided(const Launch& launch) {
   return run_checked_rows(launch, operands, launch.argument(4), has_aligned_rows);
 }
 
-/// Whether all rows of output k are as far from a vector as those of the first one.
-bool is_congruent(const Launch& launch, const Operands& operands, int k, std::uint64_t vector) {
-  std::uint64_t apart = launch.pointer(k) - launch.pointer(0);
-  for (int axis = 0; axis + 1 < launch.rank(); ++axis) {
-    apart |= static_cast<std::uint64_t>(operands.stride(k, axis) - operands.stride(0, axis));
-  }
-  return apart % vector == 0;
-}
-
-/// Whether a side operand is read only at whole elements from its window.
-bool has_whole_steps(const Launch& launch, int k) {
-  const kernels::own_axes own = launch.program->own[k];
-  for (int s = own.first; s < own.first + own.count; ++s) {
-    if (launch.scalars()[2 * s + 1] % launch.program->itemsize[k] != 0) return false;
-  }
-  return true;
-}
-
 bool has_unaligned_vectors(const Launch& launch, const Operands& operands) {
   const kernels::program& program = *launch.program;
   const int last = launch.rank() - 1, width = launch.argument(3), wide = launch.argument(4);
@@ -238,15 +225,6 @@ CUresult run_unaligned(const Launch& launch) {
   return run_checked_rows(launch, operands, launch.argument(4), has_unaligned_vectors);
 }
 
-/// The input that lies as the outputs do, all rows one after another.
-bool is_dense(const Launch& launch, const Operands& operands, int k) {
-  std::int64_t stride = launch.program->itemsize[k];
-  for (int axis = launch.rank() - 1; axis >= 0; stride *= operands.extent(axis--)) {
-    if (operands.stride(k, axis) != stride) return false;
-  }
-  return true;
-}
-
 bool has_vectors_across(const Launch& launch, const Operands& operands) {
   const kernels::program& program = *launch.program;
   const int last = launch.rank() - 1, width = launch.argument(2);
@@ -280,6 +258,13 @@ CUresult run_across(const Launch& launch) {
   if (launch.grid_x * launch.block_x * of_thread < n || launch.grid_y != 1)
     return illegal(launch, "the grid covers too little");
   return run_checked_rows(launch, operands, launch.argument(3), has_vectors_across);
+}
+
+CUresult run_masked_rows(const Launch& launch) {
+  const Operands operands = launch.operands(true);
+  if (const std::string wrong = wrong_masked_rows(launch, operands); !wrong.empty())
+    return illegal(launch, wrong);
+  return run_rows(launch, operands, has_masked_rows);
 }
 
 bool has_vectors_of_singles(const Launch& launch, const Operands& operands) {
@@ -380,6 +365,13 @@ std::span<const Kernel> map_kernels() {
        [](const std::vector<int>&) { return 1; },
        {sizeof(kernels::parted)},
        run_parted},
+      {"map",
+       "map_masked_rows",
+       0,
+       256,
+       [](const std::vector<int>&) { return 2; },
+       {sizeof(kernels::masked_rows)},
+       run_masked_rows},
       {"map",
        "map_across",
        5,

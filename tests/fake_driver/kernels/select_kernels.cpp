@@ -22,6 +22,14 @@ kernels::select_marks marks_of(const Launch& launch) {
   return marks;
 }
 
+/// Whether a mask selects rows of a dense operand.
+bool has_rows(const Launch& launch, const Operands& operands) {
+  if (!launch.program->copies || launch.rank() != 2) return false;
+  const std::int64_t size = launch.program->itemsize[inputs + 1], bytes = size * operands.extent(1);
+  return operands.stride(inputs, 1) == 0 && operands.stride(inputs + 1, 1) == size &&
+         operands.stride(inputs + 1, 0) == bytes && bytes <= kernels::select_row_bytes;
+}
+
 /// Empty when the warps have a bit for every element, and memory for them.
 std::string wrong_words(const Launch& launch) {
   constexpr std::int64_t warps = kernels::select_threads / 32;
@@ -31,7 +39,10 @@ std::string wrong_words(const Launch& launch) {
     return "the blocks have the wrong size";
   }
   if (marks.words_of_warp % launch.argument(2) != 0) return "warps share a vector";
-  if (32 * words < launch.word(block_places::kept)) return "there are too few bits";
+  const Operands operands = launch.operands(true);
+  const std::int64_t bits = marks.rows ? operands.extent(0) : launch.word(block_places::kept);
+  if (32 * words < bits) return "there are too few bits";
+  if (marks.rows && !has_rows(launch, operands)) return "no rows are selected";
   if (marks.pass == select_pass::both) {
     return launch.grid_x == 1 && words <= kernels::select_words ? "" : "one block is too little";
   }

@@ -95,6 +95,9 @@ struct PartedMap {
   int wide = 0;  ///< as of StridedMap
   operator Variant() const { return {"map_parted", {width, wide}}; }
 };
+struct MaskedRows {
+  operator Variant() const { return {"map_masked_rows", {}}; }
+};
 struct AcrossMap {
   int rank, index_bytes;
   int width = 2;  ///< at least 2

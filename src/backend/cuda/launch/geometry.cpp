@@ -328,14 +328,40 @@ FewGeometry few_geometry(const ReduceShape& shape, int groups) {
           .wide_index = needs_wide_index(shape.span, shape.kept + threads * outputs)};
 }
 
+MaskedRowsGeometry masked_rows_geometry(std::int64_t rows, std::int64_t row_bytes,
+                                        int multiprocessors) {
+  constexpr std::int64_t group = 32, warps = flat_threads / 32;
+  constexpr std::int64_t short_bytes = 64, most_bytes = std::int64_t{1} << 30;
+  constexpr std::int64_t least_bytes = 4 * 32 * 16;  // of a warp: four vectors of each lane
+  if (row_bytes < 32 || (row_bytes < short_bytes && rows * row_bytes < most_bytes)) {
+    const std::int64_t vectors = rows * row_bytes / 16 + 2;
+    return {grid(vectors, std::int64_t{flat_threads} * kernels::chosen_row_vectors), {0, 1}};
+  }
+  const std::int64_t resident = std::int64_t{64} * std::max(multiprocessors, 1);  // warps
+  const std::int64_t groups = divide_up(rows, group);
+  const std::int64_t of_warp = groups >= 4 * resident ? kernels::most_row_groups : 1;
+  const std::int64_t shares = divide_up(groups, of_warp);
+  const std::int64_t sharers = std::clamp<std::int64_t>(
+      4 * resident / shares, 1, std::max<std::int64_t>(group * row_bytes / least_bytes, 1));
+  return {grid(shares * sharers, warps),
+          {static_cast<kernels::i32>(of_warp), static_cast<kernels::i32>(sharers)}};
+}
+
 SelectGeometry select_geometry(const SelectShape& shape, int multiprocessors) {
   constexpr std::int64_t row = 32, warps = kernels::select_threads / row;  // a row of words
-  constexpr std::int64_t blocks_of_each = 6;  // twice those that run at once
+  const std::int64_t blocks_of_each = shape.row_bytes > 0 ? 4 : 6;  // twice those that run at once
   const std::int64_t words = divide_up(shape.elements, 32);
   const std::int64_t most = std::max<std::int64_t>(multiprocessors, 1) * blocks_of_each;
-  const std::int64_t blocks = std::min(divide_up(words, kernels::select_words), most);
-  const std::int64_t step = blocks > 1 ? row : shape.vector_width;
-  const std::int64_t words_of_warp = divide_up(divide_up(words, blocks * warps), step) * step;
+  constexpr std::int64_t few_bytes = 1 << 16;
+  const bool are_rows = shape.row_bytes > 0;
+  const bool are_spread = are_rows && shape.elements * shape.row_bytes > few_bytes;
+  const std::int64_t least = are_spread ? warps : kernels::select_words;  // words of a block
+  const std::int64_t blocks = std::min(divide_up(words, least), most);
+  const std::int64_t each = divide_up(words, blocks * warps);
+  const std::int64_t step = blocks == 1 ? shape.vector_width
+                            : !are_rows ? row
+                                        : (each > row / 8 ? row / 2 : 1);
+  const std::int64_t words_of_warp = divide_up(each, step) * step;
   return {grid(words, words_of_warp * warps), words_of_warp,
           needs_wide_index(shape.span, shape.elements)};
 }

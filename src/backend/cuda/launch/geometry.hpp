@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <quarry/kernels/params.hpp>
+
 #include "backend/cuda/launch/vectors.hpp"
 
 /// Block shapes and grids of launches: pure functions of the numbers of a call.
@@ -38,6 +40,16 @@ StridedGeometry strided_geometry(const StridedShape& shape, int multiprocessors)
 /// them when the next one is read, and would have if all rows of so many columns came first.
 bool repeats_rows(const CallOperands& operands, const Shape& shape, std::int64_t columns,
                   std::int64_t cache);
+/// Of map_masked_rows. Short rows are stored by vectors that have some of several. Of others a warp
+/// reads several groups at once where they are many, and few groups are shared by as many warps as
+/// keep the device busy.
+struct MaskedRowsGeometry {
+  unsigned grid;
+  kernels::masked_rows walk;
+};
+MaskedRowsGeometry masked_rows_geometry(std::int64_t rows, std::int64_t row_bytes,
+                                        int multiprocessors);
+
 /// Of map_across, whose threads have `vectors` of the outputs each.
 struct AcrossGeometry {
   unsigned grid;
@@ -99,8 +111,9 @@ FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits);
 bool can_finish(const ReduceGeometry& reduce, const FinishGeometry& finish, std::size_t bytes);
 
 struct SelectShape {
-  std::int64_t elements, span;
+  std::int64_t elements, span;  ///< elements, or rows
   int vector_width = 1;
+  std::int64_t row_bytes = 0;  ///< 0: elements are selected
 };
 struct SelectGeometry {
   unsigned blocks;  ///< one makes both passes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <bit>
 
 #include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/launch.hpp"
@@ -12,7 +13,11 @@ namespace {
 void launch_flat(const Launcher& launcher, int width) {
   const KernelCall& call = launcher.call;
   const int backwards = launcher.backwards();
-  launcher.run_early(FlatMap{width}, {flat_grid(call.kept, width), 1, flat_threads, 1},
+  const kernels::program& program = *call.program;
+  const std::span sizes(program.itemsize, static_cast<std::size_t>(program.operands()));
+  const auto inputs = sizes.subspan(static_cast<std::size_t>(program.outputs));
+  const int of_thread = width * vectors_of_thread(program.stores, width, inputs);
+  launcher.run_early(FlatMap{width}, {flat_grid(call.kept, of_thread), 1, flat_threads, 1},
                      parameter_block(call, false, call.reduced), backwards);
 }
 
@@ -114,6 +119,33 @@ void launch_tiled(const Launcher& launcher, Tiles& tiles) {
                      parameter_block(call, true, call.reduced), tiles.tiling, backwards);
 }
 
+/// Returns false unless one constant is stored into rows of a dense output.
+bool launch_masked_rows(const Launcher& launcher) {
+  constexpr std::int64_t most_columns = std::int64_t{1} << 25;
+  const KernelCall& call = launcher.call;
+  const kernels::program& program = *call.program;
+  if (program.stores != kernels::stored_elements::one_constant) return false;
+  if (call.rank() != 2 || call.shape[1] >= most_columns) return false;
+  if (!launcher.operands.has_dense_rows(0, call.shape[1])) return false;
+  const std::uint32_t size = program.itemsize[0];
+  if (!std::has_single_bit(size) || size > 16) return false;
+  if (launcher.operands.address(0) % size != 0) return false;
+  for (std::size_t k = 1; k < call.operands.size(); ++k) {
+    if (call.operands[k].strides[1] != 0) return false;
+  }
+  const std::int64_t row_bytes = call.shape[1] * size;
+  const MaskedRowsGeometry g =
+      masked_rows_geometry(call.shape[0], row_bytes, launcher.multiprocessors());
+  if (g.walk.groups == 0) {  // map_strided is as fast with rows of whole vectors
+    constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - (1 << 20);
+    const bool is_whole = row_bytes % 16 == 0 && launcher.operands.address(0) % 16 == 0;
+    if (is_whole || call.kept >= most_elements) return false;
+  }
+  launcher.run_early(MaskedRows{}, {g.grid, 1, flat_threads, 1},
+                     parameter_block(call, true, call.reduced), g.walk);
+  return true;
+}
+
 /// Returns false unless its vectors are wider than those of `width` elements.
 bool launch_unaligned(const Launcher& launcher, int width) {
   const CallOperands& operands = launcher.operands;
@@ -154,7 +186,7 @@ void launch_dense(const Launcher& launcher) {
 /// they are copied.
 void launch_map(const Launcher& launcher) {
   if (launcher.call.is_flat()) return launch_dense(launcher);
-  if (launch_parted(launcher)) return;
+  if (launch_masked_rows(launcher) || launch_parted(launcher)) return;
   const bool is_along_one_axis = launcher.call.rank() == 1;
   if (is_along_one_axis && launcher.operands.is_side(0) && launcher.operands.last_stride(0) == 0) {
     return launch_singles(launcher);

@@ -2,17 +2,35 @@
 #include "backend/cuda/launch/launch.hpp"
 
 namespace quarry::backend::cuda {
+namespace {
+
+/// Whether a mask selects rows of what is copied, and these are dense and not long.
+bool selects_rows(const Launcher& launcher) {
+  constexpr std::size_t mask = 2, rows = 3;
+  const KernelCall& call = launcher.call;
+  if (!call.program->copies || call.rank() != 2) return false;
+  return launcher.operands.last_stride(mask) == 0 &&
+         launcher.operands.has_dense_rows(rows, call.shape[1]) &&
+         call.shape[1] * call.program->itemsize[rows] <= kernels::select_row_bytes;
+}
+
+}  // namespace
 
 void launch_select(const Launcher& launcher) {
   using kernels::select_pass;
   const KernelCall& call = launcher.call;
-  const VectorAccess vectors = select_vectors(launcher.operands, call.shape);
-  const SelectGeometry g =
-      select_geometry({.elements = call.kept, .span = call.span, .vector_width = vectors.width},
-                      launcher.multiprocessors());
+  const bool rows = selects_rows(launcher);
+  const VectorAccess vectors =
+      rows ? VectorAccess{} : select_vectors(launcher.operands, call.shape);
+  const SelectGeometry g = select_geometry(
+      {.elements = rows ? call.shape[0] : call.kept,
+       .span = call.span,
+       .vector_width = vectors.width,
+       .row_bytes = rows ? call.shape[1] * std::int64_t{call.program->itemsize[3]} : 0},
+      launcher.multiprocessors());
   const Select variant{static_cast<int>(call.rank()), g.wide_index ? 8 : 4, vectors.width,
                        vectors.wide};
-  kernels::select_marks marks{nullptr, nullptr, g.words_of_warp, select_pass::both};
+  kernels::select_marks marks{nullptr, nullptr, g.words_of_warp, select_pass::both, rows};
   const auto run = [&](select_pass pass) {
     marks.pass = pass;
     launcher.run_early(variant, {g.blocks, 1, kernels::select_threads, 1},

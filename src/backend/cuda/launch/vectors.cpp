@@ -2,6 +2,7 @@
 #include "backend/cuda/launch/vectors.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -153,6 +154,11 @@ std::uint64_t CallOperands::own_strides(std::size_t k) const {
   return strides;
 }
 
+bool CallOperands::has_dense_rows(std::size_t k, std::int64_t columns) const {
+  const auto size = std::int64_t{itemsizes[k]};
+  return rank() == 2 && stride(k, 1) == size && stride(k, 0) == size * columns;
+}
+
 bool CallOperands::writes_rows() const {
   if (!is_side(0) || !is_at_one_place) return false;
   std::vector<std::int64_t> strides;
@@ -170,6 +176,13 @@ int vector_width(const CallOperands& operands) {
     while (unit > 1 && !is_multiple(operands.address(k), unit * size)) unit /= 2;
   }
   return static_cast<int>(std::min<std::uint64_t>(unit, std::max(16u / widest_item, 1u)));
+}
+
+int vectors_of_thread(kernels::stored_elements stores, int width,
+                      std::span<const std::uint32_t> input_sizes) {
+  if (stores == kernels::stored_elements::all) return 1;
+  const std::uint32_t bytes = std::accumulate(input_sizes.begin(), input_sizes.end(), 0u);
+  return kernels::chosen_vectors(width * static_cast<int>(bytes));
 }
 
 VectorAccess map_vectors(const CallOperands& operands, std::int64_t columns) {

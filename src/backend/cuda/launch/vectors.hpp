@@ -35,6 +35,8 @@ struct CallOperands {
   std::int64_t stride(std::size_t k, std::size_t axis) const { return all[k].strides[axis]; }
   std::int64_t last_stride(std::size_t k) const { return all[k].strides.back(); }
   bool is_side(std::size_t k) const { return own && own[k].count > 0; }
+  /// Whether operand k is dense, with rows of `columns` elements along the last of two axes.
+  bool has_dense_rows(std::size_t k, std::int64_t columns) const;
   /// Whether the output is a side operand that has rows along the last axis at one place each.
   bool writes_rows() const;
   /// Those of a side operand's own axes, combined by or.
@@ -44,6 +46,10 @@ struct CallOperands {
 /// The elements per thread of map_flat: the largest power of two with which all operands are
 /// accessed by aligned vectors of at most 16 bytes.
 int vector_width(const CallOperands& operands);
+
+/// How many vectors of `width` elements a thread of map_flat has, with inputs of these sizes.
+int vectors_of_thread(kernels::stored_elements stores, int width,
+                      std::span<const std::uint32_t> input_sizes);
 
 /// Where the vectors of an access are.
 enum class VectorPlaces : std::uint8_t {

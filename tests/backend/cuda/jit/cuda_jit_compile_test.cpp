@@ -30,6 +30,7 @@ using quarry::backend::cuda::FlatMap;
 using quarry::backend::cuda::Interleave;
 using quarry::backend::cuda::Join;
 using quarry::backend::cuda::kernel_source;
+using quarry::backend::cuda::MaskedRows;
 using quarry::backend::cuda::Reduce;
 using quarry::backend::cuda::ReduceFinish;
 using quarry::backend::cuda::ReduceStaged;
@@ -130,6 +131,9 @@ void add_selections(std::vector<Check>& checks) {
   checks.push_back({&program_for<placed>::value, Select{1, 4, 4, 1}});
   using where_true = map_of<guarded<in<bool, 0>, in<T, 1>>, T, 0, bool, T>;
   checks.push_back({&program_for<where_true>::value, FlatMap{widest}});
+  using one_where_true = map_of<guarded<in<bool, 0>, val<T, 0>>, T, 1, bool>;
+  checks.push_back({&program_for<one_where_true>::value, FlatMap{widest}});
+  checks.push_back({&program_for<one_where_true>::value, MaskedRows{}});
 }
 
 template <class T>
@@ -143,7 +147,7 @@ void add_counts(std::vector<Check>& checks) {
 
 /// Programs that copy rows across their ends, which no other program with side operands may.
 template <class E>
-inline constexpr bool copies = copies_picks<map_of<E, float, 1, i64, side<float>>>;
+inline constexpr bool copies = copies_rows_of<map_of<E, float, 1, i64, side<float>>>;
 template <class I>
 using row_at = pick<float, 1, place<index_mode::clip, 0, I>>;
 static_assert(copies<row_at<in<i64, 0>>> && copies<guarded<in<i64, 0>, row_at<in<i64, 0>>>>);
