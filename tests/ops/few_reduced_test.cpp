@@ -201,7 +201,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Layout{{4, 50021, 21}, 1, {0, 1, 2}, {0, 2}, staged},
                       Layout{{100003, 43}, 1, {0, 1}, {1}, staged},
                       Layout{{2, 60013, 75}, 2, {0, 1, 2}, {0, 2}, staged},
-                      Layout{{500, 87, 97}, 1, {0, 1, 2}, {0, 2}, finished}));
+                      Layout{{500, 87, 97}, 1, {0, 1, 2}, {0, 2}, finished},
+                      Layout{{9000, 31, 38}, 2, {0, 1, 2}, {0, 2}, finished}));  // few outputs
 
 TEST(ShortRows, OfComplexNumbers) {
   using C = std::complex<float>;

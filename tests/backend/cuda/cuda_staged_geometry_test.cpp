@@ -94,6 +94,10 @@ TEST(cuda_staged_geometry, blocks_run_at_once_or_in_many_waves) {
   const auto split = geometry_of(rows_of(87, 97, 4, 1, 500), 1000);
   EXPECT_EQ(split.block_y, 8u);
   EXPECT_GT(split.splits, 10);
+  // three warps of outputs
+  const auto few_outputs = geometry_of(rows_of(41, 19, 2, 2, 61627), 1000);
+  EXPECT_GT(few_outputs.grid_x * few_outputs.splits, 3u * multiprocessors);
+  EXPECT_LE(few_outputs.grid_x * few_outputs.splits, 4u * multiprocessors);
 }
 
 TEST(cuda_staged_geometry, rows_that_vectors_are_as_fast_for_have_no_stages) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t warp = 32, warps = 8, vector = 16;  // threads, of a block, bytes
 constexpr int resident = 4;  // blocks of a multiprocessor: the kernel's launch bounds
-/// What a block takes besides its stages, and a second kernel, in the time of a stage.
+/// What a block takes besides its stages, and a kernel behind few splits, in the time of a stage.
 constexpr std::int64_t of_block = 1, of_second_kernel = 2;
 
 std::int64_t row_bytes(const StagedRows& rows) {
@@ -63,13 +63,18 @@ StagedGeometry staged_geometry(const StagedRows& rows, const StageShape& shape, 
   const std::int64_t stages = divide_up(rows.places, shape.segments);
   std::int64_t share = 1, splits = 1, least = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t y = 1; y <= std::min(stages, warps); y *= 2) {
-    const std::int64_t most = std::min({stages / y, most_splits, std::int64_t{16}});
-    for (std::int64_t s = 1; s == 1 || s <= most; ++s) {
-      const std::int64_t waves = divide_up(divide_up(items, warps / y) * s, busy);
-      const std::int64_t time =
-          waves * (divide_up(stages, y * s) + of_block) + (s > 1 ? of_second_kernel : 0);
+    constexpr std::int64_t few = 16;  // splits
+    const std::int64_t most = std::min(stages / y, most_splits);
+    const std::int64_t blocks = divide_up(items, warps / y);
+    const auto consider = [&](std::int64_t s) {
+      const std::int64_t waves = divide_up(blocks * s, busy);
+      const std::int64_t combining = s > 1 ? of_second_kernel + (s - 1) / few : 0;
+      const std::int64_t time = waves * (divide_up(stages, y * s) + of_block) + combining;
       if (time < least) share = y, splits = s, least = time;
-    }
+    };
+    for (std::int64_t s = 1; s == 1 || s <= std::min(most, few); ++s) consider(s);
+    const std::int64_t at_once = std::min(most, busy / blocks);  // of few outputs
+    if (at_once > few) consider(at_once);
   }
   const std::int64_t chunk = divide_up(stages, splits) * shape.segments;
   return {.grid_x = static_cast<unsigned>(divide_up(items, warps / share)),
