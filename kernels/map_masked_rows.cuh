@@ -16,7 +16,7 @@ namespace quarry::kernels {
 template <class T>
 struct constant_vector {
   static constexpr int V = 16 / sizeof(T);
-  u32 word[4];
+  alignas(16) u32 word[4];
 
   explicit __device__ constant_vector(const T& value) {
     vec<T, 1> one;
@@ -35,19 +35,14 @@ struct constant_vector {
       return (lanes >> 4 * w / static_cast<int>(sizeof(T)) & 1) != 0 ? ~0u : 0;
     }
   }
-  /// Stores the first `Bytes` bytes.
-  template <int Bytes>
-  __device__ void store_first(char* to) const {
+  __device__ void store(char* to) const {
     aligned_words<16> all;
 #pragma unroll
     for (int w = 0; w < 4; ++w) all.word[w] = word[w];
-    if constexpr (Bytes == 1) *reinterpret_cast<u8*>(to) = static_cast<u8>(word[0]);
-    if constexpr (Bytes == 2) *reinterpret_cast<u16*>(to) = static_cast<u16>(word[0]);
-    if constexpr (Bytes == 4) *reinterpret_cast<u32*>(to) = word[0];
-    if constexpr (Bytes == 8) {
-      *reinterpret_cast<aligned_words<8>*>(to) = aligned_words<8>{{word[0], word[1]}};
-    }
-    if constexpr (Bytes == 16) *reinterpret_cast<aligned_words<16>*>(to) = all;
+    *reinterpret_cast<aligned_words<16>*>(to) = all;
+  }
+  __device__ void store_one(char* to) const {
+    *reinterpret_cast<vec<T, 1>*>(to) = *reinterpret_cast<const vec<T, 1>*>(word);
   }
   /// Stores a vector, of which the lanes that are not `kept` stay as they were.
   __device__ void store_merged(u32 kept, const aligned_words<16>& old, char* to) const {
@@ -59,26 +54,8 @@ struct constant_vector {
     }
     *reinterpret_cast<aligned_words<16>*>(to) = all;
   }
-  /// Stores bytes `begin` to `end` of the vector at `to`, by the largest aligned powers of two.
-  __device__ void store_range(i32 begin, i32 end, char* to) const {
-    grow<sizeof(T)>(begin, end, to);
-    shrink<8>(begin, end, to);
-  }
-  template <int Bytes>
-  __device__ void grow(i32& begin, i32 end, char* to) const {
-    if ((begin & Bytes) != 0 && begin + Bytes <= end) {
-      store_first<Bytes>(to + begin);
-      begin += Bytes;
-    }
-    if constexpr (Bytes < 8) grow<2 * Bytes>(begin, end, to);
-  }
-  template <int Bytes>
-  __device__ void shrink(i32& begin, i32 end, char* to) const {
-    if (begin + Bytes <= end) {
-      store_first<Bytes>(to + begin);
-      begin += Bytes;
-    }
-    if constexpr (Bytes > static_cast<int>(sizeof(T))) shrink<Bytes / 2>(begin, end, to);
+  __device__ void store_part(i32 begin, i32 end, char* to) const {
+    store_lanes<T, V>(reinterpret_cast<const char*>(word), begin, end, to);
   }
 };
 
@@ -96,7 +73,6 @@ struct map_masked_rows_body<map_of<guarded<C, E>, Out, S, In...>> {
   static constexpr u32 all = (u32{1} << V) - 1;
 
   static __device__ i32 lane() { return static_cast<i32>(threadIdx.x % 32); }
-  static __device__ i32 least(i32 a, i32 b) { return a < b ? a : b; }
 
   /// The inputs of a row.
   struct row_inputs {
@@ -173,13 +149,13 @@ struct map_masked_rows_body<map_of<guarded<C, E>, Out, S, In...>> {
       char* const at = reinterpret_cast<char*>(to + i);
       if (i >= 0 && i + V <= n) {
         if (kept[k] == all) {
-          value.template store_first<16>(at);
+          value.store(at);
         } else {
           value.store_merged(kept[k], old[k], at);
         }
       } else {
         for (i32 l = 0; l < V; ++l) {
-          if ((kept[k] >> l & 1) != 0) value.template store_first<size>(at + l * size);
+          if ((kept[k] >> l & 1) != 0) value.store_one(at + l * size);
         }
       }
     }
@@ -227,17 +203,17 @@ struct map_masked_rows_body<map_of<guarded<C, E>, Out, S, In...>> {
          i_of_warp += step) {
       const i32 i = i_of_warp + lane() * V, left = columns - column;
       const bool has_row = (bits >> row & 1) != 0, has_next = left < V && (bits >> row & 2) != 0;
-      const i32 from = has_row ? 0 : left, end = has_next ? V : has_row ? least(left, V) : 0;
+      const i32 from = has_row ? 0 : left, end = has_next ? V : has_row ? left : 0;
       const u32 kept = from < end ? lanes(from, end) : 0;
       const u32 of_sector = kept | __shfl_xor_sync(0xffffffffu, kept, 1);
       const bool is_inside = i >= -lowest * columns && i + V <= group_end * columns;
       char* const at = reinterpret_cast<char*>(begin + i);
       if (kept == all) {
-        value.template store_first<16>(at);
+        value.store(at);
       } else if (of_sector != 0 && is_inside) {
         value.store_merged(kept, *reinterpret_cast<const aligned_words<16>*>(at), at);
       } else if (kept != 0) {
-        value.store_range(from * size, end * size, at);
+        value.store_part(from, end, at);
       }
       row += rows_of_step, column += rest;
       if (column >= columns) column -= columns, ++row;

@@ -79,58 +79,42 @@ struct row_word {
   }
 };
 
-/// Up to 8 bytes that begin anywhere, by the words of 4 bytes that have some of them.
-struct bytes_anywhere {
-  u32 word[3] = {};
-  u32 bits = 0;  ///< of the first word that are before them
-
-  __device__ void read(const char* at, i32 count) {
-    const i32 before = static_cast<i32>(reinterpret_cast<u64>(at) & 3);
-    const u32* const words = reinterpret_cast<const u32*>(at - before);
-    bits = 8 * static_cast<u32>(before);
-    word[0] = words[0];
-    if (before + count > 4) word[1] = words[1];
-    if (before + count > 8) word[2] = words[2];
-  }
-  __device__ u64 value() const {
-    const auto part = [&](int i) {
-      return static_cast<u32>((u64{word[i + 1]} << 32 | word[i]) >> bits);
-    };
-    return u64{part(1)} << 32 | part(0);
-  }
-};
-
 template <class T>
 struct row_word<T, true> {
   static constexpr i32 size = 8, alignment = 8;
   static constexpr int together = 3;  ///< of a lane in flight
-  bytes_anywhere own, next;           ///< of the row that it begins in, and of the next one
+  using Words = unaligned_words<T, size / sizeof(T)>;
+  Words own, next;  ///< of the row that it begins in, and of the next one
 
   static __device__ i32 least(i32 a, i32 b) { return a < b ? a : b; }
+  static __device__ u64 value(const Words& words) {
+    const auto vector = words.vector();
+    return u64{vector.word[1]} << 32 | vector.word[0];
+  }
 
   __device__ void read(const listed_rows& rows, const row_place& place) {
     const i32 left = rows.bytes - place.byte;
-    if (rows.has(place.row)) own.read(rows.at(place.row) + place.byte, least(left, size));
+    if (rows.has(place.row)) own.read(rows.at(place.row) + place.byte, 0, least(left, size));
     if (left < size && rows.has(place.row + 1)) {
-      next.read(rows.at(place.row + 1), least(size - left, rows.bytes));
+      next.read(rows.at(place.row + 1), 0, least(size - left, rows.bytes));
     }
   }
   __device__ void store(const listed_rows& rows, const row_place& place, i32 at, i32 all,
                         char* to) const {
     if (at >= all) return;
     const i32 left = rows.bytes - place.byte;
-    u64 bytes = own.value();
-    const auto append = [&](i32 filled, const bytes_anywhere& more) {
+    u64 bytes = value(own);
+    const auto append = [&](i32 filled, const Words& more) {
       const u64 before = (u64{1} << 8 * filled) - 1;
-      bytes = (bytes & before) | more.value() << 8 * filled;
+      bytes = (bytes & before) | value(more) << 8 * filled;
     };
     if (left < size) {
       append(left, next);
       i32 filled = left + rows.bytes;
       for (i32 row = place.row + 2; filled < size && row < rows.count; ++row) {
-        bytes_anywhere more;
+        Words more;
         if (rows.has(row)) {
-          more.read(rows.at(row), least(size - filled, rows.bytes));
+          more.read(rows.at(row), 0, least(size - filled, rows.bytes));
           append(filled, more);
         }
         filled += rows.bytes;

@@ -4,14 +4,16 @@
 namespace quarry::backend::cuda {
 namespace {
 
-/// Whether a mask selects rows of what is copied, and these are dense and not long.
-bool selects_rows(const Launcher& launcher) {
+/// The bytes of a row, where a mask selects rows of what is copied, and these are dense and not
+/// long; else 0.
+std::int64_t selected_row_bytes(const Launcher& launcher) {
   constexpr std::size_t mask = 2, rows = 3;
   const KernelCall& call = launcher.call;
-  if (!call.program->copies || call.rank() != 2) return false;
-  return launcher.operands.last_stride(mask) == 0 &&
-         launcher.operands.has_dense_rows(rows, call.shape[1]) &&
-         call.shape[1] * call.program->itemsize[rows] <= kernels::select_row_bytes;
+  if (!call.program->copies || call.rank() != 2) return 0;
+  const bool are_rows = launcher.operands.last_stride(mask) == 0 &&
+                        launcher.operands.has_dense_rows(rows, call.shape[1]);
+  const std::int64_t bytes = call.shape[1] * call.program->itemsize[rows];
+  return are_rows && bytes <= kernels::select_row_bytes ? bytes : 0;
 }
 
 }  // namespace
@@ -19,15 +21,15 @@ bool selects_rows(const Launcher& launcher) {
 void launch_select(const Launcher& launcher) {
   using kernels::select_pass;
   const KernelCall& call = launcher.call;
-  const bool rows = selects_rows(launcher);
+  const std::int64_t row_bytes = selected_row_bytes(launcher);
+  const bool rows = row_bytes > 0;
   const VectorAccess vectors =
       rows ? VectorAccess{} : select_vectors(launcher.operands, call.shape);
-  const SelectGeometry g = select_geometry(
-      {.elements = rows ? call.shape[0] : call.kept,
-       .span = call.span,
-       .vector_width = vectors.width,
-       .row_bytes = rows ? call.shape[1] * std::int64_t{call.program->itemsize[3]} : 0},
-      launcher.multiprocessors());
+  const SelectGeometry g = select_geometry({.elements = rows ? call.shape[0] : call.kept,
+                                            .span = call.span,
+                                            .vector_width = vectors.width,
+                                            .row_bytes = row_bytes},
+                                           launcher.multiprocessors());
   const Select variant{static_cast<int>(call.rank()), g.wide_index ? 8 : 4, vectors.width,
                        vectors.wide};
   kernels::select_marks marks{nullptr, nullptr, g.words_of_warp, select_pass::both, rows};
