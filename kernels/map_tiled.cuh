@@ -91,10 +91,11 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     tile_rows<R, Dr, 1, false> rows(p, tiles.read, t.read, [=](int) { return k; });
     const char* first = t.first(p, k);
     if constexpr (has_words<T>) begin += static_cast<u32>(reinterpret_cast<u64>(first) % word);
-    const i32 lane = rows.first_column(1), lanes = rows.column_step(1), end = rows.columns_end();
+    const i32 lane = rows.first_column(1), lanes = rows.column_step(1);
+    const i32 column = lane + rows.columns_begin(), end = rows.columns_end();
     const i32 stride = p.short_stride(k, R - 1);
     const i64 apart = distance(lanes, stride);
-    if constexpr (!has_words<T>) first += distance(lane, stride);
+    if constexpr (!has_words<T>) first += distance(column, stride);
 #pragma unroll 1
     for (; rows.is_left(); rows.next()) {
       if (!rows.is_inside()) continue;
@@ -104,18 +105,19 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
         using Word = vec<u32, word / 4>;
         const i32 before = static_cast<i32>(reinterpret_cast<u64>(from) % word);
         const i32 bytes = before + end * size;
-        from += word * lane - before;
-        to += word * lane - before;
+        const i32 skipped = (before + rows.columns_begin() * size) / word * word;
+        from += word * lane + skipped - before;
+        to += word * lane + skipped - before;
 #pragma unroll(word == 16 ? 1 : 4)
-        for (i32 byte = word * lane; byte < bytes; byte += word * lanes) {
+        for (i32 byte = word * lane + skipped; byte < bytes; byte += word * lanes) {
           copy_async<Word>(memory + swizzled<unit()>(static_cast<u32>(to)), from);
           from += word * lanes;
           to += word * lanes;
         }
       } else {
-        to += lane * size;
+        to += column * size;
 #pragma unroll 4
-        for (i32 column = lane; column < end; column += lanes) {
+        for (i32 at = column; at < end; at += lanes) {
           copy_async<T>(memory + swizzled<unit()>(static_cast<u32>(to)), from);
           from += apart;
           to += lanes * size;
@@ -201,9 +203,11 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
         // has the rest of them, or else written by elements.
         constexpr u32 size = Types::size_of(0);
         const u64 row = reinterpret_cast<u64>(first[0] + rows.offset(0));
-        const i32 shift = static_cast<i32>(static_cast<u32>(row) % tile_sector / size);
-        column -= shift;
-        if (rows.columns_before() > 0 && rows.has_next()) end -= shift;
+        const auto in_sector = [=](i32 from) {
+          return static_cast<i32>((static_cast<u32>(row) + size * from) % tile_sector / size);
+        };
+        column -= in_sector(rows.columns_before());
+        if (rows.columns_before() > 0 && rows.has_next()) end -= in_sector(end);
       }
       char* at[K] = {};
 #pragma unroll

@@ -2,10 +2,13 @@
 #include "kernels/emulated_kernels.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <unordered_map>
+#include <vector>
 
 #include "backend/cuda/jit/variant.hpp"
 #include "backend/cuda/launch/tiles.hpp"
@@ -38,6 +41,12 @@ inline constexpr bool has_all_ranks = false;
 template <class E, class Out, class A>
 inline constexpr bool has_all_ranks<map_of<E, Out, 1, A>> = sizeof(Out) == 4 || sizeof(Out) == 16;
 
+/// Maps of one input of bytes or halves: parts of their rows overlap in several ways.
+template <class M>
+inline constexpr bool has_overlaps = false;
+template <class E, class Out, int S, class A>
+inline constexpr bool has_overlaps<map_of<E, Out, S, A>> = sizeof(Out) <= 2 && sizeof(A) <= 2;
+
 template <class M, int V, unsigned Wide, unsigned Tiled, int Rows>
 void add_ranks(Kernels& all) {
   constexpr int word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 0;
@@ -52,6 +61,10 @@ void add_ranks(Kernels& all) {
   } else {
     add.template operator()<2, 2, 2>();
     add.template operator()<4, 3, 3>();
+  }
+  if constexpr (has_overlaps<M> && V > 1) {
+    add.template operator()<2, 1, 2>();
+    add.template operator()<2, 2, 2>();
   }
   if constexpr (has_all_ranks<M>) {
     add.template operator()<1, 1, 1>();
@@ -80,6 +93,10 @@ void add_widths(Kernels& all) {
     add_wide<M, Widest, Tiled, Rest, Words | 6>(all);
   }
   if constexpr (Widest > 2) add_wide<M, Widest / 2, Tiled, Rest, Words | 2>(all);
+  if constexpr (Widest == 16) {  // bytes, of which rows of several axes have vectors of 8
+    add_wide<M, 8, Tiled, Rest, Words>(all);
+    add_wide<M, 8, Tiled, Rest, Words | 6>(all);
+  }
 }
 
 template <class M, unsigned Inputs, unsigned Tiled>
@@ -107,9 +124,14 @@ void add_sets(Kernels& all) {
   if constexpr (Tiled > 1) add_sets<M, Inputs, Tiled - 1>(all);
 }
 
-/// Any number of axes, or two long ones, or rows of two tiles where so many bytes are few enough.
+/// Any number of axes, or two long ones, or rows of two tiles where so many bytes are few enough:
+/// of parts of an input's rows, of whole ones, or of several axes.
 Extents draw_extents(Draw& draw, i64 most) {
-  if (most >= 24000 && draw.one_in(3)) return {40 + draw.below(20), 369 + draw.below(16)};
+  if (most >= 24000 && draw.one_in(2)) {
+    if (draw.one_in(3)) return {3 + draw.below(15), 1300 + draw.below(400)};
+    if (draw.one_in(3)) return {40 + draw.below(10), 60 + draw.below(20), 5 + draw.below(4)};
+    return {40 + draw.below(20), 369 + draw.below(16)};
+  }
   const bool is_long = draw.one_in(4);
   const int rank = is_long ? 2 : 2 + int(draw.below(3));
   Extents extents;
@@ -256,6 +278,8 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
     if (c.tiles->variant.word > 0) ++seen["words"];
     if (c.tiles->variant.shifted) ++seen["vectors before rows"];
     if (c.has_overlap()) ++seen["overlaps"];
+    if (c.has_overlap() && c.tiles->variant.read_rank == 1) ++seen["overlaps of whole rows"];
+    if (c.has_overlap() && c.tiles->variant.row_of_axes) ++seen["overlaps of several axes"];
     if (c.tiles->variant.row_of_axes) ++seen["rows of axes"];
     if (c.tiles->variant.swizzled) ++seen["swizzled"];
     if (c.tiles->tiling.write.row_step > 0) ++seen["parts of axes"];
@@ -274,11 +298,67 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
     EXPECT_GT(seen["vectors before rows"], 10);
     EXPECT_GT(seen["overlaps"], 2);
   }
+  if (is_copy && size <= 2) {
+    EXPECT_GT(seen["overlaps of whole rows"], 2);
+    EXPECT_GT(seen["overlaps of several axes"], 2);
+  }
   if (is_copy && size <= 4) {
     EXPECT_GT(seen["swizzled"], 2);
   }
   EXPECT_GT(seen["rows of axes"], 2);
   EXPECT_GT(seen["vectors"], 10);
+}
+
+/// Memory behind a page that cannot be read.
+class GuardedMemory {
+ public:
+  explicit GuardedMemory(std::size_t bytes) : bytes_(page + bytes) {
+    constexpr int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    all_ = static_cast<std::byte*>(mmap(nullptr, bytes_, protection, flags, -1, 0));
+    if (all_ == MAP_FAILED || mprotect(all_, page, PROT_NONE) != 0) throw std::bad_alloc();
+  }
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  ~GuardedMemory() { munmap(all_, bytes_); }
+  std::byte* begin() const { return all_ + page; }
+
+ private:
+  static constexpr std::size_t page = 65536;  // the largest there is
+  std::size_t bytes_;
+  std::byte* all_;
+};
+
+/// The first tile has no elements of a tile before it.
+TEST(cuda_tiled_map_edges, the_first_tile_reads_nothing_before_the_input) {
+  using Copy = map_of<in<u16, 0>, u16, 0, u16>;
+  constexpr i64 rows = 1500, columns = 7, size = 2;
+  const GuardedMemory memory(rows * columns * size);
+  auto* const input = reinterpret_cast<u16*>(memory.begin());
+  for (i64 i = 0; i < rows * columns; ++i) input[i] = static_cast<u16>(i * 7919);
+  std::vector<u16> output(rows * columns + 1);
+  u16* const out = output.data() + 1;  // at no sector
+  const std::vector<backend::Operand> operands{
+      {reinterpret_cast<std::byte*>(out), {rows * size, size}},
+      {memory.begin(), {size, columns * size}}};
+  const std::uint32_t sizes[] = {size, size};
+  const Tiles tiles =
+      backend::cuda::tiles_of({operands, sizes, 1}, Shape({columns, rows}), 1).value();
+  SCOPED_TRACE(described(tiles.variant));
+  ASSERT_EQ(tiles.variant.read_rank, 1);
+  ASSERT_GT(tiles.tiling.read.axis[tiles.variant.rank - 1].before, 0u);
+  std::vector<u64> words{rows * columns, 1, 1, reinterpret_cast<u64>(out),
+                         reinterpret_cast<u64>(input)};
+  for (const i64 extent : tiles.shape) words.push_back(static_cast<u64>(extent));
+  for (const backend::Operand& operand : tiles.operands) {
+    for (const i64 stride : operand.strides) words.push_back(static_cast<u64>(stride));
+  }
+  const Kernel kernel = Case<Copy>::kernels().at(tiles.variant);
+  const Grid grid{{tiles.count}, {backend::cuda::tile_threads}};
+  const auto faults = launch(grid, 1, [&] { kernel(words.data(), tiles.tiling, 0); });
+  EXPECT_EQ(faults, std::vector<std::string>{});
+  for (i64 i = 0; i < rows * columns; ++i) {
+    ASSERT_EQ(out[i], input[i % rows * columns + i / rows]) << i;
+  }
 }
 
 }  // namespace

@@ -114,5 +114,44 @@ TEST(cuda_tiles, rows_of_the_output_that_begin_anywhere_are_written_by_shifted_v
   }
 }
 
+/// How far the parts of the output's rows that a tile writes go beyond a sector is what the next
+/// tile reads, too.
+TEST(cuda_tiles, parts_of_rows_overlap_where_whole_rows_of_the_input_are_read) {
+  const std::int64_t columns = 85;
+  const Transpose copy(1, 546315, columns);
+  ASSERT_EQ(copy.tiles.variant.read_rank, 1);
+  const kernels::tiled_axis &read = copy.tiles.tiling.read.axis[copy.tiles.variant.rank - 1],
+                            &write = copy.tiles.tiling.write.axis[copy.tiles.variant.rank - 1];
+  EXPECT_GE(write.before, kernels::tile_sector);
+  EXPECT_EQ(read.before, write.before * columns);
+  EXPECT_EQ(read.step, write.step * columns);
+  EXPECT_EQ(write.step + write.before, write.size.constant);
+}
+
+TEST(cuda_tiles, parts_of_rows_of_several_axes_overlap) {
+  const std::int64_t a = 4, b = 14546, c = 953;  // of the input; the output has them reversed
+  Case copy{{1 << 20, std::uint64_t{1} << 40}, {1, 1}, {a * b, a, 1, 1, c, b * c}};
+  const Tiles tiles = tiles_of(copy.operands(), Shape({c, b, a}), multiprocessors).value();
+  ASSERT_TRUE(tiles.variant.row_of_axes);
+  const kernels::tiled_axis& row = tiles.tiling.write.axis[tiles.variant.rank - 1];
+  EXPECT_GE(row.before, kernels::tile_sector);
+  EXPECT_EQ(row.before % a, 0u);
+  EXPECT_EQ(row.step + row.before, row.size.constant);
+}
+
+/// The L2 cache looks for a line once for every warp that accesses it.
+TEST(cuda_tiles, warps_access_several_sectors_of_long_rows_at_once) {
+  for (const std::uint32_t size : {1u, 2u, 4u, 8u}) {
+    for (const auto& [rows, columns] : {std::pair(5787, 10671), std::pair(28219, 3733)}) {
+      const Transpose copy(size, rows, columns);
+      const kernels::tiling& tiling = copy.tiles.tiling;
+      const auto word = static_cast<std::uint32_t>(copy.tiles.variant.word);
+      EXPECT_GE(std::max(word, size) << tiling.read.lanes_log2, 2 * kernels::tile_sector) << size;
+      const std::uint32_t vector = static_cast<std::uint32_t>(copy.tiles.variant.width) * size;
+      EXPECT_GE(vector << tiling.write.lanes_log2, 2 * kernels::tile_sector) << size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quarry::backend::cuda

@@ -106,6 +106,7 @@ struct AcrossMap {
   operator Variant() const { return {"map_across", {rank, index_bytes, width, wide, flat}}; }
 };
 struct TiledMap {
+  static constexpr std::string_view name = "map_tiled";
   int rank;                   ///< axes
   int read_rank, write_rank;  ///< the last ones, along which tiles have several elements
   int width = 1;              ///< elements per access to what is not read by tiles
@@ -118,7 +119,7 @@ struct TiledMap {
   operator Variant() const {
     const int words = word == 4 ? 1 : word == 8 ? 9 : word == 16 ? 8 : 0;
     const int rows = words + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (swizzled ? 16 : 0);
-    return {"map_tiled", {rank, read_rank, write_rank, width, wide, tiled, rows}};
+    return {name, {rank, read_rank, write_rank, width, wide, tiled, rows}};
   }
 };
 struct Reduce {

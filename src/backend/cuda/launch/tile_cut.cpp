@@ -129,18 +129,19 @@ void grow(Cut& cut, const Shape& shape, std::int64_t most) {
   }
 }
 
-/// Parts of one size as far as possible.
-void even_parts(Cut& cut, const Shape& shape) {
+/// Parts of one size as far as possible, of whole sectors where rows are long.
+void even_parts(Cut& cut, const Shape& shape, std::int64_t sector) {
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     std::int64_t& size = cut.size[axis];
+    const std::int64_t unit = size % sector == 0 && shape[axis] > 4 * sector ? sector : 16;
     const std::int64_t least = divide_up(shape[axis], divide_up(shape[axis], size));
-    if (size < shape[axis] && size % 16 == 0) size = divide_up(least, 16) * 16;
-    cut.elements *= size;
+    if (size < shape[axis] && size % unit == 0) size = divide_up(least, unit) * unit;
   }
 }
 
-}  // namespace
-
+/// Counts the parts from sizes and `before`. Tiles next to each other in the order of `reading`
+/// follow each other, then those in the order of writing: what both have of a sector is in the
+/// cache then. `count` is beyond 2^31 where the grid would be too large.
 void count_parts(Cut& cut, const Shape& shape, const Order& reading) {
   constexpr std::int64_t few = 16;  // so that those of the next rows of writing are near too
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -161,23 +162,120 @@ void count_parts(Cut& cut, const Shape& shape, const Order& reading) {
   }
 }
 
-Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors) {
+/// Tiles with about `write` consecutive elements in the order of writing, `read` in the other one.
+Cut cut_into(const Shape& shape, const TiledInputs& tiled, std::int64_t write, std::int64_t read) {
+  Cut cut{};
+  cut.size.fill(1);
+  extend(cut, shape, writing_order(shape.size()), write, write * read);
+  extend(cut, shape, tiled.order, read, write * read);
+  grow(cut, shape, write * read);
+  even_parts(cut, shape, std::max<std::int64_t>(kernels::tile_sector / tiled.widest, 16));
+  return cut;
+}
+
+constexpr double line_bytes = 128;
+
+/// How often the L2 cache looks for a line, for each one's worth of bytes in runs of so many: for
+/// every line that has something of a run. It is what limits copies of bytes and halves.
+double line_accesses(std::int64_t run, bool at_sectors) {
+  const double from_line = at_sectors ? line_bytes - kernels::tile_sector : line_bytes - 1;
+  return (static_cast<double>(run) + from_line) / static_cast<double>(run);
+}
+
+/// The accesses to lines for all operands, for each line's worth of elements.
+double accesses_of(const Cut& cut, const CallOperands& operands, const Shape& shape,
+                   const TiledInputs& tiled) {
+  const Run read = run_of(cut, operands, shape, tiled.order, tiled.leader),
+            write = run_of(cut, operands, shape, writing_order(shape.size()), 0);
+  const auto inputs = static_cast<double>(tiled.count),
+             others = static_cast<double>(operands.all.size()) - inputs;
+  const double reads = inputs * line_accesses(read.bytes, read.at_sectors);
+  if (write.at_sectors) return reads + others * line_accesses(write.bytes, true);
+  const std::int64_t part = cut.size[write.last], before = overlap_of(write, cut, shape);
+  if (before == 0) {
+    const double ends = 2 * line_bytes / static_cast<double>(write.bytes);
+    return reads + others * line_accesses(write.bytes, false) + ends;
+  }
+  const double again = static_cast<double>(part) / static_cast<double>(part - before);
+  const std::int64_t kept = write.bytes / part * (part - before);
+  return again * reads + others * line_accesses(kept, true);
+}
+
+/// Elements of less than a word: the length of rows for which lines are accessed least.
+std::int64_t best_row(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
+                      std::int64_t most) {
+  std::int64_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::int64_t row : {std::int64_t{128}, std::int64_t{160}, std::int64_t{192},
+                                 std::int64_t{256}, std::int64_t{288}, shape.back()}) {
+    if (row > 512) continue;
+    const Cut cut = cut_into(shape, tiled, row, most / row);
+    const double accesses = accesses_of(cut, operands, shape, tiled);
+    if (accesses < least) least = accesses, best = row;
+  }
+  return best;
+}
+
+}  // namespace
+
+Run run_of(const Cut& cut, const CallOperands& operands, const Shape& shape, const Order& order,
+           std::size_t k) {
+  Run run{.bytes = operands.itemsizes[k], .at_sectors = false, .last = order.fastest(0)};
+  auto places = static_cast<std::uint64_t>(operands.address(k));
+  bool is_whole = true;
+  for (std::size_t i = 0; i < order.rank; ++i) {
+    const std::size_t axis = order.fastest(i);
+    if (shape[axis] == 1) continue;
+    std::int64_t step = operands.stride(k, axis);
+    if (is_whole && step == run.bytes) {
+      run.bytes *= cut.size[axis];
+      run.last = axis;
+      is_whole = cut.size[axis] == shape[axis];
+      if (is_whole) continue;
+      step = run.bytes;
+    } else {
+      is_whole = false;
+    }
+    places |= static_cast<std::uint64_t>(step);
+  }
+  run.at_sectors = places % kernels::tile_sector == 0;
+  return run;
+}
+
+std::int64_t overlap_of(const Run& run, const Cut& cut, const Shape& shape) {
+  const std::int64_t part = cut.size[run.last], bytes = run.bytes / part;
+  if (part == shape[run.last] || bytes == 0)
+    return 0;  // 0: the elements are not next to each other
+  const std::int64_t before = divide_up(std::int64_t{kernels::tile_sector}, bytes);
+  return 4 * before <= part ? before : 0;
+}
+
+void overlap(Cut& cut, const Shape& shape, const Order& reading, std::size_t axis,
+             std::int64_t before) {
+  cut.before[axis] = before;
+  count_parts(cut, shape, reading);
+}
+
+bool is_large(const Shape& shape, const TiledInputs& tiled, int multiprocessors) {
+  const std::int64_t full = kernels::most_tile_elements(tiled.widest, tiled.count);
+  return element_count(shape) >= multiprocessors * full;
+}
+
+Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
+           int multiprocessors) {
   const std::int64_t most = kernels::most_tile_elements(tiled.widest, tiled.count);
-  std::int64_t write = tiled.widest <= 2 ? 128 : tiled.widest <= 8 ? 64 : 32;
-  // longer rows, where their ends are parts of sectors
-  if (tiled.widest <= 2 && shape.back() % 16 != 0)
-    write = std::max(write, std::min(2 * shape.back(), 2 * write));
-  std::int64_t read = most / write;
-  // whole rows rather than a part and a rest, if those of the other order stay long
-  const std::int64_t row = shape.back();
-  if (row > write && 4 * rounded(most / row) >= 3 * read) write = row, read = most / row;
+  std::int64_t write = 0, read = 0;
+  if (tiled.widest <= 2) {
+    write = is_large(shape, tiled, multiprocessors) ? best_row(operands, shape, tiled, most) : 128;
+    read = most / write;
+  } else {
+    write = tiled.widest <= 8 ? 64 : 32, read = most / write;
+    // whole rows rather than a part and a rest, if those of the other order stay long
+    const std::int64_t row = shape.back();
+    if (row > write && 4 * rounded(most / row) >= 3 * read) write = row, read = most / row;
+  }
   for (;;) {
-    Cut cut{};
-    cut.size.fill(1);
-    extend(cut, shape, writing_order(shape.size()), write, write * read);
-    extend(cut, shape, tiled.order, read, write * read);
-    grow(cut, shape, write * read);
-    even_parts(cut, shape);
+    Cut cut = cut_into(shape, tiled, write, read);
     count_parts(cut, shape, tiled.order);
     if (cut.count >= multiprocessors || write * read <= 512) return cut;
     (write > read ? write : read) /= 2;

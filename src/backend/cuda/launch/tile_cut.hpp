@@ -40,17 +40,35 @@ struct TiledInputs {
 };
 TiledInputs tiled_inputs(const CallOperands& operands, const Shape& shape);
 
+/// A full tile for each multiprocessor or more: with less, to look for a better plan takes longer
+/// than the kernel gains by it.
+bool is_large(const Shape& shape, const TiledInputs& tiled, int multiprocessors);
+
 /// How many elements tiles have along every axis, and how many parts that gives.
 struct Cut {
   PerAxis<std::int64_t> size, parts, every;
   PerAxis<std::int64_t> before;  ///< elements that the part before has too
-  std::int64_t elements = 1, count = 1;
+  std::int64_t count = 1;
 };
-Cut cut_of(const Shape& shape, const TiledInputs& tiled, int multiprocessors);
-/// Counts the parts again from sizes and `before`. Tiles next to each other in the order of
-/// `reading` follow each other, then those in the order of writing: what both have of a sector is
-/// in the cache then. `count` is beyond 2^31 where the grid would be too large.
-void count_parts(Cut& cut, const Shape& shape, const Order& reading);
+Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
+           int multiprocessors);
+/// Consecutive bytes of an operand that a tile has, and whether all of them begin at a sector.
+struct Run {
+  std::int64_t bytes;
+  bool at_sectors;
+  std::size_t last = 0;  ///< the outermost axis along which they are
+};
+/// Those of operand k in this order of its axes.
+Run run_of(const Cut& cut, const CallOperands& operands, const Shape& shape, const Order& order,
+           std::size_t k);
+
+/// How many positions of a part along run.last the next part has to have, too, so that it has all
+/// of a sector that goes beyond this part. 0 where the axis is not cut, and where that would be
+/// more than a quarter of a part.
+std::int64_t overlap_of(const Run& run, const Cut& cut, const Shape& shape);
+/// Makes parts along `axis` have `before` positions of the ones before them, too.
+void overlap(Cut& cut, const Shape& shape, const Order& reading, std::size_t axis,
+             std::int64_t before);
 
 /// An axis of one order, after merging.
 struct Axis {

@@ -10,27 +10,13 @@
 #include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/tile_banks.hpp"
 #include "backend/cuda/launch/tile_cut.hpp"
+#include "backend/cuda/launch/tile_lanes.hpp"
 #include "base/power_of_two.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
 
 using kernels::tile_space;
-
-/// How many threads are along a row of `row` accesses, `bytes` each: all threads have work, those
-/// along a row access `wanted` bytes of it, or at least a sector where that leaves fewer idle.
-std::uint32_t lanes_of(std::uint32_t row, std::uint32_t rows, std::uint32_t bytes,
-                       std::uint32_t wanted) {
-  const std::uint32_t busy = std::bit_ceil((tile_threads + rows - 1) / rows);
-  const std::uint32_t least = std::max({busy, 32 / bytes, 1u}), whole = std::bit_ceil(row);
-  std::uint32_t best = std::min({std::max(least, wanted / bytes), whole, tile_threads});
-  const auto covered = [row](std::uint32_t lanes) { return (row + lanes - 1) / lanes * lanes; };
-  for (std::uint32_t lanes = best / 2; lanes >= least; lanes /= 2) {
-    if (covered(best) - row <= row / 8) break;
-    if (covered(lanes) < covered(best)) best = lanes;
-  }
-  return best;
-}
 
 /// From a call to the parameters of the kernel.
 class Planner {
@@ -40,7 +26,8 @@ class Planner {
       : operands_(operands),
         shape_(shape),
         tiled_(tiled),
-        cut_(cut_of(shape, tiled, multiprocessors)) {
+        cut_(cut_of(operands, shape, tiled, multiprocessors)),
+        is_large_(is_large(shape, tiled, multiprocessors)) {
     variant_.swizzled = swizzled;
   }
 
@@ -50,7 +37,7 @@ class Planner {
     Axes write = merged(writing_order(shape_.size()), false);
     lengthen_rows(write);
     choose_writing(write);
-    if (variant_.shifted) overlap(read, write.axis[0]);
+    if (variant_.shifted) overlap_rows(read, write);
     if (cut_.count > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
     const std::size_t rank = std::max(read.count, write.count);
     variant_.rank = static_cast<int>(rank);
@@ -58,8 +45,8 @@ class Planner {
     variant_.write_rank = static_cast<int>(write.in_tile);
     variant_.tiled = static_cast<int>(tiled_.set);
     Tiles tiles{.variant = variant_,
-                .tiling = {.read = walk(read, rank, read_access_),
-                           .write = walk(write, rank, write_access_),
+                .tiling = {.read = walk(read, rank),
+                           .write = walk(write, rank),
                            .row = {},
                            .row_axes = static_cast<std::uint32_t>(row_axes_.rank)},
                 .shape = Shape::filled(rank, 1),
@@ -76,6 +63,9 @@ class Planner {
       tiles.operands[k] = along(k, axes, rank);
       if (!fits(tiles.operands[k], axes.in_tile)) return std::nullopt;
     }
+    const TileElements elements{operands_.itemsizes[tiled_.leader], operands_.itemsizes[0],
+                                tiled_.widest};
+    choose_lanes(tiles, elements, is_large_);
     return tiles;
   }
 
@@ -169,14 +159,7 @@ class Planner {
     return true;
   }
 
-  /// What a thread accesses at once.
-  struct Access {
-    int width;
-    std::uint32_t size;  ///< of an element
-
-    std::uint32_t bytes() const { return static_cast<std::uint32_t>(width) * size; }
-  };
-  kernels::tile_walk walk(const Axes& axes, std::size_t rank, Access access) const {
+  kernels::tile_walk walk(const Axes& axes, std::size_t rank) const {
     const auto by = [](std::int64_t n) {
       return kernels::divisor::by(static_cast<std::uint32_t>(n));
     };
@@ -195,29 +178,24 @@ class Planner {
               is_part ? pitch(axis.outer) * (axis.stride / inner_size(axis)) : pitch(axis.inner))};
       if (is_part) walk.row_step = static_cast<std::uint32_t>(axis.stride);
     }
-    const std::int64_t row = axes.axis[0].size;
     std::int64_t rows = 1;
     for (std::size_t i = 1; i < axes.in_tile; ++i) rows *= axes.axis[i].size;
     walk.rows = static_cast<std::uint32_t>(rows);
-    // where instructions are the limit, a thread finds its row once for several accesses
-    const std::uint32_t wanted = access.size == 1 ? 32 : access.size == 2 ? 64 : 128;
-    const std::int64_t accesses = divide_up(row, std::int64_t{access.width});
-    const std::uint32_t lanes =
-        lanes_of(static_cast<std::uint32_t>(accesses), walk.rows, access.bytes(), wanted);
-    walk.lanes_log2 = static_cast<std::uint32_t>(std::countr_zero(lanes));
     return walk;
   }
 
   /// Where sectors of the output go beyond parts of its rows, which begin at any element, the next
   /// part has the elements of such a sector too, and writes it.
-  void overlap(const Axes& read, const Axis& row) {
-    const auto is_row = [&](const Axis& axis) { return is_one(axis) && axis.inner == row.inner; };
+  void overlap_rows(const Axes& read, const Axes& write) {
+    const Axis& row = write.axis[0];
+    if (write.count > 1 && write.axis[1].stride > 1) return;  // of which parts have several
+    const auto has_row = [&](const Axis& axis) { return axis.outer == row.outer; };
     const Axis *const first = read.axis.data(), *const end = first + read.in_tile;
-    const std::int64_t sector = kernels::tile_sector / write_access_.size;
-    if (!is_one(row) || row.size == row.extent || row.size % sector != 0) return;
-    if (row.size < 4 * sector || std::find_if(first + 1, end, is_row) == end) return;
-    cut_.before[row.inner] = sector;
-    count_parts(cut_, shape_, tiled_.order);
+    const Run run = run_of(cut_, operands_, shape_, writing_order(shape_.size()), 0);
+    const std::int64_t before = overlap_of(run, cut_, shape_);
+    if (before == 0 || run.last != row.outer || std::find_if(first, end, has_row) == end) return;
+    if (has_row(*first) && is_one(*first)) return;  // it is not read in another order
+    overlap(cut_, shape_, tiled_.order, row.outer, before);
   }
   /// The elements of a row of several axes for each element along the last of them.
   std::int64_t inner_size(const Axis& rest) const {
@@ -228,7 +206,10 @@ class Planner {
     return size;
   }
   static bool is_one(const Axis& axis) { return axis.inner == axis.outer; }
-  std::int64_t before(const Axis& axis) const { return is_one(axis) ? cut_.before[axis.inner] : 0; }
+  /// In positions along the axis: only the outer one of several is cut.
+  std::int64_t before(const Axis& axis) const {
+    return cut_.before[axis.outer] * (axis.size / cut_.size[axis.outer]);
+  }
 
   /// The operands that are read by tiles, or the others.
   struct Part {
@@ -259,7 +240,6 @@ class Planner {
   /// has space for that.
   void choose_reading(const Axes& axes) {
     const Part tiled = part(axes, true);
-    const std::uint32_t size = operands_.itemsizes[tiled_.leader];
     bool has_small = false, can = true;
     for (std::size_t i = 0; i < tiled.operands.size(); ++i) {
       if (tiled.sizes[i] >= 4) continue;
@@ -270,11 +250,9 @@ class Planner {
       if (!has_small || !can || (word == 16 && variant_.swizzled)) continue;
       if (!place_rows(axes, tiled, word, true)) continue;
       variant_.word = word;
-      read_access_ = {std::max(word / static_cast<int>(size), 1), size};
       return;
     }
     if (!place_rows(axes, tiled, 0, true)) place_rows(axes, tiled, 0, false);  // fits: cut_of
-    read_access_ = {1, size};
   }
   static std::int64_t divisor_of(const Axis& row) {
     return std::gcd(std::gcd(row.extent, row.size), row.step);
@@ -333,15 +311,17 @@ class Planner {
     const std::uint32_t size = operands_.itemsizes[0];
     const std::uint32_t bytes = static_cast<std::uint32_t>(access.width) * size;
     const bool is_cut = axes.axis[0].size < axes.axis[0].extent;  // parts end within sectors
-    if (size <= 8 && bytes < (is_cut && size >= 4 ? 16u : 8u)) {
+    const bool by_sectors =
+        size < 4 && is_cut &&
+        !run_of(cut_, operands_, shape_, writing_order(shape_.size()), 0).at_sectors;
+    if (by_sectors || (size <= 8 && bytes < (is_cut && size >= 4 ? 16u : 8u))) {
       VectorAccess shifted = shifted_map_vectors(call);
       while (axes.axis[0].size < 4 * std::int64_t{shifted.width} && shifted.width > 1) {
         shifted.width /= 2;
       }
-      if (shifted.width > access.width) access = shifted;
+      const bool is_enough = by_sectors && shifted.width == access.width;
+      if (shifted.width > access.width || is_enough) access = shifted;
     }
-    // bytes of more than 8 columns of a tile are in fewer banks
-    if (size == 1) access.width = std::min(access.width, 8);
     unsigned wide = 0;
     for (std::size_t i = operands_.outputs; i < rest.number.size(); ++i) {
       if ((access.wide >> (i - operands_.outputs) & 1) == 0) continue;
@@ -350,16 +330,15 @@ class Planner {
     variant_.wide = static_cast<int>(wide);
     variant_.width = access.width;
     variant_.shifted = access.places == VectorPlaces::shifted;
-    write_access_ = {access.width, size};
   }
 
   const CallOperands& operands_;
   const Shape& shape_;
   const TiledInputs& tiled_;
   Cut cut_;
+  bool is_large_;
   Order row_axes_;  ///< that rows which are written consist of, the first one varies fastest
   TiledMap variant_{};
-  Access read_access_{}, write_access_{};
   PerAxis<std::int64_t> pitch_{};  ///< elements of the tile
 };
 
@@ -378,10 +357,7 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   };
   constexpr std::uint32_t many = 3;
   std::optional<Tiles> tiles = plan(false);
-  // with less than a full tile for each multiprocessor, to plan once more takes longer than
-  // conflicts
-  const std::int64_t full = kernels::most_tile_elements(tiled.widest, tiled.count);
-  if (!tiles || element_count(shape) < multiprocessors * full) return tiles;
+  if (!tiles || !is_large(shape, tiled, multiprocessors)) return tiles;
   if (conflicts(*tiles) < many) return tiles;
   std::optional<Tiles> swizzled = plan(true);
   return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;

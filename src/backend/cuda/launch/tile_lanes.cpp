@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/launch/tile_lanes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "backend/cuda/launch/tile_banks.hpp"
+
+namespace quarry::backend::cuda {
+namespace {
+
+/// Rows as the threads access them.
+struct TileRows {
+  std::uint32_t count, accesses;  ///< of a tile, and of each
+  std::uint32_t bytes;            ///< of an access
+
+  /// So many threads along a row leave none of the block without one.
+  std::uint32_t busy() const { return std::bit_ceil((tile_threads + count - 1) / count); }
+  /// How many accesses each of them has, at most.
+  std::uint32_t passes(std::uint32_t lanes) const { return (accesses + lanes - 1) / lanes; }
+};
+
+/// The threads along a row access so many bytes of it, or at least a sector where that leaves fewer
+/// idle. Of small elements, a thread finds its row once for several accesses.
+std::uint32_t lanes_of(const TileRows& rows, std::uint32_t size) {
+  const std::uint32_t wanted = size == 1 ? 32 : size == 2 ? 64 : 128;
+  const std::uint32_t least = std::max({rows.busy(), kernels::tile_sector / rows.bytes, 1u}),
+                      whole = std::bit_ceil(rows.accesses);
+  std::uint32_t best = std::min({std::max(least, wanted / rows.bytes), whole, tile_threads});
+  const auto covered = [&](std::uint32_t lanes) { return rows.passes(lanes) * lanes; };
+  for (std::uint32_t lanes = best / 2; lanes >= least; lanes /= 2) {
+    if (covered(best) - rows.accesses <= rows.accesses / 8) break;
+    if (covered(lanes) < covered(best)) best = lanes;
+  }
+  return best;
+}
+
+/// A number of threads along rows, and what a row costs then.
+struct Lanes {
+  std::uint32_t count = 1;
+  double cost = std::numeric_limits<double>::infinity();
+};
+
+/// The number with the least cost of a row, from `least` on.
+template <class Cost>
+Lanes cheapest_lanes(const TileRows& rows, std::uint32_t least, const Cost& cost) {
+  constexpr std::uint32_t most_bytes = 256;
+  const std::uint32_t whole = std::min(std::bit_ceil(rows.accesses), tile_threads),
+                      enough = std::max(rows.busy(), most_bytes / rows.bytes);
+  Lanes best;
+  std::uint32_t lanes = std::min(std::max(rows.busy(), least), whole);
+  do {
+    const Lanes these{lanes, cost(lanes)};
+    if (these.cost < best.cost) best = these;
+    lanes *= 2;
+  } while (lanes <= std::min(whole, enough));
+  return best;
+}
+
+/// Clock cycles of a multiprocessor, estimated: of an instruction of a warp, and of what the L2
+/// cache does for it where several threads access a line.
+constexpr double instruction = 0.25, line = 1.6;
+/// The lines that `bytes` of a row have something of, from any word or sector on.
+double lines_of(std::uint32_t bytes, std::uint32_t unit) {
+  constexpr double line_bytes = 128;
+  return (bytes + line_bytes - unit) / line_bytes;
+}
+
+double reading_cost(const TileRows& rows, std::uint32_t lanes) {
+  constexpr double row = 30, access = 6;  // instructions
+  const double passes = rows.passes(lanes), warps = lanes / 32.0;
+  return warps * (row + access * passes) * instruction +
+         passes * lines_of(lanes * rows.bytes, rows.bytes) * line;
+}
+
+/// A warp with a vector of which the row has a part takes longer for all of its vectors.
+double writing_cost(const TileRows& rows, std::uint32_t lanes, int width, bool has_ends,
+                    std::uint32_t conflicts) {
+  constexpr double row = 40, access = 12, element = 3.2, ends = 3;  // instructions, and passes
+  const double passes = rows.passes(lanes), warps = lanes / 32.0;
+  const double slow = has_ends ? ends * std::min(passes, 2.0) : 0;
+  return warps * (row + (access + element * width) * (passes + slow)) * instruction +
+         passes * lines_of(lanes * rows.bytes, kernels::tile_sector) * line +
+         warps * passes * width * conflicts;
+}
+
+std::uint32_t log2(std::uint32_t power_of_two) {
+  return static_cast<std::uint32_t>(std::countr_zero(power_of_two));
+}
+
+TileRows rows_read(const Tiles& tiles, std::uint32_t size) {
+  const kernels::tile_walk& read = tiles.tiling.read;
+  const std::uint32_t row = read.axis[tiles.variant.rank - 1].size.constant,
+                      bytes = std::max(size, static_cast<std::uint32_t>(tiles.variant.word));
+  return {read.rows, (row * size + bytes - 1) / bytes, bytes};
+}
+
+TileRows rows_written(const Tiles& tiles, std::uint32_t size) {
+  const kernels::tile_walk& write = tiles.tiling.write;
+  const std::uint32_t row = write.axis[tiles.variant.rank - 1].size.constant;
+  const auto width = static_cast<std::uint32_t>(tiles.variant.width);
+  return {write.rows, (row + width - 1) / width, width * size};
+}
+
+/// By vectors of tiles.variant.width.
+Lanes writing_lanes(Tiles& tiles, const TileElements& elements) {
+  TileRows rows = rows_written(tiles, elements.written);
+  const kernels::tiled_axis& axis = tiles.tiling.write.axis[tiles.variant.rank - 1];
+  const bool has_ends = tiles.variant.shifted && axis.before == 0;
+  const std::uint32_t sector = kernels::tile_sector / elements.written,
+                      shift = has_ends ? sector / 2 : 0;  // on average
+  const auto width = static_cast<std::uint32_t>(tiles.variant.width);
+  rows.accesses = (axis.size.constant - axis.before + shift + width - 1) / width;
+  return cheapest_lanes(rows, std::max(sector / width, 1u), [&](std::uint32_t lanes) {
+    tiles.tiling.write.lanes_log2 = log2(lanes);
+    return writing_cost(rows, lanes, tiles.variant.width, has_ends,
+                        bank_conflicts(tiles, elements.read, elements.widest));
+  });
+}
+
+}  // namespace
+
+void choose_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
+  TileRows read = rows_read(tiles, elements.read);
+  kernels::tiling& tiling = tiles.tiling;
+  if (!is_large || elements.read >= 4) {
+    tiling.read.lanes_log2 = log2(lanes_of(read, elements.read));
+  } else {
+    if (tiles.variant.word > 0) ++read.accesses;  // words that rows begin and end in
+    const auto cost = [&](std::uint32_t lanes) { return reading_cost(read, lanes); };
+    tiling.read.lanes_log2 = log2(cheapest_lanes(read, 1, cost).count);
+  }
+  Lanes best;
+  const bool searches = is_large && elements.written < 4;
+  if (tiles.variant.width == 16) {
+    // rows of several axes have so many places in a vector that fewer blocks fit
+    if (searches && !tiles.variant.row_of_axes) best = writing_lanes(tiles, elements);
+    tiles.variant.width = 8;
+  }
+  if (searches) {
+    const Lanes lanes = writing_lanes(tiles, elements);
+    if (best.cost <= lanes.cost) {
+      tiles.variant.width = 16;
+    } else {
+      best = lanes;
+    }
+  } else {
+    best.count = lanes_of(rows_written(tiles, elements.written), elements.written);
+  }
+  tiling.write.lanes_log2 = log2(best.count);
+}
+
+}  // namespace quarry::backend::cuda
