@@ -47,11 +47,12 @@ bool is_large(const Shape& shape, const TiledInputs& tiled, int multiprocessors)
 /// How many elements tiles have along every axis, and how many parts that gives.
 struct Cut {
   PerAxis<std::int64_t> size, parts, every;
-  PerAxis<std::int64_t> before;  ///< elements that the part before has too
+  PerAxis<std::int64_t> before;  ///< positions that the part before has too
   std::int64_t count = 1;
 };
 Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
            int multiprocessors);
+
 /// Consecutive bytes of an operand that a tile has, and whether all of them begin at a sector.
 struct Run {
   std::int64_t bytes;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies of transposed arrays that are large enough for full tiles on every multiprocessor of a
+// GPU.
+#include "array/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+
+namespace quarry {
+namespace {
+
+using test::Ints;
+
+class TransposedCopies {
+ public:
+  explicit TransposedCopies(unsigned seed) : random_(seed) {}
+
+  /// Axes of 2 to some thousand elements, some 2.3 million in all: short ones are as frequent as
+  /// long ones.
+  Ints draw_shape() {
+    constexpr double elements = 2.3e6;
+    const std::int64_t rank = random_.between(2, 4);
+    Ints shape;
+    double left = elements;
+    for (std::int64_t axes = rank; axes > 1; --axes) {
+      const double most = std::log(left) - 0.7 * static_cast<double>(axes - 1);
+      const double part = static_cast<double>(random_.between(0, 1000)) / 1000;
+      shape.push_back(static_cast<std::int64_t>(std::exp(0.7 + part * (most - 0.7))));
+      left /= static_cast<double>(shape.back());
+    }
+    shape.push_back(static_cast<std::int64_t>(left));
+    std::ranges::shuffle(shape, random_.engine());
+    return shape;
+  }
+  Ints draw_order(std::size_t rank) {
+    Ints order(rank);
+    std::iota(order.rbegin(), order.rend(), 0);
+    if (random_.coin()) std::ranges::shuffle(order, random_.engine());
+    return order;
+  }
+
+  /// Into memory that begins at some element, with others around it.
+  template <class T>
+  void expect_copy() {
+    const Ints shape = draw_shape(), order = draw_order(shape.size());
+    SCOPED_TRACE(testing::PrintToString(shape) + ".transpose" + testing::PrintToString(order));
+    test::Host<T> host(shape);
+    for (std::size_t i = 0; i < host.count(); ++i) {
+      host[i] = static_cast<T>(i * 0x9e3779b97f4a7c15u >> 40);
+    }
+    Ints extents;
+    for (const std::int64_t axis : order) extents.push_back(shape[std::size_t(axis)]);
+    const auto count = static_cast<std::int64_t>(host.count()), before = random_.between(0, 33);
+    constexpr std::int64_t after = 40;
+    auto memory = zeros<T>({before + count + after});
+    memory(Range{before, before + count, 1}).reshape(extents)(quarry::all) =
+        to_device(host).transpose(order);
+    const auto result = test::read(memory);
+    std::vector<T> expected(result.count(), T(0));
+    Ints index(order.size(), 0);
+    for (std::int64_t k = 0; k < count; ++k) {
+      std::int64_t at = 0;
+      for (std::size_t d = 0; d < order.size(); ++d) {
+        at += index[d] * host.strides()[std::size_t(order[d])];
+      }
+      expected[std::size_t(before + k)] = host[std::size_t(at)];
+      for (std::size_t d = order.size(); d-- > 0 && ++index[d] == extents[d];) index[d] = 0;
+    }
+    EXPECT_TRUE(result.list() == expected);
+  }
+
+ private:
+  test::Random random_;
+};
+
+TEST(TransposedCopy, OfBytesAndHalves) {
+  TransposedCopies drawn(20);
+  for (int round = 0; round < 12; ++round) {
+    drawn.expect_copy<std::int8_t>();
+    drawn.expect_copy<std::int16_t>();
+  }
+}
+
+TEST(TransposedCopy, OfWordsAndPairsOfThem) {
+  TransposedCopies drawn(21);
+  for (int round = 0; round < 4; ++round) {
+    drawn.expect_copy<std::int32_t>();
+    drawn.expect_copy<std::int64_t>();
+  }
+}
+
+}  // namespace
+}  // namespace quarry
