@@ -2,17 +2,16 @@
 #include "kernels/emulated_kernels.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <map>
-#include <new>
 #include <unordered_map>
 #include <vector>
 
 #include "backend/cuda/jit/variant.hpp"
 #include "backend/cuda/launch/tiles.hpp"
 #include "kernels/drawn_operands.hpp"
+#include "kernels/guarded_memory.hpp"
 #include "kernels/plain_loops.hpp"
 
 /// Maps by tiles as a GPU runs them, over drawn layouts of inputs in another order than the output:
@@ -309,25 +308,6 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
   EXPECT_GT(seen["vectors"], 10);
 }
 
-/// Memory behind a page that cannot be read.
-class GuardedMemory {
- public:
-  explicit GuardedMemory(std::size_t bytes) : bytes_(page + bytes) {
-    constexpr int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-    all_ = static_cast<std::byte*>(mmap(nullptr, bytes_, protection, flags, -1, 0));
-    if (all_ == MAP_FAILED || mprotect(all_, page, PROT_NONE) != 0) throw std::bad_alloc();
-  }
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
-  ~GuardedMemory() { munmap(all_, bytes_); }
-  std::byte* begin() const { return all_ + page; }
-
- private:
-  static constexpr std::size_t page = 65536;  // the largest there is
-  std::size_t bytes_;
-  std::byte* all_;
-};
-
 /// The first tile has no elements of a tile before it.
 TEST(cuda_tiled_map_edges, the_first_tile_reads_nothing_before_the_input) {
   using Copy = map_of<in<u16, 0>, u16, 0, u16>;
@@ -339,7 +319,7 @@ TEST(cuda_tiled_map_edges, the_first_tile_reads_nothing_before_the_input) {
   u16* const out = output.data() + 1;  // at no sector
   const std::vector<backend::Operand> operands{
       {reinterpret_cast<std::byte*>(out), {rows * size, size}},
-      {memory.begin(), {size, columns * size}}};
+      {reinterpret_cast<std::byte*>(input), {size, columns * size}}};
   const std::uint32_t sizes[] = {size, size};
   const Tiles tiles =
       backend::cuda::tiles_of({operands, sizes, 1}, Shape({columns, rows}), 1).value();

@@ -2,16 +2,14 @@
 #include "kernels/emulated_kernels.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <numeric>
-#include <system_error>
 #include <vector>
 
 #include "kernels/drawn_operands.hpp"
+#include "kernels/guarded_memory.hpp"
 
 /// Vectors that begin at any element: the words that have them are read, and no others.
 namespace quarry::test {
@@ -19,31 +17,12 @@ namespace {
 
 using namespace quarry::kernels;
 
-/// A page of memory between two that nobody may read.
-class GuardedPage {
- public:
-  GuardedPage() : memory_(mmap(nullptr, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-    if (memory_ == MAP_FAILED || mprotect(begin(), size, PROT_READ | PROT_WRITE) != 0) {
-      throw std::system_error(errno, std::generic_category(), "no guarded page");
-    }
-  }
-  GuardedPage(const GuardedPage&) = delete;
-  GuardedPage& operator=(const GuardedPage&) = delete;
-  ~GuardedPage() { munmap(memory_, 3 * size); }
-  char* begin() const { return static_cast<char*>(memory_) + size; }
-  char* end() const { return begin() + size; }
-  static constexpr std::size_t size = 4096;
-
- private:
-  void* memory_;
-};
-
 /// Copies rows to memory that begins `ahead` elements behind a vector.
 template <class T, int V, unsigned Wide>
 void copy_unaligned(const char* from, i64 rows, i64 columns, i64 ahead) {
   using M = map_of<in<T, 0>, T, 0, T>;
   constexpr i64 size = sizeof(T), apart = size * ((Wide >> 16) != 0 ? 2 : 1);
-  alignas(128) static char to[2 * GuardedPage::size];
+  alignas(128) static char to[2 * GuardedMemory::page];
   const auto word = [](const void* at) {
     return static_cast<u64>(reinterpret_cast<uintptr_t>(at));
   };
@@ -70,7 +49,7 @@ void copy_unaligned(const char* from, i64 rows, i64 columns, i64 ahead) {
 }
 
 TEST(cuda_map_unaligned, reads_no_words_without_elements_of_a_row) {
-  const GuardedPage page;
+  const GuardedMemory page;
   std::iota(page.begin(), page.end(), char{3});
   Draw draw(7);
   for (int i = 0; i < 300; ++i) {
@@ -88,7 +67,7 @@ TEST(cuda_map_unaligned, reads_no_words_without_elements_of_a_row) {
 /// Rows of a table that ends or begins with a page, at positions that are the same along a row or,
 /// with PositionOfEach, are not.
 template <class T, int V, bool PositionOfEach>
-void gather_unaligned(const GuardedPage& page, Draw& draw) {
+void gather_unaligned(const GuardedMemory& page, Draw& draw) {
   using At = place<index_mode::from_end, 0, in<i64, 0>>;
   using M = map_of<pick<T, 1, At>, T, 1, i64, side<T>>;
   constexpr unsigned wide = PositionOfEach ? 3 : 2;
@@ -97,7 +76,7 @@ void gather_unaligned(const GuardedPage& page, Draw& draw) {
   const char* const table = draw.below(2) == 0 ? page.begin() : page.end() - n;
   std::vector<i64> positions(std::size_t(rows * columns));
   for (i64& p : positions) p = draw.below(2 * extent) - extent;
-  alignas(128) static char to[2 * GuardedPage::size];
+  alignas(128) static char to[2 * GuardedMemory::page];
   std::memset(to, 99, sizeof to);
   const i64 found = draw.one_in(5) ? i64{1} << draw.below(60) : 0;  // by the check of the positions
   const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
@@ -136,7 +115,7 @@ void gather_unaligned(const GuardedPage& page, Draw& draw) {
 }
 
 TEST(cuda_map_unaligned, reads_rows_where_positions_say) {
-  const GuardedPage page;
+  const GuardedMemory page;
   std::iota(page.begin(), page.end(), char{3});
   Draw draw(8);
   for (int i = 0; i < 300; ++i) {
@@ -152,7 +131,7 @@ TEST(cuda_map_unaligned, reads_rows_where_positions_say) {
 /// Rows of a table that ends or begins with a page, one behind the other, those at positions that
 /// say so; with Guarded only where these are not negative.
 template <class T, int V, bool Guarded>
-void gather_across(const GuardedPage& page, Draw& draw) {
+void gather_across(const GuardedMemory& page, Draw& draw) {
   using Row = in<i64, 0>;
   using Pick = pick<T, 1, place<index_mode::from_end, 0, Row>>;
   using Kept = guarded<op<greater_equal_op, i64, Row, val<i64, 1>>, Pick>;
@@ -164,7 +143,7 @@ void gather_across(const GuardedPage& page, Draw& draw) {
   const char* const table = draw.below(2) == 0 ? page.begin() : page.end() - bytes;
   std::vector<i64> positions(static_cast<std::size_t>(rows));
   for (i64& p : positions) p = draw.below(2 * extent) - extent;
-  alignas(16) static char to[2 * GuardedPage::size];
+  alignas(16) static char to[2 * GuardedMemory::page];
   std::memset(to, 99, sizeof to);
   std::vector<char> expected(std::begin(to), std::end(to));
   const i64 found = draw.one_in(5) ? i64{1} << draw.below(60) : 0;
@@ -195,7 +174,7 @@ void gather_across(const GuardedPage& page, Draw& draw) {
 
 /// The same of each of several tables, as take() along the second of three axes.
 template <class T, int V>
-void gather_across_tables(const GuardedPage& page, Draw& draw) {
+void gather_across_tables(const GuardedMemory& page, Draw& draw) {
   using M = map_of<pick<T, 1, place<index_mode::from_end, 0, in<i64, 0>>>, T, 1, i64, side<T>>;
   const i64 size = sizeof(T), tables = 1 + draw.below(3), rows = 1 + draw.below(4);
   const i64 columns = V + draw.below(20), extent = 1 + draw.below(3), n = tables * rows * columns;
@@ -203,7 +182,7 @@ void gather_across_tables(const GuardedPage& page, Draw& draw) {
   const char* const first = page.end() - tables * of_table;
   std::vector<i64> positions(static_cast<std::size_t>(rows));
   for (i64& p : positions) p = draw.below(2 * extent) - extent;
-  alignas(16) static char to[2 * GuardedPage::size];
+  alignas(16) static char to[2 * GuardedMemory::page];
   std::memset(to, 99, sizeof to);
   const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
   std::vector<u64> words{u64(n),
@@ -235,7 +214,7 @@ void gather_across_tables(const GuardedPage& page, Draw& draw) {
 }
 
 TEST(cuda_map_unaligned, rows_at_positions_are_copied_across) {
-  const GuardedPage page;
+  const GuardedMemory page;
   std::iota(page.begin(), page.end(), char{3});
   Draw draw(9);
   for (int i = 0; i < 300; ++i) {

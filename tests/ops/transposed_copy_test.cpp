@@ -52,24 +52,17 @@ class TransposedCopies {
     for (std::size_t i = 0; i < host.count(); ++i) {
       host[i] = static_cast<T>(i * 0x9e3779b97f4a7c15u >> 40);
     }
-    Ints extents;
-    for (const std::int64_t axis : order) extents.push_back(shape[std::size_t(axis)]);
+    const std::vector<std::size_t> axes(order.begin(), order.end());
+    const test::Model copied = test::permute(test::whole(shape), axes);
     const auto count = static_cast<std::int64_t>(host.count()), before = random_.between(0, 33);
     constexpr std::int64_t after = 40;
     auto memory = zeros<T>({before + count + after});
-    memory(Range{before, before + count, 1}).reshape(extents)(quarry::all) =
+    memory(Range{before, before + count, 1}).reshape(copied.shape)(quarry::all) =
         to_device(host).transpose(order);
     const auto result = test::read(memory);
     std::vector<T> expected(result.count(), T(0));
-    Ints index(order.size(), 0);
-    for (std::int64_t k = 0; k < count; ++k) {
-      std::int64_t at = 0;
-      for (std::size_t d = 0; d < order.size(); ++d) {
-        at += index[d] * host.strides()[std::size_t(order[d])];
-      }
-      expected[std::size_t(before + k)] = host[std::size_t(at)];
-      for (std::size_t d = order.size(); d-- > 0 && ++index[d] == extents[d];) index[d] = 0;
-    }
+    std::ranges::transform(copied.at, expected.begin() + before,
+                           [&](std::int64_t at) { return host[static_cast<std::size_t>(at)]; });
     EXPECT_TRUE(result.list() == expected);
   }
 

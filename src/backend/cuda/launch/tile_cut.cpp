@@ -173,13 +173,11 @@ Cut cut_into(const Shape& shape, const TiledInputs& tiled, std::int64_t write, s
   return cut;
 }
 
-constexpr double line_bytes = 128;
-
 /// How often the L2 cache looks for a line, for each one's worth of bytes in runs of so many: for
 /// every line that has something of a run. It is what limits copies of bytes and halves.
 double line_accesses(std::int64_t run, bool at_sectors) {
-  const double from_line = at_sectors ? line_bytes - kernels::tile_sector : line_bytes - 1;
-  return (static_cast<double>(run) + from_line) / static_cast<double>(run);
+  return lines_of(run, at_sectors ? kernels::tile_sector : 1) * line_bytes /
+         static_cast<double>(run);
 }
 
 /// The accesses to lines for all operands, for each line's worth of elements.
@@ -206,8 +204,8 @@ std::int64_t best_row(const CallOperands& operands, const Shape& shape, const Ti
                       std::int64_t most) {
   std::int64_t best = 0;
   double least = std::numeric_limits<double>::infinity();
-  for (const std::int64_t row : {std::int64_t{128}, std::int64_t{160}, std::int64_t{192},
-                                 std::int64_t{256}, std::int64_t{288}, shape.back()}) {
+  const std::int64_t rows[] = {128, 160, 192, 256, 288, shape.back()};
+  for (const std::int64_t row : rows) {
     if (row > 512) continue;
     const Cut cut = cut_into(shape, tiled, row, most / row);
     const double accesses = accesses_of(cut, operands, shape, tiled);
@@ -262,11 +260,11 @@ bool is_large(const Shape& shape, const TiledInputs& tiled, int multiprocessors)
 }
 
 Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
-           int multiprocessors) {
+           int multiprocessors, bool is_large) {
   const std::int64_t most = kernels::most_tile_elements(tiled.widest, tiled.count);
   std::int64_t write = 0, read = 0;
   if (tiled.widest <= 2) {
-    write = is_large(shape, tiled, multiprocessors) ? best_row(operands, shape, tiled, most) : 128;
+    write = is_large ? best_row(operands, shape, tiled, most) : 128;
     read = most / write;
   } else {
     write = tiled.widest <= 8 ? 64 : 32, read = most / write;

@@ -51,7 +51,7 @@ struct Cut {
   std::int64_t count = 1;
 };
 Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
-           int multiprocessors);
+           int multiprocessors, bool is_large);
 
 /// Consecutive bytes of an operand that a tile has, and whether all of them begin at a sector.
 struct Run {
@@ -70,6 +70,12 @@ std::int64_t overlap_of(const Run& run, const Cut& cut, const Shape& shape);
 /// Makes parts along `axis` have `before` positions of the ones before them, too.
 void overlap(Cut& cut, const Shape& shape, const Order& reading, std::size_t axis,
              std::int64_t before);
+
+inline constexpr double line_bytes = 128;  ///< of the L2 cache
+/// The lines that so many bytes have something of, which begin at any multiple of `unit`.
+constexpr double lines_of(std::int64_t bytes, std::uint32_t unit) {
+  return (static_cast<double>(bytes) + line_bytes - unit) / line_bytes;
+}
 
 /// An axis of one order, after merging.
 struct Axis {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backend/cuda/launch/tile_banks.hpp"
+#include "backend/cuda/launch/tile_cut.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -61,11 +62,6 @@ Lanes cheapest_lanes(const TileRows& rows, std::uint32_t least, const Cost& cost
 /// Clock cycles of a multiprocessor, estimated: of an instruction of a warp, and of what the L2
 /// cache does for it where several threads access a line.
 constexpr double instruction = 0.25, line = 1.6;
-/// The lines that `bytes` of a row have something of, from any word or sector on.
-double lines_of(std::uint32_t bytes, std::uint32_t unit) {
-  constexpr double line_bytes = 128;
-  return (bytes + line_bytes - unit) / line_bytes;
-}
 
 double reading_cost(const TileRows& rows, std::uint32_t lanes) {
   constexpr double row = 30, access = 6;  // instructions
@@ -131,22 +127,23 @@ void choose_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
     const auto cost = [&](std::uint32_t lanes) { return reading_cost(read, lanes); };
     tiling.read.lanes_log2 = log2(cheapest_lanes(read, 1, cost).count);
   }
-  Lanes best;
-  const bool searches = is_large && elements.written < 4;
-  if (tiles.variant.width == 16) {
-    // rows of several axes have so many places in a vector that fewer blocks fit
-    if (searches && !tiles.variant.row_of_axes) best = writing_lanes(tiles, elements);
-    tiles.variant.width = 8;
+  const bool is_wide = tiles.variant.width == 16;
+  if (is_wide) tiles.variant.width = 8;
+  if (!is_large || elements.written >= 4) {
+    const TileRows written = rows_written(tiles, elements.written);
+    tiling.write.lanes_log2 = log2(lanes_of(written, elements.written));
+    return;
   }
-  if (searches) {
-    const Lanes lanes = writing_lanes(tiles, elements);
-    if (best.cost <= lanes.cost) {
-      tiles.variant.width = 16;
+  Lanes best = writing_lanes(tiles, elements);
+  // rows of several axes have so many places in a vector of 16 that fewer blocks fit
+  if (is_wide && !tiles.variant.row_of_axes) {
+    tiles.variant.width = 16;
+    const Lanes wide = writing_lanes(tiles, elements);
+    if (wide.cost <= best.cost) {
+      best = wide;
     } else {
-      best = lanes;
+      tiles.variant.width = 8;
     }
-  } else {
-    best.count = lanes_of(rows_written(tiles, elements.written), elements.written);
   }
   tiling.write.lanes_log2 = log2(best.count);
 }

@@ -22,12 +22,13 @@ using kernels::tile_space;
 class Planner {
  public:
   Planner(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
-          int multiprocessors, bool swizzled)
+          const Cut& cut, bool is_large, bool swizzled)
       : operands_(operands),
         shape_(shape),
         tiled_(tiled),
-        cut_(cut_of(operands, shape, tiled, multiprocessors)),
-        is_large_(is_large(shape, tiled, multiprocessors)) {
+        cut_(cut),
+        written_(run_of(cut, operands, shape, writing_order(shape.size()), 0)),
+        is_large_(is_large) {
     variant_.swizzled = swizzled;
   }
 
@@ -191,9 +192,9 @@ class Planner {
     if (write.count > 1 && write.axis[1].stride > 1) return;  // of which parts have several
     const auto has_row = [&](const Axis& axis) { return axis.outer == row.outer; };
     const Axis *const first = read.axis.data(), *const end = first + read.in_tile;
-    const Run run = run_of(cut_, operands_, shape_, writing_order(shape_.size()), 0);
-    const std::int64_t before = overlap_of(run, cut_, shape_);
-    if (before == 0 || run.last != row.outer || std::find_if(first, end, has_row) == end) return;
+    const std::int64_t before = overlap_of(written_, cut_, shape_);
+    if (before == 0 || written_.last != row.outer) return;
+    if (std::find_if(first, end, has_row) == end) return;
     if (has_row(*first) && is_one(*first)) return;  // it is not read in another order
     overlap(cut_, shape_, tiled_.order, row.outer, before);
   }
@@ -311,9 +312,7 @@ class Planner {
     const std::uint32_t size = operands_.itemsizes[0];
     const std::uint32_t bytes = static_cast<std::uint32_t>(access.width) * size;
     const bool is_cut = axes.axis[0].size < axes.axis[0].extent;  // parts end within sectors
-    const bool by_sectors =
-        size < 4 && is_cut &&
-        !run_of(cut_, operands_, shape_, writing_order(shape_.size()), 0).at_sectors;
+    const bool by_sectors = size < 4 && is_cut && !written_.at_sectors;
     if (by_sectors || (size <= 8 && bytes < (is_cut && size >= 4 ? 16u : 8u))) {
       VectorAccess shifted = shifted_map_vectors(call);
       while (axes.axis[0].size < 4 * std::int64_t{shifted.width} && shifted.width > 1) {
@@ -336,6 +335,7 @@ class Planner {
   const Shape& shape_;
   const TiledInputs& tiled_;
   Cut cut_;
+  const Run written_;  ///< of the first output
   bool is_large_;
   Order row_axes_;  ///< that rows which are written consist of, the first one varies fastest
   TiledMap variant_{};
@@ -349,15 +349,17 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   if (shape.size() < 2 || shape.size() > kernels::most_tiled_axes) return std::nullopt;
   const TiledInputs tiled = tiled_inputs(operands, shape);
   if (tiled.set == 0) return std::nullopt;
+  const bool searches = is_large(shape, tiled, multiprocessors);
+  const Cut cut = cut_of(operands, shape, tiled, multiprocessors, searches);
   const auto plan = [&](bool swizzled) {
-    return Planner(operands, shape, tiled, multiprocessors, swizzled).plan();
+    return Planner(operands, shape, tiled, cut, searches, swizzled).plan();
   };
   const auto conflicts = [&](const Tiles& tiles) {
     return bank_conflicts(tiles, operands.itemsizes[tiled.leader], tiled.widest);
   };
   constexpr std::uint32_t many = 3;
   std::optional<Tiles> tiles = plan(false);
-  if (!tiles || !is_large(shape, tiled, multiprocessors)) return tiles;
+  if (!tiles || !searches) return tiles;
   if (conflicts(*tiles) < many) return tiles;
   std::optional<Tiles> swizzled = plan(true);
   return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;
