@@ -155,7 +155,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   }
 
   /// The places of the elements of a row, from its first one.
-  static __device__ void list_places(const tiling& tiles, u16* list) {
+  static __device__ void list_places(const tiling& tiles, place_table<V>& list) {
     for (u32 i = threadIdx.x; i < tiles.write.axis[R - 1].size.constant; i += tile_threads) {
       u32 n = i, place = 0;
       for (u32 axis = 0; axis < tiles.row_axes; ++axis) {
@@ -164,7 +164,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
         place += (n - outer * size.constant) * tiles.row[axis].pitch;
         n = outer;
       }
-      list[V + i] = static_cast<u16>(place);
+      list.set(i, place);
     }
   }
 
@@ -181,7 +181,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   }
 
   static __device__ void write(const P& p, const tiling& tiles, const Tile& t,
-                               const InputTiles& read, const u16* list) {
+                               const InputTiles& read, const place_table<V>* list) {
     constexpr operands_along others = along_writing();
     tile_rows<R, Dw, others.count, true> rows(p, tiles.write, t.write,
                                               [=](int n) { return others.of[n]; });
@@ -235,9 +235,9 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     }
   }
 
-  static __device__ auto places(i32 row, i32 column, i32 pitch, const u16* list) {
+  static __device__ auto places(i32 row, i32 column, i32 pitch, const place_table<V>* list) {
     if constexpr (is_listed) {
-      return listed_places{row, list + V + column};
+      return listed_places{row, list->from(column)};
     } else {
       return regular_places{row + column * pitch, pitch};
     }
@@ -245,17 +245,20 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
 
   static __device__ void run(const P& p, const tiling& tiles, int backwards) {
     alignas(128) __shared__ char tile[bytes()];
-    __shared__ u16
-        list[is_listed ? most_row_elements + 2 * V : 1];  // lanes may be outside of a row
     __shared__ Tile t;
     t.find(p, tiles, backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
-    if constexpr (is_listed) list_places(tiles, list);
+    const place_table<V>* places = nullptr;
+    if constexpr (is_listed) {
+      __shared__ place_table<V> list;
+      list_places(tiles, list);
+      places = &list;
+    }
     __syncthreads();
     InputTiles read{tile, {}};
     read_all<0>(p, tiles, t, 0, read, static_cast<const several<In...>*>(nullptr));
     copies_done();
     __syncthreads();
-    write(p, tiles, t, read, list);
+    write(p, tiles, t, read, places);
   }
   using param_type = P;
 };

@@ -212,6 +212,23 @@ struct listed_places {
   const u16* list;
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + list[lane]); }
 };
+/// The table: places of the elements of a row, and of V elements before and behind it, which are
+/// any. Threads side by side read V of them each, so groups of 64 are as far apart that those of a
+/// warp are in different banks; a group has the first ones of the next group, too.
+template <int V>
+struct place_table {
+  static constexpr u32 group = 64, pitch = group + 10;
+  u16 at[(most_row_elements + 2 * V + group - 1) / group * pitch];
+
+  __device__ static u32 index(u32 i) { return i + i / group * (pitch - group); }
+  __device__ void set(u32 column, u32 place) {
+    const u32 i = column + V;
+    at[index(i)] = static_cast<u16>(place);
+    if (i >= group && i % group < V) at[index(i) - (pitch - group)] = static_cast<u16>(place);
+  }
+  /// Of the element at `column` and of the V - 1 behind it.
+  __device__ const u16* from(i32 column) const { return at + index(static_cast<u32>(column + V)); }
+};
 
 /// Whether it is true for all threads of the warp that are here: they do not part then.
 __device__ inline bool all_of_warp(bool is_true) {
