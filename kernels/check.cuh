@@ -28,9 +28,23 @@ QUARRY_HD constexpr u64 blocks_that_check(i64 rows, u32 threads) {
   return blocks < most_that_check ? blocks : most_that_check;
 }
 
+/// What is added to the counter of a check for each part of the positions that is checked, and for
+/// each warp that has found one outside.
+inline constexpr u32 checked_part = 1, found_outside = 1u << 16;
+/// Adds to the counter. The last one of so many parts leaves how many warps have found one outside,
+/// for the host, and at `word`.
+template <class P>
+__device__ void count_checked(const P& p, u32 adds, u32 parts, i64* word) {
+  auto* const counter = reinterpret_cast<u32*>(p.reduced());
+  const u32 now = atomicAdd(counter, adds) + adds;
+  if (now % found_outside != parts) return;
+  *counter = 0;
+  if (word) *word = now / found_outside;
+  *reinterpret_cast<volatile i64*>(p.chunk()) = now / found_outside;
+}
+
 /// If map M does no more than copy rows, as `Copies` says, the first blocks check their positions
-/// before they copy anything, so that the host knows of it while the others copy: a warp that is
-/// done counts itself, and whether it has found one outside, and the last one leaves how many have.
+/// before they copy anything, so that the host knows of it while the others copy.
 template <class M, bool Copies, int R, class Index, class P>
 __device__ void check_rows([[maybe_unused]] const P& p) {
   using Positions = row_positions<M>;
@@ -54,12 +68,8 @@ __device__ void check_rows([[maybe_unused]] const P& p) {
     }
     const bool has_found = __ballot_sync(0xffffffffu, is_outside) != 0;
     if (thread % 32 != 0) return;
-    auto* const arrived = reinterpret_cast<u32*>(p.reduced());
-    constexpr u32 finder = 1u << 16;
-    const u32 before = atomicAdd(arrived, has_found ? finder + 1 : 1);
-    if (before % finder + 1 != blocks * (threads / 32)) return;
-    *arrived = 0;
-    *reinterpret_cast<volatile i64*>(p.chunk()) = before / finder + (has_found ? 1 : 0);
+    const u32 adds = checked_part + (has_found ? found_outside : 0);
+    count_checked(p, adds, blocks * (threads / 32), nullptr);
   }
 }
 

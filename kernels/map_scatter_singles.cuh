@@ -13,13 +13,33 @@ template <class E, class T, int First, int Axes, int S, class... In, int V, unsi
 struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wide> {
   using P = params<1 + static_cast<int>(sizeof...(In)), S, 1>;
   using Inputs = loaded<V, Wide, 0, In...>;
+  using Positions = row_positions<map_of<E, side<T, First, Axes>, S, In...>>;
   static constexpr int vectors = scatter_vectors;
 
   static __device__ void load(const P& p, i64 i, i64 n, Inputs& in) {
     load_along<V>(p, i, n, in, [&](char** at) { in.load_once(at); });
   }
-  /// A thread has `vectors` vectors, as far apart as its block has threads.
-  static __device__ void run(const P& p) {
+  /// Looks at the positions of a block, of which a thread has some from element `first` on.
+  static __device__ void check(const P& p, const Inputs (&in_flight)[vectors], i64 first, i64 apart,
+                               i64 n, i64* word) {
+    const i64 extent = p.template scalar<side_axis>(Positions::axis).extent;
+    bool is_outside = false;
+#pragma unroll
+    for (int j = 0; j < vectors * V; ++j) {
+      const i64 i = first + j / V * apart + j % V;
+      const lane_context<P, V, Wide, In...> here{p, in_flight[j / V], i, j % V};
+      const i64 at = in<typename Positions::type, Positions::operand - 1>{}(here);
+      is_outside = is_outside || (i < n && (at < -extent || at >= extent));
+    }
+    const bool has_found = __ballot_sync(0xffffffffu, is_outside) != 0;
+    if (has_found && threadIdx.x % 32 == 0)
+      atomicAdd(reinterpret_cast<u32*>(p.reduced()), found_outside);
+    __syncthreads();
+    if (threadIdx.x == 0) count_checked(p, checked_part, gridDim.x, word);
+  }
+  /// A thread has `vectors` vectors, as far apart as its block has threads. If the map checks its
+  /// positions, what that finds goes to `word`, too.
+  static __device__ void run(const P& p, [[maybe_unused]] i64* word) {
     const i64 n = p.kept(), apart = static_cast<i64>(blockDim.x) * V;
     const i64 first = static_cast<i64>(blockIdx.x) * vectors * apart + threadIdx.x * V;
     const i64 found = found_by_check<side<T, First, Axes>>(p);
@@ -27,6 +47,9 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
 #pragma unroll
     for (int u = 0; u < vectors; ++u) load(p, first + u * apart, n, in[u]);
     loads_are_above();
+    if constexpr (Positions::operand > 0) {
+      if (checks_itself(p)) check(p, in, first, apart, n, word);
+    }
     if (found != 0) return;
     char* const to = p.template pointer<char>(0);
 #pragma unroll
@@ -49,9 +72,10 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
 template <class M, int V, unsigned Wide>
 __global__ void __launch_bounds__(256)
     map_scatter_singles(const __grid_constant__
-                        typename map_scatter_singles_body<M, V, Wide>::param_type p) {
+                        typename map_scatter_singles_body<M, V, Wide>::param_type p,
+                        i64* word) {
   wait_for_stream();
-  map_scatter_singles_body<M, V, Wide>::run(p);
+  map_scatter_singles_body<M, V, Wide>::run(p, word);
 }
 
 }  // namespace quarry::kernels

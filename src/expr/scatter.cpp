@@ -93,8 +93,12 @@ void scatter_into(const kernels::program& program, const Target& target,
   const runtime::Operand output{target.window.device_pointer(), &out};
   BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
-                      stream, true, workspace, {target.check, false});
-  if (target.check) target.check->require();
+                      stream, true, workspace, {target.check, target.is_new});
+  if (target.check && !target.is_new) target.check->require();
+}
+
+void queue_check(const Target& target) {
+  if (target.check) target.check->word(quarry::detail::stream_for(target.array));
 }
 
 bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* const* arrays,

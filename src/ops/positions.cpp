@@ -83,12 +83,21 @@ class PositionCheck final : public quarry::detail::QueuedCheck {
     require();
     return nullptr;
   }
-  void* place(const Stream& stream, const void* first, std::int64_t count) const override {
+  void* place(const Stream& stream, const void* first, std::int64_t count,
+              void** word) const override {
     if (first != positions_.device_pointer() || count != positions_.size()) return nullptr;
     const std::lock_guard lock(mutex_);
     if (count_) return nullptr;
+    if (word) {
+      next_word_ = DeviceNDArray<std::int64_t>({1}, stream);
+      *word = next_word_.device_pointer();
+    }
     count_ = std::make_shared<const HostWord>(stream);
     return count_->array().device_pointer();
+  }
+  void launched() const override {
+    const std::lock_guard lock(mutex_);
+    word_ = next_word_;
   }
   void require() const override {
     const Stream& stream = quarry::detail::stream_for(positions_);
@@ -134,7 +143,8 @@ class PositionCheck final : public quarry::detail::QueuedCheck {
   Bounds<Refuse> bounds_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const HostWord> count_;  ///< once the check is a kernel's
-  mutable DeviceNDArray<std::int64_t> word_;       ///< if that is one of its own
+  /// What that leaves for the stream; the next one once it is launched.
+  mutable DeviceNDArray<std::int64_t> word_, next_word_;
 };
 
 /// Refuses the first position that is outside, or, if there are many on a GPU, leaves that to the

@@ -136,14 +136,65 @@ TEST(cuda_scatter, values_meet_in_words_around_them) {
 }
 
 template <class M, int V, unsigned Wide>
-void run_singles(Draw& draw, const std::vector<u64>& block, i64 n) {
+void run_singles(Draw& draw, const std::vector<u64>& block, i64 n, i64* word = nullptr) {
   typename map_scatter_singles_body<M, V, Wide>::param_type p;
   ASSERT_EQ(sizeof p, block.size() * sizeof(u64));
   std::memcpy(&p, block.data(), sizeof p);
   const auto blocks = unsigned(n / (32 * V * scatter_vectors) + 1);
-  const auto faults =
-      launch({{blocks}, {32}}, draw.bits(), [&] { map_scatter_singles<M, V, Wide>(p); });
+  const unsigned warps = 1 + unsigned(draw.below(2)), at_once = 1 + unsigned(draw.below(2));
+  const auto faults = launch({{blocks}, {32 * warps}, at_once}, draw.bits(),
+                             [&] { map_scatter_singles<M, V, Wide>(p, word); });
   EXPECT_EQ(faults, std::vector<std::string>{});
+}
+
+/// The last position of each place, of integers I, some of which may be outside: then the owners
+/// are any, and the host and what follows are told of it.
+template <class T, class I, int V>
+void check_owners() {
+  using M = map_of<into<largest, iota<T>, place<index_mode::from_end, 0, in<I, 0>>>, side<T>, 1, I>;
+  int refused = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Draw draw(seed);
+    const i64 extent = 1 + draw.below(90), n = 1 + draw.below(draw.of({20, 2000}));
+    alignas(16) static I positions[2048];
+    std::vector<T> owners(std::size_t(extent), -1), want = owners;
+    for (i64 i = 0; i < n; ++i) {
+      const i64 at = draw.below(2 * extent) - extent;
+      positions[i] = static_cast<I>(at), want[std::size_t(at < 0 ? at + extent : at)] = T(i);
+    }
+    const bool is_outside = draw.one_in(2);
+    if (is_outside) positions[draw.below(n)] = static_cast<I>(draw.of({extent, -extent - 1}));
+    u32 counter = 0;
+    i64 for_host = -1, for_stream = -1;
+    const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
+    const std::vector<u64> block = {u64(n),
+                                    word(&counter),
+                                    word(&for_host),
+                                    word(owners.data()),
+                                    word(positions),
+                                    u64(extent),
+                                    sizeof(T),
+                                    u64(n),
+                                    0,
+                                    sizeof(I)};
+    run_singles<M, V, V == 1 ? 0 : 1>(draw, block, n, &for_stream);
+    ASSERT_EQ(counter, 0u);
+    ASSERT_EQ(for_host, for_stream);
+    ASSERT_EQ(for_host > 0, is_outside) << for_host << " seed " << seed;
+    ASSERT_GE(for_host, 0);
+    if (!is_outside) {
+      ASSERT_EQ(owners, want) << "seed " << seed;
+    }
+    refused += int(is_outside);
+  }
+  EXPECT_TRUE(refused > 20 && refused < 80) << refused;
+}
+
+TEST(cuda_scatter, owners_of_places_are_found_and_their_positions_checked) {
+  check_owners<i32, i64, 2>();
+  check_owners<i64, i64, 1>();
+  check_owners<i32, i32, 4>();
+  check_owners<i32, i16, 8>();
 }
 
 TEST(cuda_scatter, marks_are_a_bit_for_each_place_and_one_for_repeated_ones) {

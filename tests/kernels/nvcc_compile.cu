@@ -142,7 +142,7 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
       const __grid_constant__ unaligned_params<M, __VA_ARGS__>, int);
 #define QUARRY_SCATTER_SINGLES(M, ...)                          \
   template __global__ void map_scatter_singles<M, __VA_ARGS__>( \
-      const __grid_constant__ singles_params<M, __VA_ARGS__>);
+      const __grid_constant__ singles_params<M, __VA_ARGS__>, i64*);
 #define QUARRY_PARTED(M, ...)                          \
   template __global__ void map_parted<M, __VA_ARGS__>( \
       const __grid_constant__ parted_params<M, __VA_ARGS__>, const __grid_constant__ parted);

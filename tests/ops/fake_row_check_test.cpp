@@ -56,6 +56,27 @@ TEST_F(FakeRowCheck, ComesBeforeTheCopyWhereSomebodyHasTheElements) {
   EXPECT_EQ(launches_of([&] { eval(x(good) + 1.f); }), 2) << "no copy";
 }
 
+/// Values of rows are written by the owners of their places, which are found before.
+TEST_F(FakeRowCheck, IsPartOfFindingOwners) {
+  const auto x = zeros<float>({rows, columns}), values = ones<float>({count, columns});
+  const auto good = to_device(positions(0)), bad = to_device(positions(rows));
+  EXPECT_EQ(launches_of([&] { x(good) = values; }), 2);
+  const auto there = x(good);
+  EXPECT_EQ(launches_of([&] { eval(there); }), 1);
+  EXPECT_EQ(launches_of([&] { there.assign(values); }), 2) << "nothing is outside: that is known";
+  x.fill(0);
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_EQ(message_of<IndexError>([&] { x(bad) = values; }), refusal);
+  }
+  const auto none = x(bad);
+  EXPECT_EQ(message_of<IndexError>([&] { eval(none); }), refusal);
+  EXPECT_EQ(message_of<IndexError>([&] { none.assign(values); }), refusal);
+  EXPECT_EQ(sum(x).item(), 0);
+  // more blocks than are there at once
+  const std::vector<std::int64_t> many(2'000'000, 3);
+  EXPECT_EQ(launches_of([&] { x(to_device(many)) = ones<float>({2'000'000, columns}); }), 3);
+}
+
 /// Nothing is lost if the launch fails: the next evaluation finds out.
 TEST_F(FakeRowCheck, IsMadeAgainIfItsKernelWasNotLaunched) {
   const auto x = zeros<float>({rows, columns});
@@ -69,6 +90,19 @@ TEST_F(FakeRowCheck, IsMadeAgainIfItsKernelWasNotLaunched) {
   EXPECT_EQ(message_of<IndexError>([&] { eval(picked); }), refusal);
   EXPECT_EQ(message_of<IndexError>([&] { eval(picked); }), refusal);
   EXPECT_EQ(sum(eval(inside)).item(), 0);
+}
+
+TEST_F(FakeRowCheck, IsMadeAgainIfOwnersWereNotFound) {
+  const auto x = zeros<float>({rows, columns}), values = ones<float>({count, columns});
+  const auto outside = x(to_device(positions(rows))), inside = x(to_device(positions(1)));
+  for (const auto& failing : {outside, inside}) {
+    shim::inject({.code = CUDA_ERROR_INVALID_VALUE, .function = DriverFunction::LaunchKernelEx});
+    EXPECT_THROW(failing.assign(values), LaunchError);
+  }
+  EXPECT_EQ(message_of<IndexError>([&] { outside.assign(values); }), refusal);
+  EXPECT_EQ(sum(x).item(), 0);
+  inside.assign(values);
+  EXPECT_EQ(sum(x).item(), rows * columns);
 }
 
 }  // namespace

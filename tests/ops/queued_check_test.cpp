@@ -111,6 +111,28 @@ TEST_P(QueuedChecks, WriteNothingAtPositions) {
   }
 }
 
+/// Rows of places that several values are for, written again and again: the last value stays.
+TEST_P(QueuedChecks, OfRowsThatAreWritten) {
+  constexpr std::int64_t columns = 40;
+  const Positions all = positions();
+  const auto x = zeros<float>({extent, columns});
+  const auto good = to_device(all), bad = to_device(positions(count() / 2));
+  std::vector<float> expected(static_cast<std::size_t>(extent * columns));
+  for (int k = 1; k <= 3; ++k) {
+    const auto values =
+        eval(arange<float>(count() * columns).reshape({count(), columns}) * float(k));
+    x(good) = values;
+    for (std::int64_t i = 0; i < count() * columns; ++i) {
+      const std::int64_t at = all[static_cast<std::size_t>(i / columns)];
+      const std::int64_t row = at < 0 ? at + extent : at;
+      expected[static_cast<std::size_t>(row * columns + i % columns)] = float(i) * float(k);
+    }
+    ASSERT_TRUE(listed(x) == expected) << k;
+    check_that_nothing_is_written(
+        x, [&](const auto& to) { to(bad) = values; }, refusal());
+  }
+}
+
 /// Whatever computes the elements.
 TEST_P(QueuedChecks, ThrowFromEveryEvaluation) {
   const auto a = arange<float>(extent);

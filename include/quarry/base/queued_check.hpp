@@ -27,8 +27,12 @@ class QueuedCheck {
   virtual const void* word(const Stream& stream) const = 0;
   /// For a kernel of this stream that checks `count` elements, of which this is the first one,
   /// itself: where it leaves, for the host, 0 if it finds nothing. nullptr if the check is queued
-  /// already, or is of other elements.
-  virtual void* place(const Stream& stream, const void* first, std::int64_t count) const = 0;
+  /// already, or is of other elements. With `word` the kernel leaves the same at the address that
+  /// is set there, in memory of the device: that is word() from launched() on.
+  virtual void* place(const Stream& stream, const void* first, std::int64_t count,
+                      void** word = nullptr) const = 0;
+  /// The kernel that leaves a word has been launched.
+  virtual void launched() const = 0;
   /// Queues the check, unless it is; waits for it, and throws what it has found, every time it is
   /// called. While a graph is captured: leaves the check to the launches of the graph.
   virtual void require() const = 0;

@@ -64,9 +64,13 @@ struct Target {
   const DeviceNDArrayBase& array;   ///< any element of it may be written
   const DeviceNDArrayBase& window;  ///< its elements at position 0 of its own axes
   const Shape& shape;               ///< of what is written
-  /// Of the positions: nothing is written before it is known that it finds nothing.
+  /// Of the positions: nothing is written before it is known that it finds nothing, unless
+  /// `is_new`: then nobody else has the array, and what writes it may make the check.
   const quarry::detail::QueuedCheck* check = nullptr;
+  bool is_new = false;
 };
+/// Has the check go on while all else is prepared.
+void queue_check(const Target& target);
 /// Runs `program`, a map to a side operand. The inputs broadcast to the shape of the target; the
 /// result is as if all of them were read before anything is written, but input `own`, which is read
 /// element for element (-1: none is).
@@ -179,8 +183,8 @@ Owners<N> owners_of(const Target& target, const OwnAxes<Axes>& own, const Shape&
   using K = kernel_type_t<N>;
   Owners<N> owners = new_owners<N>(target, own.axis, turns);
   const auto window = owners.seen();
-  scatter<kernels::largest, K, Mode>({owners.array, window, turns}, owners.template axes<Axes>(),
-                                     -1, Position<K>{}, positions...);
+  scatter<kernels::largest, K, Mode>({owners.array, window, turns, target.check, true},
+                                     owners.template axes<Axes>(), -1, Position<K>{}, positions...);
   return owners;
 }
 
@@ -211,6 +215,7 @@ void scatter_last(const Target& target, const OwnAxes<Axes>& own, const Shape& t
       return write_owned_rows(target, own.axis[0], turns, values.array, owners);
     }
   }
+  queue_check(target);
   if constexpr (Mode == kernels::index_mode::from_end) {
     if (may_be_distinct(target, own.axis, turns) &&
         are_distinct<Mode>(target, own, turns, positions...)) {

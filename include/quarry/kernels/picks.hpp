@@ -45,8 +45,9 @@ inline constexpr bool is_constant<op<F, L, A...>> = (is_constant<A> && ...);
 template <class F, class... A>
 inline constexpr bool is_constant<call<F, A...>> = (is_constant<A> && ...);
 
-/// The positions of rows of one axis that are all that map M copies: their `type`, an integer with
-/// a sign, the `operand`, and the scalar that is the `axis`. For other maps the operand is -1.
+/// The positions of one axis that map M can check itself, where they are those of rows that are all
+/// that it copies: their `type`, an integer with a sign, the `operand`, and the scalar that is the
+/// `axis`. For other maps the operand is -1.
 template <class M>
 struct row_positions {
   static constexpr int operand = -1;

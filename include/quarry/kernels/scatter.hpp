@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/kernels/functor.hpp>
 #include <quarry/kernels/node.hpp>
+#include <quarry/kernels/picks.hpp>
 
 /// Expressions of maps whose output is a side operand: they compute where an element is written, as
 /// well as its value. `F` says what becomes of the element that is there; several values may meet
@@ -104,6 +105,14 @@ struct owned : Into {
   QUARRY_HD static bool is_written(const C& c) {
     return Owner{}(c) == Turns{}(c).of(c.index());
   }
+};
+
+/// Those of the places of which the map finds the owners, the last ones in C order.
+template <class T, int A, class I, int N, class Out, int S, class... In>
+requires(is_integer<I>&& is_signed<I>) struct row_positions<
+    map_of<into<largest, iota<T>, place<index_mode::from_end, A, in<I, N>>>, Out, S, In...>> {
+  using type = I;
+  static constexpr int operand = 1 + N, axis = A;
 };
 
 }  // namespace quarry::kernels

@@ -146,15 +146,13 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
         [&](const SideLeaf<T, axes>& elements, const P&... positions) {
           using K = kernel_type_t<T>;
           const Target target{elements.array, elements.window, this->shape(), elements.check.get()};
-          if (target.check) {  // which goes on while all else is prepared
-            target.check->word(quarry::detail::stream_for(target.array));
-          }
           OwnAxes<axes> own_axes;
           for (std::size_t n = 0; n < axes; ++n) own_axes.axis[n] = elements.axis[n];
           const Shape turns = detail::broadcast(positions.shape()...);
           const bool can_differ =
               own >= 0 || HasPosition<V>::value || !is_same_for_all(values.shape(), turns);
           if (is_injective_ || !can_differ) {
+            queue_check(target);
             scatter<kernels::replaced, K, Mode>(target, own_axes, own, values, positions...);
           } else if constexpr (Lowered<V>::next_array > 0) {
             scatter_last<K, Mode>(target, own_axes, turns, own, values, positions...);

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
 
 #include <quarry/kernels/access.hpp>
 #include <quarry/kernels/map.hpp>
 
 #include "backend/cpu/runs.hpp"
 #include "backend/cuda/launch/vectors.hpp"
+#include "fake_driver/kernels/checked_map.hpp"
 #include "fake_driver/kernels/kernel.hpp"
 #include "fake_driver/kernels/map_operands.hpp"
 #include "fake_driver/kernels/parted_map.hpp"
@@ -110,64 +110,11 @@ bool has_aligned_rows(const Launch& launch, const Operands& operands) {
          has_legal_vectors(launch, operands, 0, width, wide, last);
 }
 
-/// Whether the check that the kernel looks at has found nothing. Null if it is not in live memory.
-std::optional<bool> may_write(const Launch& launch) {
-  const auto at = static_cast<std::uint64_t>(launch.word(block_places::chunk));
-  if (at == 0) return true;
-  const std::byte* const word = state().memory.find(at, sizeof(std::int64_t), launch.device);
-  if (!word) return std::nullopt;
-  return *reinterpret_cast<const std::int64_t*>(word) == 0;
-}
-
-std::int64_t signed_number(const char* at, std::uint32_t size) {
-  std::int64_t number = 0;
-  std::memcpy(reinterpret_cast<char*>(&number) + sizeof number - size, at, size);
-  return number >> (8 * (sizeof number - size));
-}
-
-/// Rows that are copied to where nobody minds, and the check of their positions, whose result is
-/// left for the host. `wide`: as of the kernel's name.
-CUresult run_checking_rows(const Launch& launch, const Operands& operands, int wide,
-                           bool (*is_legal)(const Launch&, const Operands&)) {
-  const kernels::program& program = *launch.program;
-  const auto at = static_cast<std::uint64_t>(launch.word(block_places::reduced)),
-             place = static_cast<std::uint64_t>(launch.word(block_places::chunk));
-  const auto* const counter = reinterpret_cast<const std::uint32_t*>(
-      state().memory.find(at, sizeof(std::uint32_t), launch.device));
-  auto* const left = reinterpret_cast<std::int64_t*>(
-      state().memory.find(place, sizeof(std::int64_t), launch.device));
-  if (!counter || !left) return illegal(launch, "the words of a check are not in live memory");
-  if (*counter != 0) return illegal(launch, "the counter of warps is not 0");
-  const int side = program.rows_at == 1 ? 2 : 1;
-  const bool copies = program.rows_at > 0 && program.operands() == 3 && wide == 1 << (side - 1);
-  if (!copies) return illegal(launch, "only maps that copy rows check positions");
-  if (launch.block_x * launch.block_y % 32 != 0) return illegal(launch, "a warp is not whole");
-  if (const CUresult result = run_rows(launch, operands, is_legal)) return result;
-  const int inner = launch.rank() - 1;
-  const std::int64_t rows = launch.word(block_places::kept) / operands.extent(inner);
-  const auto extent = static_cast<std::int64_t>(launch.scalars()[2 * program.own[side].first]);
-  std::int64_t outside = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    Operands::Offsets offsets = operands.start();
-    operands.advance(offsets, row, 0, inner);
-    std::vector<char*> addresses;
-    if (!operands.resolve(offsets, addresses)) return illegal(launch, "an offset has wrapped");
-    const auto operand = static_cast<std::size_t>(program.rows_at);
-    const std::int64_t position = signed_number(addresses[operand], program.itemsize[operand]);
-    if (position < -extent || position >= extent) ++outside;
-  }
-  __atomic_store_n(left, outside, __ATOMIC_RELEASE);
-  return CUDA_SUCCESS;
-}
-
-/// run_rows, unless the check has found something.
+/// run_rows, unless the check of the map has found something.
 CUresult run_checked_rows(const Launch& launch, const Operands& operands, int wide,
-                          bool (*is_legal)(const Launch&, const Operands&)) {
-  if (launch.word(block_places::reduced) != 1)
-    return run_checking_rows(launch, operands, wide, is_legal);
-  const std::optional<bool> may = may_write(launch);
-  if (!may) return illegal(launch, "the word of a check is not in live memory");
-  return *may ? run_rows(launch, operands, is_legal) : CUDA_SUCCESS;
+                          bool (*is_legal)(const Launch&, const Operands&), std::int64_t word = 0) {
+  return run_checked(launch, operands, wide, word,
+                     [&] { return run_rows(launch, operands, is_legal); });
 }
 
 CUresult run_strided(const Launch& launch) {
@@ -277,8 +224,10 @@ CUresult run_singles(const Launch& launch) {
   const std::int64_t of_thread = std::int64_t{launch.argument(0)} * kernels::scatter_vectors;
   const bool covers = launch.grid_x * launch.block_x * of_thread >= launch.word(block_places::kept);
   if (!covers || launch.grid_y != 1) return illegal(launch, "the grid covers too little");
-  return run_checked_rows(launch, launch.operands(true), launch.argument(1),
-                          has_vectors_of_singles);
+  std::int64_t word;
+  std::memcpy(&word, launch.more.data(), sizeof word);
+  return run_checked_rows(launch, launch.operands(true), launch.argument(1), has_vectors_of_singles,
+                          word);
 }
 
 /// The last step runs the map; each wants to find what the one before it has left.
@@ -356,7 +305,7 @@ std::span<const Kernel> map_kernels() {
        2,
        256,
        [](const std::vector<int>&) { return 1; },
-       {},
+       {sizeof(std::int64_t)},
        run_singles},
       {"map",
        "map_parted",

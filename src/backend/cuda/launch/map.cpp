@@ -38,21 +38,26 @@ bool copies_rows(const kernels::program& program, int wide, unsigned threads) {
   return wide == 1 << (side - program.outputs) && threads % 32 == 0;
 }
 
-/// The parameters of such a kernel, or of another one along rows, which leaves the check to a
-/// kernel of its own.
-ParameterBlock checked_block(const Launcher& launcher, int wide, unsigned threads) {
+/// The parameters of a kernel that makes the check itself, if it can, or leaves it to one of its
+/// own. With `word` what is queued behind it looks at what it leaves there.
+ParameterBlock checking_block(const Launcher& launcher, bool can_check, void** word = nullptr) {
   const KernelCall& call = launcher.call;
-  const bool can_check = call.check && call.is_new && copies_rows(*call.program, wide, threads);
+  can_check = can_check && call.check && call.is_new;
   if (std::uint32_t* const counter = can_check ? launcher.workspace.counter() : nullptr) {
     const auto k = static_cast<std::size_t>(call.program->rows_at);
     if (void* const place = call.check->place(*call.check_stream, call.operands[k].data,
-                                              distinct_elements(call, k))) {
+                                              distinct_elements(call, k), word)) {
       ParameterBlock block = parameter_block(call, true, reinterpret_cast<std::int64_t>(place));
       block[kernels::block_places::reduced] = reinterpret_cast<std::uint64_t>(counter);
       return block;
     }
   }
   return parameter_block(call, true, call.word_of_check());
+}
+
+/// Of a kernel along rows.
+ParameterBlock checked_block(const Launcher& launcher, int wide, unsigned threads) {
+  return checking_block(launcher, copies_rows(*launcher.call.program, wide, threads));
 }
 
 /// A kernel whose threads are along rows: `Map` is its variant.
@@ -166,9 +171,15 @@ void launch_singles(const Launcher& launcher) {
   const VectorAccess vectors = aligned_vectors(launcher.operands);
   const std::int64_t of_block =
       std::int64_t{flat_threads} * vectors.width * kernels::scatter_vectors;
-  launcher.run_early(ScatterSingles{vectors.width, vectors.wide},
-                     {static_cast<unsigned>(divide_up(call.kept, of_block)), 1, flat_threads, 1},
-                     parameter_block(call, true, call.word_of_check()));
+  const auto blocks = static_cast<unsigned>(divide_up(call.kept, of_block));
+  // those that are there at once: each waits for the counter of the check
+  const bool can_check = call.program->rows_at > 0 && call.program->operands() == 2 &&
+                         blocks <= 4 * static_cast<unsigned>(launcher.multiprocessors());
+  void* word = nullptr;
+  const ParameterBlock block = checking_block(launcher, can_check, &word);
+  launcher.run_early(ScatterSingles{vectors.width, vectors.wide}, {blocks, 1, flat_threads, 1},
+                     block, word);
+  if (word) call.check->launched();
 }
 
 /// Dense operands that are not aligned alike have no vectors of map_flat.
