@@ -213,11 +213,11 @@ struct listed_places {
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + list[lane]); }
 };
 /// The table: places of the elements of a row, and of V elements before and behind it, which are
-/// any. Threads side by side read V of them each, so groups of 64 are as far apart that those of a
+/// any. Threads side by side read V of them each, so groups of 64 are so far apart that those of a
 /// warp are in different banks; a group has the first ones of the next group, too.
 template <int V>
 struct place_table {
-  static constexpr u32 group = 64, pitch = group + 10;
+  static constexpr u32 group = 64, pitch = group + (V > 8 ? 18 : 10);
   u16 at[(most_row_elements + 2 * V + group - 1) / group * pitch];
 
   __device__ static u32 index(u32 i) { return i + i / group * (pitch - group); }
