@@ -13,6 +13,7 @@ namespace {
 
 constexpr i64 task_elements = i64{32} << 10;  // a task folds about as many
 constexpr i64 run_chunk = i64{16} << 10, column_chunk = 512, most_chunks = 4096;
+constexpr i64 run_bytes = i64{64} << 10;  // of values at least: fewer take less than their call
 constexpr std::size_t stack_bytes = 16 << 10;
 constexpr i64 cached_elements = i64{1} << 20;  // of all tasks that run at one time
 
@@ -43,8 +44,8 @@ Reduction::Reduction(const KernelCall& call, const kernels::value_loops& loops)
                                           kept_step_.data() + 1);
   along_ = loops_.have_positions ||
            along_reduced(call, row, reduced_.last_extent(), are_together ? least_row : least_run);
-  chunk_ =
-      std::max(along_ ? run_chunk : column_chunk, (call.reduced + most_chunks - 1) / most_chunks);
+  const i64 run = std::max(run_chunk, run_bytes / static_cast<i64>(loops_.fold->value_size));
+  chunk_ = std::max(along_ ? run : column_chunk, (call.reduced + most_chunks - 1) / most_chunks);
   chunks_ = (call.reduced + chunk_ - 1) / chunk_;
   const i64 fit = static_cast<i64>(stack_bytes / acc_size_);
   const i64 wanted = along_ ? std::max<i64>(1, task_elements / call.reduced) : most_outputs;
@@ -87,10 +88,16 @@ void Reduction::run_in_chunks(i64 first, i64 last, bool used) const {
   };
   const auto each_chunk = [&](const auto& f) {
     parallel((last - first) * chunks_, grain(), [&](i64 begin, i64 end) {
-      for (i64 i = begin; i < end; ++i) f(first + i / chunks_, i % chunks_);
+      for (i64 i = begin; i < end;) {
+        const i64 b = first + i / chunks_, of_block = (b - first) * chunks_;
+        const OutputBlock to = block(b);
+        for (const i64 stop = std::min(end, of_block + chunks_); i < stop; ++i) {
+          f(to, i - of_block, at(b, i - of_block));
+        }
+      }
     });
   };
-  each_chunk([&](i64 b, i64 chunk) { fold(block(b), chunk, at(b, chunk)); });
+  each_chunk([&](const OutputBlock& to, i64 chunk, std::byte* total) { fold(to, chunk, total); });
   parallel(last - first, std::max<i64>(1, task_elements / (outputs_ * chunks_)),
            [&](i64 begin, i64 end) {
              for (i64 b = first + begin; b < first + end; ++b) {
@@ -100,8 +107,9 @@ void Reduction::run_in_chunks(i64 first, i64 last, bool used) const {
              }
            });
   if (!used) return;
-  each_chunk([&](i64 b, i64 chunk) {
-    finish(block(b), chunk * chunk_, std::min((chunk + 1) * chunk_, call_.reduced), at(b, 0));
+  each_chunk([&](const OutputBlock& to, i64 chunk, const std::byte* total) {
+    finish(to, chunk * chunk_, std::min((chunk + 1) * chunk_, call_.reduced),
+           total - static_cast<std::size_t>(chunk) * chunk_size);
   });
 }
 
