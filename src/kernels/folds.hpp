@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include "kernels/chains.hpp"
 #include "kernels/row_lanes.hpp"
 
 /// The loops of folds<Reducer, Acc, Value> (kernels/reduce.hpp); its explicit instantiations are in
@@ -64,9 +65,10 @@ struct chain_fold {
         lanes::fold_into_lanes<Operation, Width>(total[j], neutral(), row, n);
       }
       lanes::fold_lanes_of_rows<Operation, Width, Real>(total);
-      Acc found[Width / sizeof(Real)];
-      __builtin_memcpy(found, &total[0], Width);
-      for (i64 j = 0; j < count; ++j) acc[r + j] = R::combine(acc[r + j], found[j]);
+      vector<Real, Width> before;
+      lanes::read(before, reinterpret_cast<const Real*>(acc + r));
+      Operation::take(before, total[0]);
+      __builtin_memcpy(acc + r, &before, Width);
     }
     return r;
   }
@@ -90,24 +92,17 @@ struct compared<bool> {
   using type = u8;
 };
 
-/// Longer rows, in vectors, are folded one by one.
-inline constexpr i64 most_together = 8;
-/// Calls f(first row, the rows' extremes, their address) for as many rows as a vector has lanes, as
-/// long as there is no NaN; how many rows those were.
-template <bool IsMax, u64 Width, class T, class F>
-QUARRY_INLINED i64 for_short_rows(i64 rows, i64 n, const char* values, i64 step, const F& f) {
-  constexpr u64 width = lanes::row_width<Width, T>;
-  constexpr i64 count = width / sizeof(T);
-  if (n < count || n > most_together * count) return 0;
+/// Calls f(first row, address) for as many rows as a vector has lanes, as long as it returns true
+/// (there is no NaN); how many rows those were.
+template <u64 Width, class T, class F>
+QUARRY_INLINED i64 for_lanes_of_rows(i64 rows, const char* values, i64 step, const F& f) {
+  constexpr i64 count = Width / sizeof(T);
   i64 r = 0;
-  for (; r + count <= rows; r += count) {
-    vector<T, width> extremes;
-    const char* const from = values + r * step;
-    if (!lanes::extremes_of_rows<IsMax, width, T>(extremes, from, step, n)) return r;
-    f(r, extremes, from);
-  }
+  while (r + count <= rows && f(r, values + r * step)) r += count;
   return r;
 }
+/// Longer rows, in vectors, are folded one by one.
+inline constexpr i64 most_together = 8;
 
 template <class R, bool IsMax, class Acc>
 struct extreme_fold {
@@ -126,16 +121,18 @@ struct extreme_fold {
   QUARRY_INLINED static i64 together(Acc* acc, i64 rows, i64 n, const char* values, i64 step,
                                      i64 /*first*/) {
     using T = typename compared<Value>::type;
-    const auto take = [=](i64 r, const auto& extremes, const char*) __attribute__((always_inline)) {
-      constexpr u64 count = sizeof(extremes) / sizeof(T);
-      T found[count];
-      __builtin_memcpy(found, &extremes, sizeof(extremes));
-      for (u64 j = 0; j < count; ++j) {
-        Acc& to = acc[r + static_cast<i64>(j)];
-        to = R::combine(to, convert<Acc>(found[j]));
-      }
+    constexpr u64 width = lanes::row_width<Width, T>;
+    constexpr i64 count = width / sizeof(T);
+    if (n < count || n > most_together * count) return 0;
+    const auto take = [=](i64 r, const char* from) __attribute__((always_inline)) {
+      vector<T, width> extremes;
+      if (!lanes::extremes_of_rows<IsMax, width, T>(extremes, from, step, n)) return false;
+      T found[width / sizeof(T)];
+      __builtin_memcpy(found, &extremes, width);
+      for (i64 j = 0; j < count; ++j) acc[r + j] = R::combine(acc[r + j], convert<Acc>(found[j]));
+      return true;
     };
-    return for_short_rows<IsMax, Width, T>(rows, n, values, step, take);
+    return for_lanes_of_rows<width, T>(rows, values, step, take);
   }
 };
 template <class Acc>
@@ -164,29 +161,39 @@ struct position_fold {
       while (compared[i] == compared[i]) ++i;
       acc = {limits_nan(), first + i};
     } else if (const T value = convert<T>(found.value); R::beats(value, acc.value)) {
-      i64 position = found.position;
-      if constexpr (!keeps_position<C>) position = lanes::position_of(compared, n, found.value);
-      acc = {value, first + position};
+      constexpr i64 part = lanes::lane_extremes<IsMax, true, Width, C>::step;
+      const i64 left = n - found.begin, some = keeps_position<C> && part < left ? part : left;
+      const i64 at = lanes::position_of(compared + found.begin, some, found.value);
+      acc = {value, first + found.begin + at};
     }
   }
   template <u64 Width>
   QUARRY_INLINED static i64 together(located<T>* acc, i64 rows, i64 n, const char* values, i64 step,
                                      i64 first) {
     using C = typename compared<Value>::type;
-    const auto take = [=](i64 r, const auto& extremes, const char* from)
-        __attribute__((always_inline)) {
-      constexpr u64 width = sizeof(extremes), count = width / sizeof(C);
-      C found[count];
-      lanes::lane_position<C> at[count];
-      __builtin_memcpy(found, &extremes, width);
-      lanes::positions_in_rows<width, C>(at, extremes, from, step, n);
-      for (u64 j = 0; j < count; ++j) {
-        located<T>& to = acc[r + static_cast<i64>(j)];
-        const T value = convert<T>(found[j]);
-        if (R::beats(value, to.value)) to = {value, first + static_cast<i64>(at[j])};
+    constexpr u64 width = lanes::row_width<Width, C>;
+    constexpr i64 count = width / sizeof(C);
+    const bool is_short = n <= most_together * count;
+    if (n < count || (!is_short && !keeps_position<C>)) return 0;
+    const auto take = [=](i64 r, const char* from) __attribute__((always_inline)) {
+      vector<C, width> extremes;
+      C found[width / sizeof(C)];
+      i64 at[width / sizeof(C)];
+      if (is_short) {
+        if (!lanes::positions_in_rows<IsMax, width, C>(extremes, at, from, step, n)) return false;
+      } else if constexpr (keeps_position<C>) {
+        if (!lanes::positions_in_long_rows<IsMax, width, C>(extremes, at, from, step, n)) {
+          return false;
+        }
       }
+      __builtin_memcpy(found, &extremes, width);
+      for (i64 j = 0; j < count; ++j) {
+        const T value = convert<T>(found[j]);
+        if (R::beats(value, acc[r + j].value)) acc[r + j] = {value, first + at[j]};
+      }
+      return true;
     };
-    return for_short_rows<IsMax, Width, C>(rows, n, values, step, take);
+    return for_lanes_of_rows<width, C>(rows, values, step, take);
   }
   static T limits_nan() {
     if constexpr (is_floating<T>)
@@ -239,7 +246,7 @@ struct column_fold {
 template <class R, bool IsMax, class T>
 struct position_column_fold {
   using Value = typename compared<typename value_of<T>::type>::type;
-  using Place = lanes::lane_position<Value>;
+  using Place = typename unsigned_of<sizeof(Value)>::type;
   static constexpr i64 batch = sizeof(Value) == 1 ? 128 : 512, block = 64;
   static_assert(static_cast<i64>(static_cast<Place>(batch - 1)) == batch - 1);
 

@@ -6,8 +6,7 @@
 
 #include "kernels/vectors.hpp"
 
-/// Folds of values that lie side by side, with vectors of `Width` bytes. Whatever the width, a sum
-/// or a product of floating numbers has the same chains, so all widths give the same bits.
+/// Folds of values that lie side by side, with vectors of `Width` bytes.
 namespace quarry::kernels::lanes {
 
 template <class V, class T>
@@ -77,121 +76,23 @@ QUARRY_INLINED bool any_bits(const V& v) {
   return all != 0;
 }
 
-/// The bytes of all chains of a sum or a product.
-inline constexpr u64 chain_bytes = 256;
-template <class T>
-inline constexpr i64 chains = chain_bytes / sizeof(T);
-
-/// What is folded of each value.
-struct as_it_is {
-  template <class V>
-  QUARRY_INLINED void change(V&) const {}
-  template <class T>
-  QUARRY_INLINED T of(T value, i64) const {
-    return value;
-  }
-};
-template <class T>
-struct multiplied {
-  T by;
-  template <class V>
-  QUARRY_INLINED void change(V& v) const {
-    v = v * by;
-  }
-  QUARRY_INLINED T of(T value, i64) const { return value * by; }
-};
-/// Of value i and number i % Parts.
-template <class T, int Parts>
-struct squared_distance {
-  T from[2];
-  template <class V>
-  QUARRY_INLINED void change(V& v) const {
-    V d = V{} + from[0];
-    if constexpr (Parts == 2) {
-      for (u64 k = 1; k < sizeof(V) / sizeof(T); k += 2) d[k] = from[1];
-    }
-    v = (v - d) * (v - d);
-  }
-  QUARRY_INLINED T of(T value, i64 i) const {
-    const T d = value - from[i % Parts];
-    return d * d;
-  }
-};
-
-/// The values in one vector of totals, whose lanes are still to be folded. Whole rounds are taken
-/// eight at a time into chains of their own, so that errors grow slowly. A neutral value changes
-/// nothing: no chain is ever -0.
-template <class Operation, u64 Width, class T, class F = as_it_is>
-QUARRY_INLINED void fold_into_lanes(vector<T, Width>& lane_totals, T neutral, const T* values,
-                                    i64 n, const F& what = {}) {
-  using V = vector<T, Width>;
-  constexpr u64 count = chain_bytes / Width;
-  constexpr i64 step = chains<T>, lanes = Width / sizeof(T);
-  if (n % lanes == 0 && n <= 4 * lanes) {
-    const auto begin = [&](V & total, i64 at) __attribute__((always_inline)) {
-      total = V{} + neutral;
-      if (at >= n) return;
-      V v;
-      read(v, values + at);
-      what.change(v);
-      Operation::take(total, v);
-    };
-    V b{}, c{}, d{};
-    begin(lane_totals, 0);
-    begin(b, lanes);
-    begin(c, 2 * lanes);
-    begin(d, 3 * lanes);
-    Operation::take(lane_totals, c);
-    Operation::take(b, d);
-    return Operation::take(lane_totals, b);
-  }
-  V total[count] = {}, part[count] = {};
-  for (V& v : total) v = V{} + neutral;
-  i64 i = 0;
-  while (i + step <= n) {
-    for (V& v : part) v = V{} + neutral;
-    const i64 end = i + 8 * step < n ? i + 8 * step : n;
-    for (; i + step <= end; i += step) {
-      for (u64 k = 0; k < count; ++k) {
-        V v;
-        read(v, values + i + static_cast<i64>(k) * lanes);
-        what.change(v);
-        Operation::take(part[k], v);
-      }
-    }
-    for (u64 k = 0; k < count; ++k) Operation::take(total[k], part[k]);
-  }
-  for (u64 k = 0; k < count && i < n; ++k, i += lanes) {
-    V v;
-    if (n - i >= lanes) {
-      read(v, values + i);
-      what.change(v);
-    } else {
-      T lane[Width / sizeof(T)];
-      for (i64 j = 0; j < lanes; ++j) lane[j] = j < n - i ? what.of(values[i + j], i + j) : neutral;
-      read(v, lane);
-    }
-    Operation::take(total[k], v);
-  }
-  for (u64 width = count / 2; width > 0; width /= 2) {
-    for (u64 k = 0; k < width; ++k) Operation::take(total[k], total[k + width]);
-  }
-  lane_totals = total[0];
-}
-
-/// The values in `Parts` totals, where value i is in total i % Parts (a complex number is two).
-template <class Operation, u64 Width, int Parts, class T, class F = as_it_is>
-QUARRY_INLINED void fold(T* totals, T neutral, const T* values, i64 n, const F& what = {}) {
-  vector<T, Width> lane_totals;
-  fold_into_lanes<Operation, Width>(lane_totals, neutral, values, n, what);
-  fold_lanes<Operation, Width, Parts>(totals, lane_totals);
-}
-
-/// Of two vectors with `Rows` rows each the rows' first (Half = 0) or second halves, side by side.
-template <int Half, int Rows, class V, int... I>
+/// Of two vectors with `Rows` rows each the rows' first (Half = 0) or second halves, side by side
+/// in blocks: within 16 bytes, where they are shorter, since that takes one instruction.
+template <int Half, int Rows, u64 Width, class V, int... I>
 QUARRY_INLINED void take_halves(V& to, const V& a, const V& b, std::integer_sequence<int, I...>) {
   constexpr int lanes = sizeof...(I), row = lanes / Rows, half = row / 2;
-  to = __builtin_shufflevector(a, b, (I / half * row + I % half + Half * half)...);
+  constexpr int parts = static_cast<int>(Width / 16), block = Rows < parts ? lanes : lanes / parts;
+  constexpr auto source = [](int i) {
+    const int j = i % block, k = j % (block / 2);
+    return i - j + (j == k ? 0 : lanes) + k / half * row + k % half + Half * half;
+  };
+  to = __builtin_shufflevector(a, b, source(I)...);
+}
+/// The order of rows from that in which take_halves leaves them.
+template <u64 Width, class V, int... I>
+QUARRY_INLINED void put_in_order(V& v, std::integer_sequence<int, I...>) {
+  constexpr int lanes = sizeof...(I), parts = static_cast<int>(Width / 16), block = lanes / parts;
+  if constexpr (parts > 1) v = __builtin_shufflevector(v, v, (I % parts * block + I / parts)...);
 }
 
 /// Folds the lanes of `Rows` vectors, one for each row: lane r of v[0] is the total of row r, of
@@ -199,26 +100,29 @@ QUARRY_INLINED void take_halves(V& to, const V& a, const V& b, std::integer_sequ
 template <class Operation, u64 Width, class T, int Rows = 1>
 QUARRY_INLINED void fold_lanes_of_rows(vector<T, Width>* v) {
   constexpr int lanes = static_cast<int>(Width / sizeof(T));
+  constexpr auto all = std::make_integer_sequence<int, lanes>();
   if constexpr (Rows < lanes) {
-    constexpr auto all = std::make_integer_sequence<int, lanes>();
     for (int k = 0; k < lanes / Rows; k += 2) {
       vector<T, Width> low, high;
-      take_halves<0, Rows>(low, v[k], v[k + 1], all);
-      take_halves<1, Rows>(high, v[k], v[k + 1], all);
+      take_halves<0, Rows, Width>(low, v[k], v[k + 1], all);
+      take_halves<1, Rows, Width>(high, v[k], v[k + 1], all);
       Operation::take(low, high);
       v[k / 2] = low;
     }
     fold_lanes_of_rows<Operation, Width, T, 2 * Rows>(v);
+  } else {
+    put_in_order<Width>(v[0], all);
   }
 }
 
-/// The largest or the smallest of values, its first position where that was asked for, and whether
-/// there is a NaN: then the others mean nothing.
+/// The largest or the smallest of values, and whether there is a NaN: then the others mean nothing.
+/// Where that was asked for, `begin` is where the vectors begin that were taken together and have
+/// the first one.
 template <class T>
 struct extreme {
   T value;
   bool has_nan;
-  i64 position;
+  i64 begin;
 };
 
 template <bool IsMax>
@@ -232,54 +136,73 @@ struct extreme_of_two {
   }
 };
 
-/// A position among values, in vectors with as many lanes as those of the values.
+/// How many values are left from a position on, in vectors with as many lanes as those of the
+/// values: the largest is that of the first one, and 0 that of none. AVX2 compares no unsigned
+/// integers of 64 bits.
 template <class T>
-using lane_position = typename unsigned_of<sizeof(T)>::type;
+using left_from = std::conditional_t<sizeof(T) == 8, i64, typename unsigned_of<sizeof(T)>::type>;
 /// Lane j is j.
 template <class T, class V, int... I>
 QUARRY_INLINED void number(V& lanes, std::integer_sequence<int, I...>) {
   lanes = V{static_cast<T>(I)...};
 }
 
-/// The extreme of every lane, and where those are wanted the first position of vectors that were
-/// taken together and have it.
+/// The extreme of every lane, and where that is wanted how many values are left from the first
+/// vectors on that were taken together and have it.
 template <bool IsMax, bool IsLocated, u64 Width, class T>
 struct lane_extremes {
   using V = vector<T, Width>;
-  using P = vector<lane_position<T>, Width>;
-  static constexpr i64 lanes = Width / sizeof(T);
+  using P = vector<left_from<T>, Width>;
+  static constexpr int together = 4;
+  static constexpr i64 lanes = Width / sizeof(T), step = together * lanes;
   V best = {};
-  P at = {};
+  P left = {}, now = {};  // from the first of the best ones on, and from the next vector on
   decltype(V{} != V{}) nan[4] = {};  // one for each vector: GCC splits chains of comparisons
 
-  /// `Count` vectors, at most 4, from value i on.
-  template <int Count = 1>
-  QUARRY_INLINED void take(const T* values, i64 i) {
+  /// Of n >= lanes values; the last vector may begin among those that the one before has had.
+  QUARRY_INLINED void take_all(const T* values, i64 n) {
+    read(best, values);
+    left = now = P{} + static_cast<left_from<T>>(n);
+    i64 i = 0;
+    for (; i + step <= n; i += step) take<together>(values + i);
+    for (; i + lanes <= n; i += lanes) take<1>(values + i);
+    if (i == n) return;
+    now = P{} + static_cast<left_from<T>>(lanes);
+    take<1>(values + n - lanes);
+  }
+  template <int Count>
+  QUARRY_INLINED void take(const T* values) {
     V most;
-    read(most, values + i);
+    if constexpr (Count == together && Width < 64) {  // comparisons leave no time to look ahead
+      for (u64 line = 0; line < Count * Width; line += 64) {
+        __builtin_prefetch(reinterpret_cast<const char*>(values) + 1024 + line);
+      }
+    }
+    read(most, values);
     if constexpr (is_floating<T>) nan[0] |= most != most;
     for (int k = 1; k < Count; ++k) {
       V v;
-      read(v, values + i + k * lanes);
+      read(v, values + k * lanes);
       if constexpr (is_floating<T>) nan[k] |= v != v;
       extreme_of_two<IsMax>::take(most, v);
     }
     if constexpr (IsLocated) {
       const auto is_better = IsMax ? most > best : most < best;
-      at = is_better ? P{} + static_cast<lane_position<T>>(i) : at;
+      left = is_better ? now : left;
+      now -= static_cast<left_from<T>>(Count * lanes);
     }
     extreme_of_two<IsMax>::take(best, most);
   }
 };
 
-/// Of at least one value, whose positions lane_position can hold where they are wanted.
+/// Of at least one value, whose number left_from can hold where they are wanted.
 template <bool IsMax, class T>
 QUARRY_INLINED extreme<T> extreme_of_few(const T* values, i64 n) {
   extreme<T> all{values[0], values[0] != values[0], 0};
   for (i64 i = 1; i < n; ++i) {
     const bool is_better = IsMax ? values[i] > all.value : values[i] < all.value;
     all = {is_better ? values[i] : all.value, all.has_nan || values[i] != values[i],
-           is_better ? i : all.position};
+           is_better ? i : all.begin};
   }
   return all;
 }
@@ -321,23 +244,16 @@ QUARRY_INLINED i64 position_of(const T* values, i64 n, T value) {
   return i;
 }
 
-/// The last vector may begin among the values that the one before has had.
 template <bool IsMax, bool IsLocated, u64 Width, class T>
 QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
   using Lanes = lane_extremes<IsMax, IsLocated, Width, T>;
-  constexpr int count = 4;
-  constexpr i64 lanes = Lanes::lanes, step = count * lanes;
   if constexpr (Width > 16) {
-    if (n < lanes) return extreme_of<IsMax, IsLocated, 16>(values, n);
-  } else if (n < lanes) {
+    if (n < Lanes::lanes) return extreme_of<IsMax, IsLocated, 16>(values, n);
+  } else if (n < Lanes::lanes) {
     return extreme_of_few<IsMax>(values, n);
   }
   Lanes all;
-  read(all.best, values);
-  i64 i = 0;
-  for (; i + step <= n; i += step) all.template take<count>(values, i);
-  for (; i + lanes <= n; i += lanes) all.take(values, i);
-  if (i < n) all.take(values, n - lanes);
+  all.take_all(values, n);
   extreme<T> found{};
   fold_lanes<extreme_of_two<IsMax>, Width, 1>(&found.value, all.best);
   if constexpr (is_floating<T>) {
@@ -345,13 +261,10 @@ QUARRY_INLINED extreme<T> extreme_of(const T* values, i64 n) {
   }
   if constexpr (IsLocated) {
     using P = typename Lanes::P;
-    const P other = ~reinterpret_cast<P>(all.best == found.value), at = all.at | other;
-    lane_position<T> first;
-    fold_lanes<extreme_of_two<false>, Width, 1>(&first, at);
-    const i64 begin = static_cast<i64>(first), left = n - begin;
-    found.position = begin;
-    if (!found.has_nan)
-      found.position += position_of(values + begin, left < step ? left : step, found.value);
+    const P there = reinterpret_cast<P>(all.best == found.value) & all.left;
+    left_from<T> most;
+    fold_lanes<extreme_of_two<true>, Width, 1>(&most, there);
+    found.begin = n - static_cast<i64>(most);
   }
   return found;
 }
