@@ -9,8 +9,8 @@
 
 #include "ops/on_cpu.hpp"
 
-/// Quotients and remainders of integers on the CPU device, which are computed by the inverse of the
-/// divisor, with vectors of every length.
+/// Quotients and remainders of integers on the CPU device, most of which are computed by the
+/// inverse of the divisor, with vectors of every length.
 namespace quarry {
 namespace {
 
@@ -82,6 +82,10 @@ TYPED_TEST(VectorsOfIntegers, QuotientsAreThoseOfPlainLoops) {
       const auto [whole, left] = divided(x[i], y[i]);
       ASSERT_EQ(quotient[i], whole) << +x[i] << " / " << +y[i];
       ASSERT_EQ(rest[i], left) << +x[i] << " % " << +y[i];
+    }
+    if (repeat % 2 == 0) {  // the same by a plain number
+      ASSERT_EQ(host(eval(floor_divide(a, number))), quotient) << +number;
+      ASSERT_EQ(host(eval(a % number)), rest) << +number;
     }
   }
   limit_vectors(Vectors::bytes_64);

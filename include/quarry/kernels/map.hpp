@@ -4,6 +4,7 @@
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/program.hpp>
 #include <quarry/kernels/scatter.hpp>
+#include <quarry/kernels/wide_division.hpp>
 
 /// Maps, out[i] = E(in[i]...), on the CPU; the kernels of GPUs are in kernels/map.cuh.
 namespace quarry::kernels {
@@ -180,6 +181,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
     }
   }
   /// The addresses and the scalars are copied: a store of bytes might change the originals.
+  template <class Context>
   [[gnu::always_inline]] static inline void blocks(i64 n, char* const* pointer, const i64* stride,
                                                    const u64* scalars, i64 first) {
     char* at[Types::count];
@@ -195,8 +197,8 @@ struct cpu_map<map_of<E, Out, S, In...>> {
       // a constant count, so that -O2 vectorizes the inner loop
       QUARRY_IVDEP
       for (i64 j = 0; j < map_loops::block; ++j) {
-        element<E, Out>(dense_context{at + Types::outputs, values, j, first + i})
-            .store_dense(at, j);
+        const dense_context here{at + Types::outputs, values, j, first + i};
+        element<E, Out>(Context(here)).store_dense(at, j);
       }
       QUARRY_UNROLLED
       for (int k = 0; k < Types::count; ++k) at[k] += step[k];
@@ -204,7 +206,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
   }
   [[gnu::noinline]] QUARRY_AVX2 static void dense(i64 n, char* const* pointer, const i64* stride,
                                                   const u64* scalars, i64 first) {
-    if constexpr (!has_sides) blocks(n, pointer, stride, scalars, first);
+    if constexpr (!has_sides) blocks<context_of_32_bytes<E>>(n, pointer, stride, scalars, first);
   }
 #ifdef QUARRY_AVX512
   QUARRY_AVX512 static void dense_512(i64 n, char* const* pointer, const i64* stride,
@@ -212,7 +214,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
     if constexpr (has_sides || has_parts<Out> || (has_parts<In> || ...) || multiplies_bytes<E>)
       dense(n, pointer, stride, scalars, first);
     else
-      blocks(n, pointer, stride, scalars, first);
+      blocks<dense_context>(n, pointer, stride, scalars, first);
   }
 #else
   static constexpr auto dense_512 = dense;
