@@ -212,6 +212,53 @@ TYPED_TEST(CpuFunctionsOf, FunctionsAtTheEndsOfTheirRanges) {
   check([](const auto& x) { return tanh(x); }, std::tanh);
 }
 
+/// The bits of the elements; one pattern stands for all NaNs.
+template <class T>
+std::vector<Bits<T>> bits_of(const DeviceNDArray<T>& x) {
+  synchronize();
+  const auto* const data = static_cast<const T*>(static_cast<const void*>(x.device_pointer()));
+  std::vector<Bits<T>> all;
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    all.push_back(std::bit_cast<Bits<T>>(data[i] == data[i] ? data[i] : Limits<T>::quiet_NaN()));
+  }
+  return all;
+}
+
+/// Alone they are loops of the library, in an expression calls of it; an array may be the result.
+TYPED_TEST(CpuFunctionsOf, FunctionsAloneAndInExpressionsGiveTheSameBits) {
+  using T = TypeParam;
+  const DeviceGuard guard(Device::cpu());
+  std::mt19937 random(12);
+  std::uniform_real_distribution<T> usual(-20, 20);
+  const std::vector<T> special = ends<T>();
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    std::vector<T> values(random() % 300 + 1);
+    for (T& value : values) {
+      value =
+          random() % (repeat % 2 ? 200 : 3) ? usual(random) : special[random() % special.size()];
+    }
+    const auto x = array_of(values);
+    const auto check = [&](const auto& f) {
+      limit_vectors(Vectors::bytes_16);
+      const auto expected = bits_of(eval(f(x)));
+      for (const Vectors length : {Vectors::bytes_16, Vectors::bytes_32, Vectors::bytes_64}) {
+        limit_vectors(length);
+        auto y = x.copy();
+        y.assign(f(y));
+        EXPECT_EQ(bits_of(y), expected);
+        EXPECT_EQ(bits_of(eval(f(x))), expected);
+        EXPECT_EQ(bits_of(eval(-(-f(x)))), expected);
+      }
+    };
+    check([](const auto& a) { return sqrt(a); });
+    check([](const auto& a) { return exp(a); });
+    check([](const auto& a) { return log(a); });
+    check([](const auto& a) { return sin(a); });
+    check([](const auto& a) { return cos(a); });
+    check([](const auto& a) { return tanh(a); });
+  }
+}
+
 /// Truncated, the nearest end of the type outside of it, and 0 of NaN.
 template <class To>
 To truncated(float value) {

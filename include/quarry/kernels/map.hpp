@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/kernels/fixed.hpp>
+#include <quarry/kernels/function_loops.hpp>
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/program.hpp>
 #include <quarry/kernels/scatter.hpp>
@@ -219,8 +220,15 @@ struct cpu_map<map_of<E, Out, S, In...>> {
 #else
   static constexpr auto dense_512 = dense;
 #endif
-  static constexpr map_loops loops{run,           {dense, dense_512}, Types::outputs,
-                                   Types::inputs, Types::size,        sides_of<Types>::value};
+  static constexpr auto dense_256 = [] {
+    if constexpr (function_loop<E, Out>::exists)
+      return function_loop<E, Out>::run;
+    else
+      return dense;
+  }();
+  static constexpr map_loops loops{
+      run,         {dense_256, dense_512}, Types::outputs, Types::inputs,
+      Types::size, sides_of<Types>::value};
 };
 /// Elements that are not written leave no block whole, so there are no loops of blocks.
 template <class P, class E, class Out, int S, class... In>
