@@ -224,20 +224,26 @@ struct piece_fold<any_of, bool> : truth_fold<false> {};
 template <>
 struct piece_fold<all_of, bool> : truth_fold<true> {};
 
-/// A value into each of n accumulators, of which all have taken as many before; or, where there is
-/// a `batch`, values of up to that many rows, of which the first one is reduced element `at`, into
-/// each of up to `block`.
+/// A value into each of n accumulators, of which all have taken as many before, or those of
+/// `together` rows, to access accumulators less often; or, where there is a `batch`, values of up
+/// to that many rows into each of up to `block`. The first row is reduced element `at`.
 template <class R, class Acc, class Value = typename value_of<Acc>::type>
 struct column_fold {
-  QUARRY_INLINED static void run(Acc* __restrict to, i64 n, const Value* __restrict from, i64 at) {
+  static constexpr i64 together = 4;
+  template <i64 Rows>
+  QUARRY_INLINED static void run_rows(Acc* __restrict to, i64 n, const char* values, i64 step,
+                                      i64 at) {
     for (i64 i = 0; i < n; ++i) {
       Acc next = to[i];
-      if constexpr (is_bool<Value>)
-        R::take(next, load<bool>(from + i), at);
-      else
-        R::take(next, from[i], at);
+      QUARRY_UNROLLED
+      for (i64 r = 0; r < Rows; ++r) {
+        R::take(next, load<Value>(reinterpret_cast<const Value*>(values + r * step) + i), at + r);
+      }
       to[i] = next;
     }
+  }
+  QUARRY_INLINED static void run(Acc* to, i64 n, const Value* from, i64 at) {
+    run_rows<1>(to, n, reinterpret_cast<const char*>(from), 0, at);
   }
 };
 
@@ -336,7 +342,13 @@ struct fold_of {
         if (i < n) Column::run_block(to + i, n - i, row + i * size, count, step, at + r);
       }
     } else {
-      for (i64 r = 0; r < rows; ++r) {
+      i64 r = 0;
+      if constexpr (requires { Column::together; }) {
+        for (; r + Column::together <= rows; r += Column::together) {
+          Column::template run_rows<Column::together>(to, n, bytes + r * step, step, at + r);
+        }
+      }
+      for (; r < rows; ++r) {
         Column::run(to, n, reinterpret_cast<const Value*>(bytes + r * step), at + r);
       }
     }
