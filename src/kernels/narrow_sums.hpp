@@ -66,9 +66,11 @@ QUARRY_INLINED exact_sum<T> sum_of_narrow(const T* values, i64 n) {
   i64 i = 0;
   while (i + lanes <= n) {
     Sums sums = {};
-    for (const i64 end = n - i > most ? i + most : n; i + lanes <= end; i += lanes) {
-      take(sums, values + i);
+    const i64 end = n - i > most ? i + most : n;
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      for (i64 k = 0; k < 4; ++k) take(sums, values + i + k * lanes);
     }
+    for (; i + lanes <= end; i += lanes) take(sums, values + i);
     add_widened<sum_of_few<T>, Width>(totals, sums);
   }
   if (i < n) {
