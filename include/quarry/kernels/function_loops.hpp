@@ -6,11 +6,13 @@ namespace quarry::kernels {
 
 template <class F>
 inline constexpr bool is_own_function = false;
+#ifdef QUARRY_VECTOR_FUNCTIONS  // not for nvcc: math.hpp
 #define QUARRY_OWN_FUNCTION(function) \
   template <>                         \
   inline constexpr bool is_own_function<function##_op> = true;
 QUARRY_VECTOR_FUNCTIONS(QUARRY_OWN_FUNCTION)
 #undef QUARRY_OWN_FUNCTION
+#endif
 
 /// The loop of map_loops (map.hpp) for vectors of 32 bytes where elements Out of E are a function
 /// of the library of those of an input: there constants stay in registers, which a call for every
