@@ -4,17 +4,11 @@
 
 #include <quarry/kernels/cpu_context.hpp>
 #include <quarry/kernels/node.hpp>
+#include <quarry/kernels/picks.hpp>
 
 /// Quotients of integers of 64 bits in the CPU's loops for AVX2, which converts them to no floating
 /// numbers: divided one by one, or multiplied by the inverse of a number.
 namespace quarry::kernels {
-
-template <class E>
-inline constexpr bool is_number = false;
-template <class T, int S>
-inline constexpr bool is_number<val<T, S>> = true;
-template <class T, class A>
-inline constexpr bool is_number<cast<T, A>> = is_number<A>;
 
 inline i64 floor_quotient_alone(i64 x, i64 y) {
   if (y == 0) return 0;
@@ -58,8 +52,8 @@ requires(is_division<F>) struct op<F, i64, A, B> {
   auto operator()(const C& c) const {
     if constexpr (is_same<C, context_without_wide>) {
       const i64 x = convert<i64>(A{}(c)), y = convert<i64>(B{}(c));
-      const i64 quotient = is_number<B> && inverts_once ? floor_quotient_by_number(x, y)
-                                                        : floor_quotient_alone(x, y);
+      const i64 quotient = is_constant<B> && inverts_once ? floor_quotient_by_number(x, y)
+                                                          : floor_quotient_alone(x, y);
       if constexpr (is_same<F, floor_divide_op>) return quotient;
       const i64 rest = math::subtract(x, math::multiply(quotient, y));
       return y == 0 ? i64{} : rest;
