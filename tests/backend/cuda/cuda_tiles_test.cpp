@@ -52,6 +52,12 @@ struct Transpose {
     for (const auto& [bank, different] : words) most = std::max(most, different.size());
     return most;
   }
+  /// Of the elements that a tile has space for, the share that it has.
+  double filled() const {
+    const kernels::tile_walk& walk = tiles.tiling.read;
+    const std::uint32_t elements = walk.rows * walk.axis[tiles.variant.rank - 1].size.constant;
+    return static_cast<double>(elements) / kernels::most_tile_elements(operands.itemsizes[0], 1);
+  }
   std::uint32_t conflicts() const { return bank_conflicts(tiles, operands.itemsizes[0], 4); }
 
   Case operands;
@@ -137,6 +143,33 @@ TEST(cuda_tiles, parts_of_rows_of_several_axes_overlap) {
   EXPECT_GE(row.before, kernels::tile_sector);
   EXPECT_EQ(row.before % a, 0u);
   EXPECT_EQ(row.step + row.before, row.size.constant);
+}
+
+TEST(cuda_tiles, tiles_of_short_rows_are_full) {
+  for (const std::int64_t rows : {33, 36, 42, 45, 60}) {
+    EXPECT_GE(Transpose(4, rows, 1160487).filled(), 0.7) << rows;
+  }
+}
+
+/// Parts of sectors are read again where they are written.
+TEST(cuda_tiles, short_rows_that_begin_at_no_sector_are_written_by_sectors) {
+  for (const auto& [rows, size] : {std::pair(std::int64_t{54}, 4u), {51, 8u}, {46, 4u}}) {
+    const std::int64_t a = rows, b = 1004, c = 300;  // of the input; the output has them reversed
+    const auto item = static_cast<std::int64_t>(size);
+    Case copy{{1 << 20, std::uint64_t{1} << 40},
+              {size, size},
+              {a * b * item, a * item, item, item, c * item, b * c * item}};
+    const Tiles tiles = tiles_of(copy.operands(), Shape({c, b, a}), multiprocessors).value();
+    const kernels::tiled_axis& row = tiles.tiling.write.axis[tiles.variant.rank - 1];
+    EXPECT_TRUE(row.before > 0 || row.size.constant >= 2 * a) << rows;
+  }
+}
+
+TEST(cuda_tiles, few_rows_of_small_elements_are_read_by_tiles) {
+  for (const std::int64_t rows : {3, 5, 7, 12}) {
+    EXPECT_NO_THROW(Transpose(1, rows, 20000000)) << rows;
+    EXPECT_NO_THROW(Transpose(2, rows, 20000000)) << rows;
+  }
 }
 
 /// The L2 cache looks for a line once for every warp that accesses it.

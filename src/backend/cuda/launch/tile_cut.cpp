@@ -58,7 +58,7 @@ std::int64_t spread_of_sector(const CallOperands& operands, const Shape& shape, 
 bool needs_tiles(const CallOperands& operands, const Shape& shape, std::size_t k) {
   const std::uint32_t size = operands.itemsizes[k];
   if (!is_power_of_two(size) || size > 16 || operands.last_stride(k) == 0) return false;
-  return spread_of_sector(operands, shape, k) > (size < 4 ? 256 : 64);
+  return spread_of_sector(operands, shape, k) > (size < 4 ? 40 : 64);
 }
 
 }  // namespace
@@ -199,18 +199,44 @@ double accesses_of(const Cut& cut, const CallOperands& operands, const Shape& sh
   return again * reads + others * line_accesses(kept, true);
 }
 
-/// Elements of less than a word: the length of rows for which lines are accessed least.
+/// The length of rows that tiles have unless another one is better.
+std::int64_t usual_row(const TiledInputs& tiled) {
+  return tiled.widest <= 2 ? 128 : tiled.widest <= 8 ? 64 : 32;
+}
+
+/// The cost of a copy by such tiles: the accesses to lines, and what waits for others where tiles
+/// are not full. Of less than a word, instructions matter more than that.
+double cost_of(Cut cut, const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
+               std::int64_t most) {
+  const double accesses = accesses_of(cut, operands, shape, tiled);
+  if (tiled.widest <= 2) return accesses;
+  count_parts(cut, shape, tiled.order);
+  const auto elements = static_cast<double>(element_count(shape)),
+             places = static_cast<double>(cut.count) * static_cast<double>(most);
+  return accesses * (1.5 - elements / places / 2);
+}
+
+/// The length of rows with the least cost. Of words, another one than usual is clearly better.
 std::int64_t best_row(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
                       std::int64_t most) {
-  std::int64_t best = 0;
-  double least = std::numeric_limits<double>::infinity();
-  const std::int64_t rows[] = {128, 160, 192, 256, 288, shape.back()};
-  for (const std::int64_t row : rows) {
-    if (row > 512) continue;
-    const Cut cut = cut_into(shape, tiled, row, most / row);
-    const double accesses = accesses_of(cut, operands, shape, tiled);
-    if (accesses < least) least = accesses, best = row;
-  }
+  const bool is_small = tiled.widest <= 2;
+  const std::int64_t usual = usual_row(tiled), row = shape.back(),
+                     longest = is_small ? 512 : most / 8;
+  const auto cost = [&](std::int64_t length) {
+    return cost_of(cut_into(shape, tiled, length, most / length), operands, shape, tiled, most);
+  };
+  std::int64_t best = usual;
+  double least = cost(usual) * (is_small ? 1 : 0.97);
+  const auto consider = [&](std::int64_t length) {
+    if (length > longest) return;
+    const double its = cost(length);
+    if (its < least) least = its, best = length;
+  };
+  for (const int quarters : {5, 6, 8, 9}) consider(usual / 4 * quarters);
+  consider(row);
+  if (is_small) return best;
+  for (const int rows : {2, 4, 8}) consider(rows * row);
+  for (const int halves : {1, 6}) consider(usual / 2 * halves);
   return best;
 }
 
@@ -262,12 +288,10 @@ bool is_large(const Shape& shape, const TiledInputs& tiled, int multiprocessors)
 Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
            int multiprocessors, bool is_large) {
   const std::int64_t most = kernels::most_tile_elements(tiled.widest, tiled.count);
-  std::int64_t write = 0, read = 0;
-  if (tiled.widest <= 2) {
-    write = is_large ? best_row(operands, shape, tiled, most) : 128;
-    read = most / write;
-  } else {
-    write = tiled.widest <= 8 ? 64 : 32, read = most / write;
+  std::int64_t write = usual_row(tiled), read = most / write;
+  if (is_large) {
+    write = best_row(operands, shape, tiled, most), read = most / write;
+  } else if (tiled.widest > 2) {
     // whole rows rather than a part and a rest, if those of the other order stay long
     const std::int64_t row = shape.back();
     if (row > write && 4 * rounded(most / row) >= 3 * read) write = row, read = most / row;

@@ -43,10 +43,10 @@ struct Lanes {
   double cost = std::numeric_limits<double>::infinity();
 };
 
-/// The number with the least cost of a row, from `least` on.
+/// The number with the least cost of a row: `least` or more, which access `most_bytes` at once.
 template <class Cost>
-Lanes cheapest_lanes(const TileRows& rows, std::uint32_t least, const Cost& cost) {
-  constexpr std::uint32_t most_bytes = 256;
+Lanes cheapest_lanes(const TileRows& rows, std::uint32_t least, std::uint32_t most_bytes,
+                     const Cost& cost) {
   const std::uint32_t whole = std::min(std::bit_ceil(rows.accesses), tile_threads),
                       enough = std::max(rows.busy(), most_bytes / rows.bytes);
   Lanes best;
@@ -63,8 +63,9 @@ Lanes cheapest_lanes(const TileRows& rows, std::uint32_t least, const Cost& cost
 /// cache does for it where several threads access a line.
 constexpr double instruction = 0.25, line = 1.6;
 
-double reading_cost(const TileRows& rows, std::uint32_t lanes) {
-  constexpr double row = 30, access = 6;  // instructions
+/// Copies of single words wait for each other in the multiprocessor.
+double reading_cost(const TileRows& rows, std::uint32_t lanes, bool is_small) {
+  const double row = is_small ? 30 : 10, access = is_small ? 6 : 64;  // instructions
   const double passes = rows.passes(lanes), warps = lanes / 32.0;
   return warps * (row + access * passes) * instruction +
          passes * lines_of(lanes * rows.bytes, rows.bytes) * line;
@@ -108,7 +109,7 @@ Lanes writing_lanes(Tiles& tiles, const TileElements& elements) {
                       shift = has_ends ? sector / 2 : 0;  // on average
   const auto width = static_cast<std::uint32_t>(tiles.variant.width);
   rows.accesses = (axis.size.constant - axis.before + shift + width - 1) / width;
-  return cheapest_lanes(rows, std::max(sector / width, 1u), [&](std::uint32_t lanes) {
+  return cheapest_lanes(rows, std::max(sector / width, 1u), 256, [&](std::uint32_t lanes) {
     tiles.tiling.write.lanes_log2 = log2(lanes);
     return writing_cost(rows, lanes, tiles.variant.width, has_ends,
                         bank_conflicts(tiles, elements.read, elements.widest));
@@ -120,12 +121,13 @@ Lanes writing_lanes(Tiles& tiles, const TileElements& elements) {
 void choose_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
   TileRows read = rows_read(tiles, elements.read);
   kernels::tiling& tiling = tiles.tiling;
-  if (!is_large || elements.read >= 4) {
+  if (!is_large) {
     tiling.read.lanes_log2 = log2(lanes_of(read, elements.read));
   } else {
     if (tiles.variant.word > 0) ++read.accesses;  // words that rows begin and end in
-    const auto cost = [&](std::uint32_t lanes) { return reading_cost(read, lanes); };
-    tiling.read.lanes_log2 = log2(cheapest_lanes(read, 1, cost).count);
+    const bool is_small = elements.read < 4;
+    const auto cost = [&](std::uint32_t lanes) { return reading_cost(read, lanes, is_small); };
+    tiling.read.lanes_log2 = log2(cheapest_lanes(read, 1, is_small ? 256 : 128, cost).count);
   }
   const bool is_wide = tiles.variant.width == 16;
   if (is_wide) tiles.variant.width = 8;

@@ -349,20 +349,30 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   if (shape.size() < 2 || shape.size() > kernels::most_tiled_axes) return std::nullopt;
   const TiledInputs tiled = tiled_inputs(operands, shape);
   if (tiled.set == 0) return std::nullopt;
-  const bool searches = is_large(shape, tiled, multiprocessors);
-  const Cut cut = cut_of(operands, shape, tiled, multiprocessors, searches);
-  const auto plan = [&](bool swizzled) {
-    return Planner(operands, shape, tiled, cut, searches, swizzled).plan();
-  };
   const auto conflicts = [&](const Tiles& tiles) {
     return bank_conflicts(tiles, operands.itemsizes[tiled.leader], tiled.widest);
   };
   constexpr std::uint32_t many = 3;
-  std::optional<Tiles> tiles = plan(false);
-  if (!tiles || !searches) return tiles;
-  if (conflicts(*tiles) < many) return tiles;
-  std::optional<Tiles> swizzled = plan(true);
-  return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;
+  const bool searches = is_large(shape, tiled, multiprocessors);
+  const auto plan = [&](const Cut& cut) {
+    const auto planned = [&](bool swizzled) {
+      return Planner(operands, shape, tiled, cut, searches, swizzled).plan();
+    };
+    std::optional<Tiles> tiles = planned(false);
+    if (!tiles || !searches || conflicts(*tiles) < many) return tiles;
+    std::optional<Tiles> swizzled = planned(true);
+    return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;
+  };
+  const Cut usual = cut_of(operands, shape, tiled, multiprocessors, false);
+  if (!searches) return plan(usual);
+  const Cut cut = cut_of(operands, shape, tiled, multiprocessors, true);
+  std::optional<Tiles> tiles = plan(cut);
+  if (!tiles || tiled.widest <= 2 || cut.size == usual.size || conflicts(*tiles) < many) {
+    return tiles;
+  }
+  // what is saved of accesses to words in other orders does not make up for more conflicts
+  std::optional<Tiles> others = plan(usual);
+  return others && conflicts(*others) < conflicts(*tiles) ? others : tiles;
 }
 
 }  // namespace quarry::backend::cuda
