@@ -26,8 +26,9 @@ struct reduce_body;
 /// Along = -2: as 1, of rows along the last of several reduced axes, which begin and end anywhere,
 /// by the aligned vectors that have some of a row: reduce_axes::extent(). Along = -3: as 2, of the
 /// elements of several reduced axes, which lie side by side, but in another order than that of
-/// their positions. gridDim.y splits the reduced elements; with more than one split the partial
-/// accumulators go to `partial` as [split][kept], of which reduce_finish.cuh makes the results.
+/// their positions. Along = -4: as 0, of vectors that begin at any element. gridDim.y splits the
+/// reduced elements; with more than one split the partial accumulators go to `partial` as
+/// [split][kept], of which reduce_finish.cuh makes the results.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide>

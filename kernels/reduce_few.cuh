@@ -23,9 +23,11 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
   static constexpr u64 bytes = Count * sizeof(typename Body::template Loaded<V, Wide>);
   static constexpr int groups = Along >= 4 ? 1 : few_groups(bytes);
 
-  static __device__ i64 first_output(const P& p) {
-    if constexpr (Along >= 4) return typename Body::Share(p).output;
-    return (blockIdx.x * static_cast<i64>(blockDim.x) * groups + threadIdx.x) * outputs;
+  using OutputVectors = typename Body::Share::OutputVectors;
+
+  static __device__ i64 first_vector(const P& p) {
+    if constexpr (Along >= 4) return typename Body::Share(p).output / outputs;
+    return blockIdx.x * static_cast<i64>(blockDim.x) * groups + threadIdx.x;
   }
 
   static __device__ void fold(const P& p, const typename Body::Offsets& base, Acc* sum) {
@@ -50,20 +52,20 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
     }
   }
 
-  /// Those of a thread from output `first` on, `step` apart.
-  static __device__ void reduce_groups(const P& p, i64 first, i64 step) {
-    const i64 kept = p.kept(), apart = p.stride(0, Rk - 1);
+  /// Those of a thread from vector `first` of `count` on, `step` apart.
+  static __device__ void reduce_groups(const P& p, i64 first, i64 step, i64 count) {
+    const i64 apart = p.stride(0, Rk - 1);
     typename Body::Offsets base[groups] = {};
     Acc sum[groups][outputs];
 #pragma unroll
     for (int g = 0; g < groups; ++g) {  // those behind the last one are the last one again
-      const i64 output = first + g * step < kept ? first + g * step : kept - outputs;
-      base[g].advance(p, static_cast<Index>(output), 0, Rk);
+      const i64 vector = first + g * step < count ? first + g * step : count - 1;
+      base[g].advance(p, static_cast<Index>(OutputVectors::first_of(p, vector)), 0, Rk);
       fold(p, base[g], sum[g]);
     }
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
-      if (first + g * step >= kept) break;
+      if (first + g * step >= count) break;
       char* const to = p.template pointer<char>(0) + base[g].of[0];
       store_results<Op, Out, outputs>(p, to, apart, sum[g]);
     }
@@ -71,10 +73,11 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
 
   static __device__ void run(const P& p) {
     wait_for_stream();
-    const i64 step = static_cast<i64>(blockDim.x) * outputs;
-    const i64 all = Along >= 4 ? p.kept() : gridDim.x * groups * step;
+    const i64 count = OutputVectors::count(p), step = blockDim.x;
+    const i64 all = Along >= 4 ? count : gridDim.x * groups * step;
 #pragma unroll 1
-    for (i64 first = first_output(p); first < p.kept(); first += all) reduce_groups(p, first, step);
+    for (i64 first = first_vector(p); first < count; first += all)
+      reduce_groups(p, first, step, count);
   }
   using param_type = P;
 };

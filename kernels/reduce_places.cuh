@@ -4,6 +4,7 @@
 
 #include "kernels/params.cuh"
 #include "kernels/total.cuh"
+#include "kernels/unaligned.cuh"
 
 /// Which outputs and elements of a reduction a thread has: kernels/reduce_body.cuh says what Along
 /// means.
@@ -13,12 +14,44 @@ namespace quarry::kernels {
 template <int Along>
 inline constexpr bool has_singles = Along == 2 || Along == -3;
 
+/// Whether vectors of outputs begin at any element.
+template <int Along>
+inline constexpr bool has_unaligned_columns = Along == -4;
+
+/// The vectors of V outputs of a reduction whose threads compute one each. The last one of a row of
+/// unaligned columns has the last V of them, some of which the one before has, too.
+template <class P, class Index, int Along, int V, int Rk>
+struct vectors_of_outputs {
+  static __device__ i64 of_row(const P& p) {
+    const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) : 1;
+    return has_unaligned_columns<Along> ? (columns + V - 1) / V : columns / V;
+  }
+  static __device__ i64 count(const P& p) {
+    if constexpr (!has_unaligned_columns<Along>) return p.kept() / V;
+    return Rk == 1 ? of_row(p) : p.kept() / p.extent(Rk - 1) * of_row(p);
+  }
+  /// The first output of one.
+  static __device__ i64 first_of(const P& p, i64 row, i64 vector) {
+    if constexpr (!has_unaligned_columns<Along>) return (row * of_row(p) + vector) * V;
+    const i64 columns = p.extent(Rk - 1), last = columns - V;
+    return row * columns + (vector * V < last ? vector * V : last);
+  }
+  static __device__ i64 first_of(const P& p, i64 vector) {
+    if constexpr (!has_unaligned_columns<Along>) return vector * V;
+    if constexpr (Rk == 1) return vector < of_row(p) ? first_of(p, 0, vector) : p.kept();
+    const Index each = static_cast<Index>(of_row(p)), n = static_cast<Index>(vector);
+    const Index row = n / each;
+    return first_of(p, row, n - row * each);
+  }
+};
+
 /// The first output of a thread, and its share of the elements. Index is for the number of outputs.
 template <class P, class Index, int Along, int V, int Rk>
 struct reduce_share {
   static constexpr bool threads_along = Along == 1 || Along == 2 || Along == -2 || Along == -3;
   static constexpr bool is_along = threads_along || Along == 3;  // what a thread reads
   static constexpr int outputs = is_along ? 1 : V;
+  using OutputVectors = vectors_of_outputs<P, Index, Along, outputs, Rk>;
   lane_of me;
   i64 output;
   __device__ explicit reduce_share(const P& p) {
@@ -41,16 +74,27 @@ struct reduce_share {
       me = {0, 1, 1};
       output = column < all ? ((tile * static_cast<i64>(by) + y) * all + column) * V : p.kept();
     } else {
-      const i64 columns = Rk > 0 ? p.extent(Rk > 0 ? Rk - 1 : 0) / outputs : 1;
-      if (columns < short_row) {
-        const int apart = static_cast<int>(columns);
+      const i64 vectors = OutputVectors::of_row(p);
+      if (vectors < short_row) {
+        const int apart = static_cast<int>(vectors);
         me = {x / apart, bx / apart, apart};
-        output = (row * columns + x % apart) * outputs;
+        output = OutputVectors::first_of(p, row, x % apart);
       } else {
         me = {y, by, bx};
-        output = (blockIdx.x * static_cast<i64>(bx) + x) * outputs;
+        output = OutputVectors::first_of(p, blockIdx.x * static_cast<i64>(bx) + x);
       }
     }
+  }
+};
+
+/// What an access has loaded.
+template <bool Unaligned, int V, unsigned Wide, class... In>
+struct column_load : loaded<V, Wide, 0, In...> {
+  __device__ void load(const char* const* at) {
+    if constexpr (Unaligned)
+      load_unaligned(*this, at);
+    else
+      loaded<V, Wide, 0, In...>::load(at);
   }
 };
 

@@ -80,7 +80,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
                                   : seeks_vectors                             ? 8
                                                                               : 0;
   template <int Lanes, unsigned Mask>
-  using Loaded = loaded<Lanes, Mask, 0, In...>;
+  using Loaded = column_load<has_unaligned_columns<Along>, Lanes, Mask, In...>;
   using Until = accesses_until<Index, taken>;
 
   using Axes = reduce_axes<P, K, Rk, Rr, Index, is_scattered, is_ragged ? V : 1, is_run>;

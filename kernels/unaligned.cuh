@@ -109,6 +109,20 @@ __device__ packed<T, V> read_part(const char* at, i32 first, i32 past) {
   return words.vector();
 }
 
+/// Loads those of `loaded` whose vectors begin at any element.
+template <int V, unsigned Wide, int K>
+__device__ void load_unaligned(loaded<V, Wide, K>& /*in*/, const char* const* /*at*/) {}
+template <int V, unsigned Wide, int K, class T, class... Rest>
+__device__ void load_unaligned(loaded<V, Wide, K, T, Rest...>& in, const char* const* at) {
+  if constexpr (loaded<V, Wide, K, T, Rest...>::read > 1) {
+    const packed<T, V> vector = read_part<T, V>(at[K], 0, sizeof(T) * V);
+    memcpy(static_cast<void*>(&in.r), &vector, sizeof in.r);
+  } else {
+    in.r = *reinterpret_cast<const vec<T, 1>*>(at[K]);
+  }
+  load_unaligned(static_cast<loaded<V, Wide, K + 1, Rest...>&>(in), at);
+}
+
 /// V elements of T, up to 16 bytes, of a row that has `end` bytes: those from byte `from` on. The
 /// ones that the row does not have are any values: only words are read that have some of the row.
 template <class T, int V, class Index>

@@ -204,6 +204,51 @@ INSTANTIATE_TEST_SUITE_P(
                       Layout{{500, 87, 97}, 1, {0, 1, 2}, {0, 2}, finished},
                       Layout{{9000, 31, 38}, 2, {0, 1, 2}, {0, 2}, finished}));  // few outputs
 
+/// Sums and extremes over `axes` of all columns but the first, so that rows begin at any element.
+template <class T>
+void expect_columns(const Ints& shape, const std::vector<std::int64_t>& axes, bool is_unaligned) {
+  Layout layout{shape, 1, {}, axes, other};
+  for (std::int64_t d = 0; d < std::ssize(shape); ++d) layout.order.push_back(d);
+  const Terms terms(layout);
+  const auto at = [&](std::int64_t k, std::int64_t i) {
+    return terms.at(k, i) + 9;
+  };  // not below 0
+  Ints with_first = shape;
+  with_first.back() += 1;
+  test::Host<T> host(with_first);
+  for (std::size_t i = 0; i < host.count(); ++i) {
+    const auto place = static_cast<std::int64_t>(i), row = place / with_first.back(),
+               column = place % with_first.back() - 1;
+    const double value = column < 0 ? 77 : element(row * shape.back() + column) + 9;
+    host[i] = static_cast<T>(static_cast<float>(value));
+  }
+  const DeviceNDArray<T> all = to_device(host);
+  const auto x = all(ellipsis, range(1, _));
+  const auto sums = elements_of(x.sum(ReduceAxes(axes)));
+  if (test::kind() == test::Kind::fake && is_unaligned) {
+    EXPECT_NE(reducing_kernel.find(", -4, "), std::string::npos) << reducing_kernel;
+  }
+  const auto largest = elements_of(x.max(ReduceAxes(axes)));
+  for (std::int64_t k = 0; k < terms.outputs(); ++k) {
+    double sum = 0, most = at(k, 0);
+    for (std::int64_t i = 0; i < terms.count(); ++i) {
+      sum += at(k, i), most = std::max(most, at(k, i));
+    }
+    ASSERT_EQ(static_cast<double>(sums[static_cast<std::size_t>(k)]), sum) << "output " << k;
+    ASSERT_EQ(static_cast<double>(largest[static_cast<std::size_t>(k)]), most) << "output " << k;
+  }
+}
+
+TEST(Columns, ThatBeginAtAnyElement) {
+  expect_columns<I8>({5, 300006}, {0}, true);  // few elements
+  expect_columns<Half>({5, 300003}, {0}, true);
+  expect_columns<I8>({40, 2, 20011}, {0}, true);
+  expect_columns<Half>({17, 3, 4097}, {1}, true);
+  expect_columns<std::int16_t>({2, 50, 67}, {1}, true);  // short rows
+  expect_columns<std::uint8_t>({3, 9, 70, 101}, {0, 2}, false);
+  expect_columns<I8>({30, 7}, {0}, false);  // less than a vector
+}
+
 TEST(ShortRows, OfComplexNumbers) {
   using C = std::complex<float>;
   constexpr std::int64_t rows = 50003, columns = 21;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <array>
 #include <bit>
 #include <vector>
@@ -220,7 +222,7 @@ TEST(cuda_geometry, blocks_that_run_at_once_are_equally_many_on_every_multiproce
 
 TEST(cuda_geometry, no_place_is_left_for_blocks_of_the_next_kernel) {
   const auto resident = [](std::int64_t kept, int possible, std::uint64_t bytes) {
-    return resident_blocks({.kept = kept, .reduced = 1 << 26, .span = 0}, possible, bytes,
+    return resident_blocks({.kept = kept, .reduced = 1 << 26, .span = 0}, true, possible, bytes,
                            multiprocessors);
   };
   constexpr std::uint64_t few = 1 << 20, many = std::uint64_t{1} << 30;
@@ -233,6 +235,31 @@ TEST(cuda_geometry, no_place_is_left_for_blocks_of_the_next_kernel) {
   EXPECT_EQ(resident(1, 8, few), 4);
   EXPECT_EQ(resident(2, 8, many), 4);
   EXPECT_EQ(resident(1, 8, many), 8);
+}
+
+/// Where all outputs are less than a wave, too many parts would write and read as much again.
+TEST(cuda_geometry, partial_results_are_a_small_part_of_what_is_read) {
+  for (const std::int64_t columns : {7931, 13787, 16951, 33000}) {
+    for (const std::int64_t rows : {300, 529, 900, 3000}) {
+      const std::int64_t row = 16 * columns;  // folded rows of bytes
+      ReduceShape shape{row, rows, 0, false, row, 8};
+      shape.accumulator_bytes = 8, shape.most_splits = rows / 320;
+      const ReduceGeometry g = reduce_geometry(shape, multiprocessors);
+      expect_covers(shape, g);
+      EXPECT_LE(2 * g.splits * shape.accumulator_bytes, rows / 4) << columns << " " << rows;
+    }
+  }
+}
+
+TEST(cuda_geometry, the_last_wave_of_few_blocks_is_mostly_full) {
+  for (const std::int64_t blocks : {70, 124, 200, 300, 430}) {
+    const std::int64_t row = blocks * 64 * 8;
+    ReduceShape shape{row, 1 << 16, 0, false, row, 8};
+    const ReduceGeometry g = reduce_geometry(shape, multiprocessors);
+    ASSERT_EQ(g.grid_x, blocks);
+    const double waves = static_cast<double>(blocks * g.splits) / (4 * multiprocessors);
+    EXPECT_LE(std::ceil(waves) / waves, 1.1) << blocks;
+  }
 }
 
 TEST(cuda_geometry, threads_share_few_outputs_only) {

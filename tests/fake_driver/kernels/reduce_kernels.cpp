@@ -18,23 +18,30 @@ struct Variant {
       : kept_rank(launch.argument(0)),
         reduced_rank(launch.argument(1)),
         has_wide_index(launch.argument(2) == 8),
-        is_along(launch.argument(3) == 1 || launch.argument(3) == 2 || launch.argument(3) < -1),
+        is_along(launch.argument(3) == 1 || launch.argument(3) == 2 || launch.argument(3) == -2 ||
+                 launch.argument(3) == -3),
         has_pieces(launch.argument(3) == 3),
         is_tile(launch.argument(3) >= 4),
         is_shifted(launch.argument(3) == 2),
         is_folded(launch.argument(3) == -1),
         is_ragged(launch.argument(3) == -2),
         is_run(launch.argument(3) == -3),
+        is_unaligned(launch.argument(3) == -4),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
-  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted, is_folded, is_ragged, is_run;
+  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted, is_folded, is_ragged, is_run,
+      is_unaligned;
   int width, wide;
 
   /// Whether rows begin as many elements from a vector in all inputs.
   bool begins_anywhere() const { return is_shifted || is_ragged || is_run; }
   /// Outputs that a thread computes, and the axis along which its vectors are.
   int outputs() const { return is_along || has_pieces ? 1 : width; }
+  /// The vectors of a row of `columns` outputs.
+  std::int64_t vectors(std::int64_t columns) const {
+    return (columns + (is_unaligned ? outputs() - 1 : 0)) / outputs();
+  }
   int vector_axis(const Launch& launch) const {
     return is_along || has_pieces ? launch.rank() - 1 : kept_rank - 1;
   }
@@ -95,14 +102,12 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
                      reduced = launch.word(block_places::reduced),
                      chunk = launch.word(block_places::chunk);
   const std::int64_t columns = variant.kept_rank == 0 ? 1 : operands.extent(variant.kept_rank - 1);
-  const bool has_short_rows =
-      !variant.is_along && !variant.is_tile && columns / variant.outputs() < 32;
-  if (has_short_rows && launch.block_x % (columns / variant.outputs()) != 0) {
-    return "a block has parts of rows";
-  }
+  const std::int64_t vectors = variant.vectors(columns);
+  const bool has_short_rows = !variant.is_along && !variant.is_tile && vectors < 32;
+  if (has_short_rows && launch.block_x % vectors != 0) return "a block has parts of rows";
   const std::int64_t a_block = variant.is_along ? launch.block_y
-                               : has_short_rows ? launch.block_y * columns
-                                                : launch.block_x * variant.outputs();
+                               : has_short_rows ? launch.block_y * vectors
+                                                : launch.block_x;
   if (variant.is_along && !std::has_single_bit(static_cast<std::uint64_t>(launch.block_x))) {
     return "the lanes of a row are no power of two";
   }
@@ -114,7 +119,7 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
     }
     const std::int64_t a_row = launch.block_x * variant.width, tiles = (row + a_row - 1) / a_row;
     if (launch.grid_x / tiles * launch.block_y * row < kept) return "too few tiles";
-  } else if (launch.grid_x * a_block < kept) {
+  } else if (launch.grid_x * a_block < (variant.is_along ? kept : kept / columns * vectors)) {
     return "the grid covers too few outputs";
   }
   std::int64_t places = reduced;
@@ -129,6 +134,7 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   const int axis = variant.vector_axis(launch);
   if (variant.is_shifted && variant.reduced_rank != 1) return "rows are not of one axis";
   if (variant.is_run && !is_one_run(launch, operands, variant)) return "elements are no run";
+  if (variant.is_unaligned) return columns < variant.width ? "rows have no vector" : "";
   if (!variant.begins_anywhere() && operands.extent(axis) % variant.width != 0) {
     return "vectors go beyond the axis";
   }
@@ -172,8 +178,21 @@ bool are_congruent(const Launch& launch, const Operands& operands, const Variant
   return first >= 0;
 }
 
+/// Whether the inputs that move along the axis are dense there, and aligned as their elements.
+bool are_dense(const Launch& launch, const Operands& operands, const Variant& variant) {
+  const int outputs = launch.program->outputs, axis = variant.vector_axis(launch);
+  for (int k = outputs; k < operands.count(); ++k) {
+    const auto access = kernels::input_access::of(static_cast<unsigned>(variant.wide), k - outputs);
+    const std::int64_t apart = access.is_wide ? launch.program->itemsize[k] : 0;
+    if (!is_natural(launch, operands, k) || access.has_gaps) return false;
+    if (operands.stride(k, axis) != apart) return false;
+  }
+  return true;
+}
+
 bool has_legal_reads(const Launch& launch, const Operands& operands) {
   const Variant variant(launch);
+  if (variant.is_unaligned) return are_dense(launch, operands, variant);
   if (variant.begins_anywhere()) {
     return are_congruent(launch, operands, variant);
   }
@@ -209,14 +228,16 @@ std::string wrong_few(const Launch& launch, const Operands& operands) {
   if (accesses * (variant.has_pieces ? variant.width : 1) != reduced) {
     return "a thread has not all elements of its outputs";
   }
-  if (!variant.has_pieces && !variant.is_tile && launch.argument(3) != 0) {
+  if (!variant.has_pieces && !variant.is_tile && !variant.is_unaligned && launch.argument(3) != 0) {
     return "several threads share an output";
   }
   if (launch.grid_y != 1) return "there are several splits";
   if (variant.is_tile) return wrong_geometry(launch, operands);
   if (launch.block_y != 1) return "a block is no row of threads";
   const std::int64_t extent = operands.extent(variant.vector_axis(launch));
-  if (variant.width > 1 && extent % variant.width != 0) return "vectors go beyond the axis";
+  if (variant.is_unaligned && extent < variant.width) return "rows have no vector";
+  if (!variant.is_unaligned && variant.width > 1 && extent % variant.width != 0)
+    return "vectors go beyond the axis";
   return kept <= 0 ? "there is no output" : "";
 }
 

@@ -63,8 +63,9 @@ struct ReduceOrder {
   bool along_reduced;
   bool pieces = false;
   std::optional<std::size_t> tile_axis = {};
-  bool folded = false;  ///< rows of several reduced positions are one
-  int accesses = 0;     ///< of reduce_few
+  bool folded = false;     ///< rows of several reduced positions are one
+  bool unaligned = false;  ///< vectors of outputs may begin at any element
+  int accesses = 0;        ///< of reduce_few
 };
 /// The argument Along of reduce: kernels/reduce_body.cuh.
 int along_argument(const ReduceOrder& order, VectorPlaces places);
@@ -78,8 +79,9 @@ struct ReduceShape {
   bool in_pieces = false;  ///< vectors along the last reduced axis, threads along the kept ones
   std::int64_t most_splits = 65535;  ///< so that partial results are a small part of the input
   bool is_light = true;              ///< accumulators have 8 bytes at most
-  int resident = 4;                  ///< blocks of a multiprocessor, where all run at once
+  int resident = 4;                  ///< blocks that a multiprocessor runs at once
   std::int64_t vector_bytes = 8;     ///< of all inputs, rounded down to a power of two
+  std::int64_t accumulator_bytes = 8;
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;
@@ -88,11 +90,11 @@ struct ReduceGeometry {
   bool runs_at_once = false;  ///< there are as many splits as keep the device busy
 };
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
-/// How many blocks of 256 threads a multiprocessor has of a reduction that runs at once and reads
-/// so many bytes, if it can run `possible`. All of fewer than eight: where there are less, those of
-/// the kernels ahead and behind leave room for unequal numbers. Of eight, half, since it takes
-/// time to combine what they have found, but all for one output of many bytes.
-int resident_blocks(const ReduceShape& shape, int possible, std::uint64_t bytes,
+/// How many blocks of 256 threads a multiprocessor has of a reduction that reads so many bytes, if
+/// it can run `possible`. All of fewer than eight: where there are less, those of the kernels ahead
+/// and behind leave room for unequal numbers. Of eight, half where all blocks run at once, since it
+/// takes time to combine what they have found, but all for one output of many bytes.
+int resident_blocks(const ReduceShape& shape, bool runs_at_once, int possible, std::uint64_t bytes,
                     int multiprocessors);
 /// Of reduce_few: a thread has `groups` vectors of outputs, and of pieces outputs.
 struct FewGeometry {

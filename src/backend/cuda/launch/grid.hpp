@@ -11,6 +11,10 @@ inline constexpr std::int64_t max_grid_x = 2147483647, max_grid_y = 65535;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
+/// The number of blocks along x for `n` elements, `block` in each. LogicError where a grid has not
+/// so many.
+unsigned grid(std::int64_t n, std::int64_t block);
+
 /// The power of two that n threads fill, at most `limit`, which is one too.
 constexpr std::int64_t power_above(std::int64_t n, std::int64_t limit) {
   return n >= limit ? limit

@@ -19,6 +19,20 @@ const kernels::reduce_loops& loops_of(const KernelCall& call) {
   return *static_cast<const kernels::reduce_loops*>(call.program->loops);
 }
 
+/// Vectors of up to `most` elements along the last kept axis, of large accumulators of four. Where
+/// aligned ones are narrow they may begin at any element.
+VectorAccess column_vectors_of(const KernelCall& call, const ReduceOrder& order, int most) {
+  constexpr std::size_t large = 8;
+  const CallOperands operands(call);
+  const std::size_t axis = call.kept_rank - 1;
+  const VectorAccess aligned = column_vectors(operands, axis, call.shape[axis], true, most);
+  if (!order.unaligned) return aligned;
+  if (loops_of(call).fold->accumulator_size > large) most = std::min(most, 4);
+  const VectorAccess unaligned =
+      unaligned_column_vectors(operands, axis, call.shape[axis], aligned.width, most);
+  return unaligned.width > aligned.width ? unaligned : aligned;
+}
+
 /// Vectors of up to `most` elements along the last kept axis, if there are some, else
 /// pieces of the reduced ones.
 VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most) {
@@ -43,8 +57,7 @@ VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most) {
     return ragged.width > rows.width ? ragged : rows;
   }
   if (call.kept_rank == 0) return {};
-  const VectorAccess columns =
-      column_vectors(operands, call.kept_rank - 1, call.shape[call.kept_rank - 1], true, most);
+  const VectorAccess columns = column_vectors_of(call, order, most);
   if (columns.width > 1 || order.tile_axis || operands.all.size() < 2) return columns;
   VectorAccess pieces = piece_vectors(operands, call.shape.back());
   if (!is_wide_enough(pieces)) {
@@ -114,6 +127,7 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
                                static_cast<int>(std::bit_floor(written)));
   ReduceOrder found = order;
   found.along_reduced = false, found.pieces = order.along_reduced;
+  found.unaligned = !order.tile_axis;
   const VectorAccess vectors = found.pieces ? piece_vectors(CallOperands(call), call.shape.back())
                                             : vectors_of(call, found, columns);
   const std::int64_t accesses = call.reduced / (found.pieces ? vectors.width : 1);
@@ -123,6 +137,22 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
   order = found;
   order.accesses = static_cast<int>(accesses);
   return vectors;
+}
+
+/// Whether vectors of outputs begin at any element. To read those takes more instructions, which
+/// wide ones are worth if accumulators are small. Where rows can be folded, and are short enough
+/// for many splits, aligned vectors are as wide.
+bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& folds, int most,
+                   int multiprocessors) {
+  constexpr std::uint64_t wide_enough = 8;
+  constexpr std::int64_t vectors_of_multiprocessor = 128;
+  if (loops_of(call).finds_positions) return false;
+  const ReduceOrder order{.along_reduced = false, .unaligned = true};
+  const VectorAccess vectors = column_vectors_of(call, order, most);
+  if (vectors.places != VectorPlaces::unaligned || bytes_of(call, vectors) < wide_enough) {
+    return false;
+  }
+  return !folds || folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
 }
 
 /// So many partial results move a twentieth of what is read.
@@ -136,18 +166,25 @@ ReduceShape shape_of(const KernelCall& call, const ReduceOrder& order,
                      const VectorAccess& vectors) {
   const std::size_t accumulator_size = loops_of(call).fold->accumulator_size;
   const bool is_ragged = vectors.places == VectorPlaces::ragged;
-  return {.kept = call.kept,
+  const std::int64_t row = columns_of(call, order.tile_axis);
+  std::int64_t kept = call.kept, columns = row;
+  if (vectors.places == VectorPlaces::unaligned) {  // outputs of two vectors count twice
+    columns = divide_up(row, vectors.width) * vectors.width;
+    kept = kept / row * columns;
+  }
+  return {.kept = kept,
           .reduced = is_ragged ? places_in_vectors(call, vectors.width) : call.reduced,
           .span = call.span,
           .along_reduced = order.along_reduced,
-          .columns = columns_of(call, order.tile_axis),
+          .columns = columns,
           .vector_width = vectors.width,
           .in_tiles = order.tile_axis.has_value(),
           .in_pieces = order.pieces,
           .most_splits = most_splits(call, accumulator_size),
           .is_light = accumulator_size <= 8,
           .vector_bytes = static_cast<std::int64_t>(
-              std::bit_floor(std::max<std::uint64_t>(bytes_of(call, vectors), 1)))};
+              std::bit_floor(std::max<std::uint64_t>(bytes_of(call, vectors), 1))),
+          .accumulator_bytes = static_cast<std::int64_t>(accumulator_size)};
 }
 
 Reduce variant_of(const KernelCall& call, const ReduceOrder& order, const VectorAccess& vectors,
@@ -236,13 +273,18 @@ void launch_reduce(const Launcher& launcher) {
   if (!tiles && launch_staged(launcher)) return;
   const std::optional<KernelCall> merged =
       tiles ? std::nullopt : along_inputs(call, accumulator_size);
-  const std::optional<KernelCall> folds =
-      tiles || order.along_reduced || loops.have_positions
+  const bool has_columns = !tiles && !order.along_reduced && call.kept_rank > 0;
+  std::optional<KernelCall> folds =
+      !has_columns || loops.have_positions
           ? std::nullopt
           : folded(merged ? *merged : call, accumulator_size, loops.finds_positions);
+  const int most = most_columns(accumulator_size);
+  order.unaligned = has_columns &&
+                    are_unaligned(merged ? *merged : call, folds, most, launcher.multiprocessors());
+  if (order.unaligned) folds.reset();
   order.folded = folds.has_value();
   const KernelCall& walked = folds ? *folds : merged ? *merged : call;
-  const VectorAccess vectors = vectors_of(walked, order, most_columns(accumulator_size));
+  const VectorAccess vectors = vectors_of(walked, order, most);
   ReduceShape shape = shape_of(walked, order, vectors);
   ReduceGeometry g = reduce_geometry(shape, launcher.multiprocessors());
   Reduce variant = variant_of(walked, order, vectors, g.wide_index);
@@ -254,12 +296,12 @@ void launch_reduce(const Launcher& launcher) {
   std::uint32_t* arrived = finishes() ? launcher.workspace.counter() : nullptr;
   variant.finishes = arrived != nullptr;
   const Kernel* kernel = &launcher.find(variant);
-  if (g.runs_at_once) {
+  if (g.splits > 1) {
     const auto accesses = static_cast<std::uint64_t>(walked.kept * walked.reduced) /
                           static_cast<std::uint64_t>(vectors.width);
     shape.resident =
-        resident_blocks(shape, kernel->resident_blocks, accesses * bytes_of(walked, vectors),
-                        launcher.multiprocessors());
+        resident_blocks(shape, g.runs_at_once, kernel->resident_blocks,
+                        accesses * bytes_of(walked, vectors), launcher.multiprocessors());
     g = reduce_geometry(shape, launcher.multiprocessors());
     if (arrived && !finishes()) {  // too many splits for the last block
       arrived = nullptr, variant.finishes = false;

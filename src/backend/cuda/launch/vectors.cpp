@@ -355,4 +355,27 @@ VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std:
   return moving(input_vectors(operands, axis, width, every_second));
 }
 
+VectorAccess unaligned_column_vectors(const CallOperands& operands, std::size_t axis,
+                                      std::int64_t extent, int aligned, int most) {
+  constexpr std::uint32_t word = 4, bytes = 8;
+  constexpr int least = 4;
+  constexpr std::int64_t few = 8;  // vectors of a row
+  WideInputs inputs(operands, axis);
+  if (inputs.count() > most_wide_inputs) return {};
+  std::uint32_t smallest = bytes, widest_item = 1;
+  for (std::size_t k = operands.outputs; k < operands.all.size(); ++k) {
+    if (operands.is_side(k)) return {};
+    if (!inputs.moves(k)) continue;
+    const std::uint32_t size = operands.itemsizes[k];
+    if (!is_power_of_two(size) || operands.stride(k, axis) != size) return {};
+    if (!is_multiple(places_of(operands, k, axis, {}), std::uint64_t{size})) return {};
+    smallest = std::min(smallest, size), widest_item = std::max(widest_item, size);
+    inputs.add(k);
+  }
+  int width = std::min(most, width_of(widest_item, static_cast<int>(bytes / smallest)));
+  while (width > 1 && extent < few * width) width /= 2;
+  if (width < least || static_cast<std::uint32_t>(aligned) * smallest >= word) return {};
+  return moving(inputs.access(width, VectorPlaces::unaligned));
+}
+
 }  // namespace quarry::backend::cuda

@@ -54,9 +54,10 @@ int vectors_of_thread(kernels::stored_elements stores, int width,
 /// Where the vectors of an access are.
 enum class VectorPlaces : std::uint8_t {
   aligned,
-  ragged,   ///< aligned, but rows begin and end at any element: as many of them as have some of it
-  shifted,  ///< aligned too, but rows begin before them, as many elements in all inputs
-  run       ///< the same, of all reduced axes as one
+  ragged,    ///< aligned, but rows begin and end at any element: as many of them as have some of it
+  shifted,   ///< aligned too, but rows begin before them, as many elements in all inputs
+  run,       ///< the same, of all reduced axes as one
+  unaligned  ///< at any element
 };
 /// Vectors along an axis. Bit k of `wide` says that input k is dense along it, or has every second
 /// element, see quarry/kernels/access.hpp; the others have the stride 0 along it.
@@ -103,6 +104,11 @@ VectorAccess whole_pieces(const CallOperands& operands, std::int64_t extent);
 /// an accumulator. With `every_second` an input may have every second element.
 VectorAccess column_vectors(const CallOperands& operands, std::size_t axis, std::int64_t extent,
                             bool every_second = false, int most = 4);
+/// The same where vectors begin at any element, of up to 8 bytes of the smallest one. None of less
+/// than four elements, where aligned vectors of `aligned` elements have words, and where rows are
+/// shorter than a few vectors.
+VectorAccess unaligned_column_vectors(const CallOperands& operands, std::size_t axis,
+                                      std::int64_t extent, int aligned, int most);
 
 /// The vectors of a selection's inputs along the last axis, to which every row is aligned.
 VectorAccess select_vectors(const CallOperands& operands, const Shape& shape);
