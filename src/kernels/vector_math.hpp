@@ -104,7 +104,19 @@ struct sqrt_of : without_rare<T> {
       root = fused(root, rest, root);
       half = fused(half, rest, half);
     }
-    return fused(fused(-root, root, x), half, root);
+    return corrected(root, half, x);
+  }
+  /// The same of float from an error of at most 2^-11. The root is corrected twice: after one step
+  /// more of those above there are approximations from which the root of 1 + 2^-23 is not rounded
+  /// correctly.
+  QUARRY_INLINED static float from_short_reciprocal(float x, float y) {
+    const float first = x * y, half = y * 0.5f, rest = fused(-half, first, 0.5f);
+    const float second = fused(first, rest, first), second_half = fused(half, rest, half);
+    const float third_half = fused(second_half, fused(-second_half, second, 0.5f), second_half);
+    return corrected(corrected(second, third_half, x), third_half, x);
+  }
+  QUARRY_INLINED static T corrected(T root, T half_reciprocal, T x) {
+    return fused(fused(-root, root, x), half_reciprocal, root);
   }
 };
 
@@ -313,20 +325,26 @@ struct cos_of : periodic<T> {
 
 template <class T>
 struct tanh_of : without_rare<T> {
-  QUARRY_INLINED static T usual(T x) {
+  QUARRY_INLINED static T usual(T x) { return from_less_one(half_less_one(x), x); }
+  /// (e^(2 |x|) - 1) / 2, of a size from which tanh is 1 if |x| is larger.
+  QUARRY_INLINED static T half_less_one(T x) {
     const T size = magnitude(x), limited = size > T(22) ? T(22) : size;  // a NaN stays
-    T less_one;                                                          // (e^2|x| - 1) / 2
     if constexpr (sizeof(T) == 4) {
-      less_one = half_less_one(limited);
+      return half_less_one_of_float(limited);
     } else {
       const reduced_exp<T> e = reduce_exp(2 * limited);
       const T half_scale = e.scale(e.shifted) * T(0.5);
-      less_one = fused(half_scale, e.tail, half_scale - T(0.5));
+      return fused(half_scale, e.tail, half_scale - T(0.5));
     }
-    return copy_sign(less_one / (less_one + 1), x);
+  }
+  /// With the sign of x: `less_one` has none.
+  QUARRY_INLINED static T from_less_one(T less_one, T x) {
+    constexpr auto sign = bits_as<word<T>>(T(-0.));
+    const T size = less_one / (less_one + 1);
+    return bits_as<T>(bits_as<word<T>>(size) | (bits_as<word<T>>(x) & sign));
   }
   /// Of float the low part of log(2) changes nothing: large arguments have results near 1.
-  QUARRY_INLINED static float half_less_one(float x) {
+  QUARRY_INLINED static float half_less_one_of_float(float x) {
     static constexpr float c[] = {4 * 0.49999994f, 8 * 0.166665211f, 16 * 0.0416683741f,
                                   32 * 0.00836864486f, 64 * 0.00138149294f};
     const float shifted = fused(x, 2.88539008f, whole_bits<float>);
@@ -334,12 +352,6 @@ struct tanh_of : without_rare<T> {
     const float tail = fused(r * r, series(r, c), r + r);
     const float half_scale = bits_as<float>(sum(bits_as<i32>(shifted) << 23, bits_as<i32>(0.5f)));
     return fused(half_scale, tail, half_scale - 0.5f);
-  }
-  QUARRY_INLINED static T copy_sign(T size, T sign) {
-    if constexpr (sizeof(T) == 4)
-      return __builtin_copysignf(size, sign);
-    else
-      return __builtin_copysign(size, sign);
   }
 };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/cpu/vectors.hpp"
+#include "kernels/vector_math.hpp"
 
 /// Square roots and conversions of the CPU device, which are computed in other ways than by the
 /// processor's instruction for one number, against those instructions: with vectors of every length
@@ -68,11 +69,30 @@ void expect_roots(const std::vector<T>& values) {
       values, [](const auto& x) { return sqrt(x); }, [](T x) { return std::sqrt(x); });
 }
 
+/// Of 16 numbers side by side the first 8 are computed in another way than the others.
 TEST(CpuRoots, OfEveryFractionOfFloatAreRoundedCorrectly) {
   std::vector<float> values(std::size_t{1} << 20);
-  for (std::uint32_t bits = 0x3f800000; bits < 0x40800000;) {
-    for (float& x : values) x = std::bit_cast<float>(bits++);
-    expect_roots(values);
+  for (const std::uint32_t first : {0x3f800000u, 0x3f800000u - 8}) {
+    for (std::uint32_t bits = first; bits < 0x40800000;) {
+      for (float& x : values) x = std::bit_cast<float>(bits++);
+      expect_roots(values);
+    }
+  }
+}
+
+/// Processors differ in their approximations. The roots are those that are next to ties, and
+/// others.
+TEST(CpuRoots, FromEveryApproximationOfTheReciprocalAreRoundedCorrectly) {
+  using Roots = kernels::vector_math::sqrt_of<float>;
+  for (std::uint32_t bits = 0x3f800000; bits < 0x40800000; ++bits) {
+    const float x = std::bit_cast<float>(bits);
+    const double exact = std::sqrt(static_cast<double>(x)), units = exact * 0x1p23;
+    const bool is_hard = std::abs(units - std::floor(units) - 0.5) < 0x1p-19;
+    if (!is_hard && bits % 299993 != 0) continue;
+    const auto least = static_cast<float>((1 - 0x1p-11) / exact),
+               most = static_cast<float>((1 + 0x1p-11) / exact);
+    for (float y = least; y <= most; y = std::nextafterf(y, 2.f))
+      ASSERT_EQ(Roots::from_short_reciprocal(x, y), std::sqrt(x)) << x << ' ' << y;
   }
 }
 
@@ -295,6 +315,46 @@ TYPED_TEST(CpuConversionsTo, FloatsAreTruncatedOrBecomeTheNearestEnd) {
   expect_elements(
       values, [](const auto& x) { return (x * 1.f).template astype<TypeParam>(); },
       truncated<TypeParam>);
+}
+
+/// Numbers that are truncated in another way than usual ones, and the first ones that are not.
+TYPED_TEST(CpuConversionsTo, AnotherFloatAmongUsualOnes) {
+  for (const float power : {0x1p7f, 0x1p8f, 0x1p15f, 0x1p16f, 0x1p31f, 0x1p32f, INFINITY, NAN}) {
+    for (const float x : {std::nextafterf(power, 0.f), power, -std::nextafterf(power, INFINITY)}) {
+      for (std::size_t at = 0; at < 128; ++at) {
+        std::vector<float> values(128, 3.9f);
+        values[at] = x;
+        expect_elements(
+            values, [](const auto& a) { return a.template astype<TypeParam>(); },
+            truncated<TypeParam>);
+      }
+    }
+  }
+}
+
+TYPED_TEST(CpuConversionsTo, FloatsOfEveryLengthAndStart) {
+  const DeviceGuard guard(Device::cpu());
+  std::vector<float> values(400);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97) * 0.7f;
+  values[150] = NAN;
+  const auto x = array_of(values);
+  for (const Vectors length : {Vectors::bytes_16, Vectors::bytes_32, Vectors::bytes_64}) {
+    limit_vectors(length);
+    for (int n = 0; n < 200; ++n) {
+      const int start = n % 5, to = n % 3;
+      DeviceNDArray<TypeParam> y(Shape{n + to + 1});
+      y.fill(77);
+      y(range(to, to + n)).assign(x(range(start, start + n)).template astype<TypeParam>());
+      synchronize();
+      const auto* data =
+          static_cast<const TypeParam*>(static_cast<const void*>(y.device_pointer()));
+      for (int i = 0; i < to; ++i) ASSERT_EQ(data[i], 77);
+      for (int i = 0; i < n; ++i)
+        ASSERT_EQ(data[to + i], truncated<TypeParam>(values[static_cast<std::size_t>(start + i)]));
+      ASSERT_EQ(data[to + n], 77);
+    }
+  }
+  limit_vectors(Vectors::bytes_64);
 }
 
 }  // namespace
