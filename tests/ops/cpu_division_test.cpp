@@ -91,6 +91,47 @@ TYPED_TEST(VectorsOfIntegers, QuotientsAreThoseOfPlainLoops) {
   limit_vectors(Vectors::bytes_64);
 }
 
+/// Divisors of every size and both signs, also those that have no inverse, and dividends next to
+/// multiples of them and to the ends of the type; at every length and place.
+TYPED_TEST(VectorsOfIntegers, QuotientsByNumbersAreThoseOfPlainLoops) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  using U = std::make_unsigned_t<T>;
+  const DeviceGuard guard(Device::cpu());
+  std::mt19937_64 random(10);
+  std::vector<T> numbers{0, 1, 2, 3, 5, 6, 7, 10, Limits::max(), Limits::min()};
+  for (int bit = 2; bit < Limits::digits; ++bit) {
+    for (const int near : {-1, 0, 1})
+      numbers.push_back(static_cast<T>((U{1} << bit) + static_cast<U>(near)));
+  }
+  for (std::size_t i = numbers.size(); i-- > 0;)
+    numbers.push_back(static_cast<T>(U{} - static_cast<U>(numbers[i])));
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const T y = numbers[k];
+    std::vector<T> x(200 + k % 70);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const U end = static_cast<U>(i % 2 ? Limits::max() : Limits::min()), near = U(random() % 5);
+      const U multiple = static_cast<U>(y) * static_cast<U>(random() >> random() % 64);
+      x[i] = static_cast<T>((i % 3 ? multiple : end) + near - 2);
+    }
+    const auto a = device(x);
+    for (const Vectors length : lengths) {
+      limit_vectors(length);
+      const auto start = static_cast<std::int64_t>(k % 4);
+      const auto quotient = host(eval(floor_divide(a(range(start, _)), y)));
+      for (std::size_t i = 0; i < quotient.size(); ++i) {
+        const T dividend = x[i + static_cast<std::size_t>(start)];
+        ASSERT_EQ(quotient[i], divided(dividend, y).first) << +dividend << " / " << +y;
+      }
+      auto in_place = a.copy();
+      in_place.assign(floor_divide(in_place, y));
+      const auto same = host(in_place);
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(same[i], divided(x[i], y).first);
+    }
+  }
+  limit_vectors(Vectors::bytes_64);
+}
+
 template <class T>
 class VectorsOfBytes : public testing::Test {};
 using Bytes = testing::Types<std::int8_t, std::uint8_t>;
@@ -112,6 +153,23 @@ TYPED_TEST(VectorsOfBytes, AllQuotientsAreThoseOfPlainLoops) {
       const auto [whole, left] = divided(x[i], y[i]);
       ASSERT_EQ(quotient[i], whole) << +x[i] << " / " << +y[i];
       ASSERT_EQ(rest[i], left) << +x[i] << " % " << +y[i];
+    }
+  }
+  limit_vectors(Vectors::bytes_64);
+}
+
+TYPED_TEST(VectorsOfBytes, AllQuotientsByNumbersAreThoseOfPlainLoops) {
+  using T = TypeParam;
+  const DeviceGuard guard(Device::cpu());
+  std::vector<T> x(256);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i);
+  const auto a = device(x);
+  for (const Vectors length : lengths) {
+    limit_vectors(length);
+    for (const T y : x) {
+      const auto quotient = host(eval(floor_divide(a, y)));
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(quotient[i], divided(x[i], y).first) << +x[i] << " / " << +y;
     }
   }
   limit_vectors(Vectors::bytes_64);

@@ -15,8 +15,9 @@ QUARRY_VECTOR_FUNCTIONS(QUARRY_OWN_FUNCTION)
 #endif
 
 /// The loop of map_loops (map.hpp) for vectors of 32 bytes where elements Out of E are a function
-/// of the library of those of an input: there constants stay in registers, which a call for every
-/// vector reads anew.
+/// of those of an input that the library has a loop for. For its own functions there constants stay
+/// in registers, which a call for every vector reads anew; other loops are written in vectors,
+/// since compilers make slower ones.
 template <class E, class Out>
 struct function_loop {
   static constexpr bool exists = false;
@@ -27,5 +28,24 @@ requires(is_own_function<F> &&
   static constexpr bool exists = true;
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
 };
+
+#ifdef __x86_64__
+/// Floats are truncated to these by vectors of i32.
+template <class To>
+inline constexpr bool is_in_i32 = is_same<To, i32> || (is_integer<To> && sizeof(To) < 4);
+template <class To>
+requires(is_in_i32<To>) struct function_loop<cast<To, in<float, 0>>, To> {
+  static constexpr bool exists = true;
+  static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
+};
+
+/// A quotient by a number, which is multiplied by its inverse.
+template <class T>
+requires(is_same<T, i8> ||
+         is_same<T, i64>) struct function_loop<op<floor_divide_op, T, in<T, 0>, val<T, 0>>, T> {
+  static constexpr bool exists = true;
+  static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
+};
+#endif
 
 }  // namespace quarry::kernels

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <quarry/kernels/function_loops.hpp>
+#include <quarry/kernels/map.hpp>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+namespace quarry::kernels {
+namespace {
+
+#define QUARRY_INLINED_256 __attribute__((always_inline, target("avx2"))) inline
+
+constexpr i64 block = map_loops::block;
+
+QUARRY_INLINED_256 __m256i load_vector(const char* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+
+/// x / y rounded downwards, where y is not 1: (x + 1 / 2) / y, or (x - 1 / 2) / y where y is
+/// negative, is no whole number and at least 1 / 256 from one; a product of 2 x + 1 with 2^15 / y
+/// has an error below 1 / 500. The inverse of 0 is 0.
+struct quotient_of_bytes {
+  __m256i inverse, one;
+
+  QUARRY_INLINED_256 explicit quotient_of_bytes(i8 y)
+      : inverse(_mm256_set1_epi16(inverse_of_number(y))),
+        one(_mm256_set1_epi16(y < 0 ? i16{-1} : i16{1})) {}
+  static i16 inverse_of_number(i8 y) {
+    if (y == 0) return 0;
+    const float inverse = 0x1p15f / static_cast<float>(y);
+    return static_cast<i16>(inverse + (y < 0 ? -0.5f : 0.5f));
+  }
+  /// Of 16 numbers, of which each is in the upper half of a word.
+  QUARRY_INLINED_256 __m256i of_upper(__m256i x) const {
+    return _mm256_mulhi_epi16(_mm256_add_epi16(_mm256_srai_epi16(x, 7), one), inverse);
+  }
+  QUARRY_INLINED_256 __m256i operator()(__m256i x) const {
+    const __m256i lower = _mm256_set1_epi16(0xff);
+    const __m256i even = of_upper(_mm256_slli_epi16(x, 8)),
+                  odd = of_upper(_mm256_andnot_si256(lower, x));
+    return _mm256_or_si256(_mm256_and_si256(even, lower), _mm256_slli_epi16(odd, 8));
+  }
+};
+
+/// The same as floor_quotient_by_number, whose y is not -1, 0 or 1. A y below 0 divides -x by -y,
+/// and is_negative says which of them are below 0, since -x may overflow.
+template <bool IsBelowZero>
+struct quotient_of_words {
+  __m256i low, high;  ///< halves of the inverse
+  __m128i bits;
+
+  QUARRY_INLINED_256 explicit quotient_of_words(i64 y) {
+    const u64 divisor = IsBelowZero ? 0 - static_cast<u64>(y) : static_cast<u64>(y);
+    const int shift = 63 - __builtin_clzl(divisor - 1);
+    const u64 inverse = inverse_of(divisor, shift);
+    low = _mm256_set1_epi64x(static_cast<i64>(inverse & 0xffffffff));
+    high = _mm256_set1_epi64x(static_cast<i64>(inverse >> 32));
+    bits = _mm_cvtsi32_si128(shift);
+  }
+  /// The upper halves of the products with the inverse.
+  QUARRY_INLINED_256 __m256i above(__m256i x) const {
+    const __m256i lower = _mm256_set1_epi64x(0xffffffff), upper_x = _mm256_srli_epi64(x, 32);
+    const __m256i first = _mm256_srli_epi64(_mm256_mul_epu32(x, low), 32);
+    const __m256i second = _mm256_add_epi64(_mm256_mul_epu32(upper_x, low), first);
+    const __m256i third =
+        _mm256_add_epi64(_mm256_mul_epu32(x, high), _mm256_and_si256(second, lower));
+    const __m256i carried =
+        _mm256_add_epi64(_mm256_srli_epi64(second, 32), _mm256_srli_epi64(third, 32));
+    return _mm256_add_epi64(_mm256_mul_epu32(upper_x, high), carried);
+  }
+  QUARRY_INLINED_256 __m256i operator()(__m256i x) const {
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i is_negative =
+        IsBelowZero ? _mm256_cmpgt_epi64(x, zero) : _mm256_cmpgt_epi64(zero, x);
+    const __m256i dividend = IsBelowZero ? _mm256_sub_epi64(zero, x) : x;
+    const __m256i quotient = _mm256_srl_epi64(above(_mm256_xor_si256(dividend, is_negative)), bits);
+    return _mm256_xor_si256(quotient, is_negative);
+  }
+};
+
+template <class T, class Quotient>
+QUARRY_INLINED_256 void run_blocks(i64 n, char* const* pointer, const i64* stride, T y) {
+  constexpr i64 bytes = 32, block_bytes = block * static_cast<i64>(sizeof(T));
+  const Quotient quotient{y};
+  char* to = pointer[0];
+  const char* from = pointer[1];
+  for (i64 i = 0; i < n; i += block, to += block * stride[0], from += block * stride[1]) {
+    for (i64 k = 0; k < block_bytes; k += bytes)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + k), quotient(load_vector(from + k)));
+  }
+}
+/// By -1, 0 and 1.
+template <class T>
+struct product_with {
+  T y;
+  QUARRY_INLINED_256 __m256i operator()(__m256i x) const {
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i negative = sizeof(T) == 1 ? _mm256_sub_epi8(zero, x) : _mm256_sub_epi64(zero, x);
+    return y == 0 ? zero : y < 0 ? negative : x;
+  }
+};
+
+QUARRY_INLINED_256 void divide(i64 n, char* const* pointer, const i64* stride, i8 y) {
+  if (y == 1)
+    run_blocks<i8, product_with<i8>>(n, pointer, stride, y);
+  else
+    run_blocks<i8, quotient_of_bytes>(n, pointer, stride, y);
+}
+QUARRY_INLINED_256 void divide(i64 n, char* const* pointer, const i64* stride, i64 y) {
+  if (y >= -1 && y <= 1)
+    run_blocks<i64, product_with<i64>>(n, pointer, stride, y);
+  else if (y < 0)
+    run_blocks<i64, quotient_of_words<true>>(n, pointer, stride, y);
+  else
+    run_blocks<i64, quotient_of_words<false>>(n, pointer, stride, y);
+}
+
+}  // namespace
+
+template <class T>
+requires(is_same<T, i8> || is_same<T, i64>)
+    __attribute__((target("avx2"))) void function_loop<op<floor_divide_op, T, in<T, 0>, val<T, 0>>,
+                                                       T>::run(i64 n, char* const* pointer,
+                                                               const i64* stride,
+                                                               const u64* scalars, i64 /*first*/) {
+  divide(n, pointer, stride, *reinterpret_cast<const T*>(scalars));
+}
+
+template struct function_loop<op<floor_divide_op, i8, in<i8, 0>, val<i8, 0>>, i8>;
+template struct function_loop<op<floor_divide_op, i64, in<i64, 0>, val<i64, 0>>, i64>;
+
+}  // namespace quarry::kernels
+#endif
