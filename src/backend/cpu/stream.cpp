@@ -243,11 +243,6 @@ void Streams::drop_closed() {
   });
 }
 
-std::uint64_t Streams::created() {
-  const std::lock_guard lock(mutex_);
-  return created_;
-}
-
 std::shared_ptr<Queue> Streams::queue_after(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Queue> first;
@@ -262,7 +257,8 @@ std::shared_ptr<Queue> Streams::queue_after(std::uint64_t number) {
 /// For all current streams.
 template <class F>
 void Streams::for_each_queue(F f) {
-  const std::uint64_t last = created();
+  const std::uint64_t last = created_.load(std::memory_order_acquire);
+  if (last == 0) return;
   for (auto queue = queue_after(0); queue && queue->number() <= last;
        queue = queue_after(queue->number())) {
     f(*queue);

@@ -211,12 +211,11 @@ class Streams {
   // Waiting does not allocate: code that frees memory waits, and cannot fail.
   template <class F>
   void for_each_queue(F f);
-  std::uint64_t created();
   std::shared_ptr<Queue> queue_after(std::uint64_t number);  ///< the next one, or nullptr
   void drop_closed();
 
   std::mutex mutex_;
-  std::uint64_t created_ = 0;
+  std::atomic<std::uint64_t> created_ = 0;  ///< none of them takes no lock
   std::vector<std::shared_ptr<Queue>> open_, closing_;
 };
 
