@@ -57,7 +57,7 @@ void map(const std::string& operation, F f) {
 template <class From, class To>
 void conversion() {
   map<From, To>(std::string("to_") + dtype_name<To>(),
-                [](auto x, auto, auto) { return qy::astype<To>(x); });
+                [](const auto& x, const auto&, const auto&) { return qy::astype<To>(x); });
 }
 
 /// f(x, axes) into a new array, over all axes and over each of two.
@@ -80,26 +80,29 @@ void reduction(const std::string& operation, F f) {
 
 template <class T>
 void maps_of_all() {
-  map<T>("add", [](auto x, auto y, auto) { return x + y; });
-  map<T>("mul_add", [](auto x, auto y, auto z) { return x * y + z; });
-  map<T>("add_number", [](auto x, auto, auto) { return x + 1; });
-  map<T, bool>("less", [](auto x, auto y, auto) { return x < y; });
-  map<T>("where", [](auto x, auto y, auto z) { return qy::where(x < y, y, z); });
-  map<T>("add_row", [](auto x, auto y, auto) { return x + y(qy::range(0, 1), qy::all); });
-  map<T>("add_column", [](auto x, auto y, auto) { return x + y(qy::all, qy::range(0, 1)); });
-  map<T>("transpose", [](auto x, auto, auto) { return x.T(); });
+  map<T>("add", [](const auto& x, const auto& y, const auto&) { return x + y; });
+  map<T>("mul_add", [](const auto& x, const auto& y, const auto& z) { return x * y + z; });
+  map<T>("add_number", [](const auto& x, const auto&, const auto&) { return x + 1; });
+  map<T, bool>("less", [](const auto& x, const auto& y, const auto&) { return x < y; });
+  map<T>("where",
+         [](const auto& x, const auto& y, const auto& z) { return qy::where(x < y, y, z); });
+  map<T>("add_row",
+         [](const auto& x, const auto& y, const auto&) { return x + y(qy::range(0, 1), qy::all); });
+  map<T>("add_column",
+         [](const auto& x, const auto& y, const auto&) { return x + y(qy::all, qy::range(0, 1)); });
+  map<T>("transpose", [](const auto& x, const auto&, const auto&) { return x.T(); });
 }
 
 template <class T>
 void maps_of_floats() {
-  map<T>("sqrt", [](auto x, auto, auto) { return qy::sqrt(x); });
-  map<T>("exp", [](auto x, auto, auto) { return qy::exp(x); });
-  map<T>("log", [](auto x, auto, auto) { return qy::log(x); });
-  map<T>("sin", [](auto x, auto, auto) { return qy::sin(x); });
-  map<T>("cos", [](auto x, auto, auto) { return qy::cos(x); });
-  map<T>("tanh", [](auto x, auto, auto) { return qy::tanh(x); });
-  map<T>("divide", [](auto x, auto y, auto) { return x / y; });
-  map<T>("heat", [](auto x, auto, auto) {
+  map<T>("sqrt", [](const auto& x, const auto&, const auto&) { return qy::sqrt(x); });
+  map<T>("exp", [](const auto& x, const auto&, const auto&) { return qy::exp(x); });
+  map<T>("log", [](const auto& x, const auto&, const auto&) { return qy::log(x); });
+  map<T>("sin", [](const auto& x, const auto&, const auto&) { return qy::sin(x); });
+  map<T>("cos", [](const auto& x, const auto&, const auto&) { return qy::cos(x); });
+  map<T>("tanh", [](const auto& x, const auto&, const auto&) { return qy::tanh(x); });
+  map<T>("divide", [](const auto& x, const auto& y, const auto&) { return x / y; });
+  map<T>("heat", [](const auto& x, const auto&, const auto&) {
     const qy::Range inner = qy::range(1, -1), before = qy::range(qy::_, -2),
                     after = qy::range(2, qy::_);
     return T(0.25) * (x(after, inner) + x(before, inner) + x(inner, after) + x(inner, before));
@@ -108,8 +111,10 @@ void maps_of_floats() {
 
 template <class T>
 void maps_of_integers() {
-  map<T>("floor_divide_number", [](auto x, auto, auto) { return qy::floor_divide(x, 7); });
-  map<T>("floor_divide", [](auto x, auto y, auto) { return qy::floor_divide(x, y); });
+  map<T>("floor_divide_number",
+         [](const auto& x, const auto&, const auto&) { return qy::floor_divide(x, 7); });
+  map<T>("floor_divide",
+         [](const auto& x, const auto& y, const auto&) { return qy::floor_divide(x, y); });
 }
 
 template <class T>
