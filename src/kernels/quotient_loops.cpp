@@ -42,22 +42,45 @@ struct quotient_of_bytes {
   }
 };
 
-/// The same as floor_quotient_by_number, whose y is not -1, 0 or 1. A y below 0 divides -x by -y,
-/// and is_negative says which of them are below 0, since -x may overflow.
-template <bool IsBelowZero>
-struct quotient_of_words {
-  __m256i low, high;  ///< halves of the inverse
+/// The magnitude of a y that is not -1, 0 or 1, and `bits` with 2^bits < size <= 2^(bits + 1).
+struct divisor {
+  u64 size;
+  int bits;
+  explicit divisor(i64 y)
+      : size(y < 0 ? 0 - static_cast<u64>(y) : static_cast<u64>(y)),
+        bits(63 - __builtin_clzl(size - 1)) {}
+};
+
+/// Quotients of numbers from 0 on, as floor_quotient_by_number has them: of i32 by the upper half
+/// of a product with 2^(32 + bits) / size.
+template <class T>
+struct quotient_of_sizes {
+  __m256i inverse;
+  __m128i bits, bits_of_even;
+
+  QUARRY_INLINED_256 explicit quotient_of_sizes(const divisor& d)
+      : inverse(_mm256_set1_epi64x(static_cast<i64>((u64{1} << (32 + d.bits)) / d.size + 1))),
+        bits(_mm_cvtsi32_si128(d.bits)),
+        bits_of_even(_mm_cvtsi32_si128(32 + d.bits)) {}
+  QUARRY_INLINED_256 __m256i above(__m256i x) const {
+    const __m256i even = _mm256_mul_epu32(x, inverse),
+                  odd = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), inverse);
+    return _mm256_blend_epi32(_mm256_srl_epi64(even, bits_of_even), _mm256_srl_epi64(odd, bits),
+                              0xaa);
+  }
+};
+/// By one with 2^(64 + bits) / size, which is put together of products of halves.
+template <>
+struct quotient_of_sizes<i64> {
+  __m256i low, high;
   __m128i bits;
 
-  QUARRY_INLINED_256 explicit quotient_of_words(i64 y) {
-    const u64 divisor = IsBelowZero ? 0 - static_cast<u64>(y) : static_cast<u64>(y);
-    const int shift = 63 - __builtin_clzl(divisor - 1);
-    const u64 inverse = inverse_of(divisor, shift);
+  QUARRY_INLINED_256 explicit quotient_of_sizes(const divisor& d) {
+    const u64 inverse = inverse_of(d.size, d.bits);
     low = _mm256_set1_epi64x(static_cast<i64>(inverse & 0xffffffff));
     high = _mm256_set1_epi64x(static_cast<i64>(inverse >> 32));
-    bits = _mm_cvtsi32_si128(shift);
+    bits = _mm_cvtsi32_si128(d.bits);
   }
-  /// The upper halves of the products with the inverse.
   QUARRY_INLINED_256 __m256i above(__m256i x) const {
     const __m256i lower = _mm256_set1_epi64x(0xffffffff), upper_x = _mm256_srli_epi64(x, 32);
     const __m256i first = _mm256_srli_epi64(_mm256_mul_epu32(x, low), 32);
@@ -66,15 +89,32 @@ struct quotient_of_words {
         _mm256_add_epi64(_mm256_mul_epu32(x, high), _mm256_and_si256(second, lower));
     const __m256i carried =
         _mm256_add_epi64(_mm256_srli_epi64(second, 32), _mm256_srli_epi64(third, 32));
-    return _mm256_add_epi64(_mm256_mul_epu32(upper_x, high), carried);
+    return _mm256_srl_epi64(_mm256_add_epi64(_mm256_mul_epu32(upper_x, high), carried), bits);
   }
+};
+
+template <class T>
+QUARRY_INLINED_256 __m256i are_greater(__m256i a, __m256i b) {
+  return sizeof(T) == 4 ? _mm256_cmpgt_epi32(a, b) : _mm256_cmpgt_epi64(a, b);
+}
+template <class T>
+QUARRY_INLINED_256 __m256i negated(__m256i x) {
+  const __m256i zero = _mm256_setzero_si256();
+  if constexpr (sizeof(T) == 1) return _mm256_sub_epi8(zero, x);
+  return sizeof(T) == 4 ? _mm256_sub_epi32(zero, x) : _mm256_sub_epi64(zero, x);
+}
+
+/// A y below 0 divides -x by -y: x says which of them are negative, since -x may overflow.
+template <class T, bool IsBelowZero>
+struct quotient_of_words {
+  quotient_of_sizes<T> sizes;
+
+  QUARRY_INLINED_256 explicit quotient_of_words(T y) : sizes(divisor(y)) {}
   QUARRY_INLINED_256 __m256i operator()(__m256i x) const {
     const __m256i zero = _mm256_setzero_si256();
-    const __m256i is_negative =
-        IsBelowZero ? _mm256_cmpgt_epi64(x, zero) : _mm256_cmpgt_epi64(zero, x);
-    const __m256i dividend = IsBelowZero ? _mm256_sub_epi64(zero, x) : x;
-    const __m256i quotient = _mm256_srl_epi64(above(_mm256_xor_si256(dividend, is_negative)), bits);
-    return _mm256_xor_si256(quotient, is_negative);
+    const __m256i are_negative = IsBelowZero ? are_greater<T>(x, zero) : are_greater<T>(zero, x);
+    const __m256i dividend = IsBelowZero ? negated<T>(x) : x;
+    return _mm256_xor_si256(sizes.above(_mm256_xor_si256(dividend, are_negative)), are_negative);
   }
 };
 
@@ -94,31 +134,32 @@ template <class T>
 struct product_with {
   T y;
   QUARRY_INLINED_256 __m256i operator()(__m256i x) const {
-    const __m256i zero = _mm256_setzero_si256();
-    const __m256i negative = sizeof(T) == 1 ? _mm256_sub_epi8(zero, x) : _mm256_sub_epi64(zero, x);
-    return y == 0 ? zero : y < 0 ? negative : x;
+    const __m256i signed_x = y < 0 ? negated<T>(x) : x;
+    return y == 0 ? _mm256_setzero_si256() : signed_x;
   }
 };
 
-QUARRY_INLINED_256 void divide(i64 n, char* const* pointer, const i64* stride, i8 y) {
-  if (y == 1)
-    run_blocks<i8, product_with<i8>>(n, pointer, stride, y);
-  else
-    run_blocks<i8, quotient_of_bytes>(n, pointer, stride, y);
-}
-QUARRY_INLINED_256 void divide(i64 n, char* const* pointer, const i64* stride, i64 y) {
-  if (y >= -1 && y <= 1)
-    run_blocks<i64, product_with<i64>>(n, pointer, stride, y);
-  else if (y < 0)
-    run_blocks<i64, quotient_of_words<true>>(n, pointer, stride, y);
-  else
-    run_blocks<i64, quotient_of_words<false>>(n, pointer, stride, y);
+template <class T>
+QUARRY_INLINED_256 void divide(i64 n, char* const* pointer, const i64* stride, T y) {
+  if constexpr (sizeof(T) == 1) {
+    if (y == 1)
+      run_blocks<T, product_with<T>>(n, pointer, stride, y);
+    else
+      run_blocks<T, quotient_of_bytes>(n, pointer, stride, y);
+  } else {
+    if (y >= -1 && y <= 1)
+      run_blocks<T, product_with<T>>(n, pointer, stride, y);
+    else if (y < 0)
+      run_blocks<T, quotient_of_words<T, true>>(n, pointer, stride, y);
+    else
+      run_blocks<T, quotient_of_words<T, false>>(n, pointer, stride, y);
+  }
 }
 
 }  // namespace
 
 template <class T>
-requires(is_same<T, i8> || is_same<T, i64>)
+requires(has_quotient_loop<T>)
     __attribute__((target("avx2"))) void function_loop<op<floor_divide_op, T, in<T, 0>, val<T, 0>>,
                                                        T>::run(i64 n, char* const* pointer,
                                                                const i64* stride,
@@ -127,6 +168,7 @@ requires(is_same<T, i8> || is_same<T, i64>)
 }
 
 template struct function_loop<op<floor_divide_op, i8, in<i8, 0>, val<i8, 0>>, i8>;
+template struct function_loop<op<floor_divide_op, i32, in<i32, 0>, val<i32, 0>>, i32>;
 template struct function_loop<op<floor_divide_op, i64, in<i64, 0>, val<i64, 0>>, i64>;
 
 }  // namespace quarry::kernels

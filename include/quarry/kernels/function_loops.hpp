@@ -41,8 +41,10 @@ requires(is_in_i32<To>) struct function_loop<cast<To, in<float, 0>>, To> {
 
 /// A quotient by a number, which is multiplied by its inverse.
 template <class T>
-requires(is_same<T, i8> ||
-         is_same<T, i64>) struct function_loop<op<floor_divide_op, T, in<T, 0>, val<T, 0>>, T> {
+inline constexpr bool has_quotient_loop = is_same<T, i8> || is_same<T, i32> || is_same<T, i64>;
+template <class T>
+requires(
+    has_quotient_loop<T>) struct function_loop<op<floor_divide_op, T, in<T, 0>, val<T, 0>>, T> {
   static constexpr bool exists = true;
   static void run(i64 n, char* const* pointer, const i64* stride, const u64* scalars, i64 first);
 };
