@@ -229,13 +229,20 @@ void expect_columns(const Ints& shape, const std::vector<std::int64_t>& axes, bo
     EXPECT_NE(reducing_kernel.find(", -4, "), std::string::npos) << reducing_kernel;
   }
   const auto largest = elements_of(x.max(ReduceAxes(axes)));
+  const auto places = axes.size() == 1 ? elements_of(x.argmax(axes[0])) : Ints();
   for (std::int64_t k = 0; k < terms.outputs(); ++k) {
-    double sum = 0, most = at(k, 0);
+    double sum = 0;
+    std::int64_t place = 0;
     for (std::int64_t i = 0; i < terms.count(); ++i) {
-      sum += at(k, i), most = std::max(most, at(k, i));
+      sum += at(k, i);
+      if (at(k, i) > at(k, place)) place = i;
     }
-    ASSERT_EQ(static_cast<double>(sums[static_cast<std::size_t>(k)]), sum) << "output " << k;
-    ASSERT_EQ(static_cast<double>(largest[static_cast<std::size_t>(k)]), most) << "output " << k;
+    const auto output = static_cast<std::size_t>(k);
+    ASSERT_EQ(static_cast<double>(sums[output]), sum) << "output " << k;
+    ASSERT_EQ(static_cast<double>(largest[output]), at(k, place)) << "output " << k;
+    if (axes.size() == 1) {
+      ASSERT_EQ(places[output], place) << "output " << k;
+    }
   }
 }
 
@@ -243,6 +250,7 @@ TEST(Columns, ThatBeginAtAnyElement) {
   expect_columns<I8>({5, 300006}, {0}, true);  // few elements
   expect_columns<Half>({5, 300003}, {0}, true);
   expect_columns<I8>({40, 2, 20011}, {0}, true);
+  expect_columns<I8>({700, 1003}, {0}, false);  // of whose places, not of sums
   expect_columns<Half>({17, 3, 4097}, {1}, true);
   expect_columns<std::int16_t>({2, 50, 67}, {1}, true);  // short rows
   expect_columns<std::uint8_t>({3, 9, 70, 101}, {0, 2}, false);

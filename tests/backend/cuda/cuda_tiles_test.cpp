@@ -172,6 +172,29 @@ TEST(cuda_tiles, few_rows_of_small_elements_are_read_by_tiles) {
   }
 }
 
+/// Of x + y.T, whatever the extents are.
+TEST(cuda_tiles, only_what_is_read_in_another_order_is_read_by_tiles) {
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {2419, 803, 4, 7}, {3000, 50, 5, 3}, {900, 400, 6, 5}, {7, 4, 803, 2419}, {4000, 31, 33}};
+  for (const auto& extents : shapes) {
+    for (const std::int64_t size : {1, 2, 4, 8}) {
+      std::vector<std::int64_t> dense(extents.size()), reversed(extents.size());
+      std::int64_t bytes = size;
+      for (std::size_t d = extents.size(); d-- > 0; bytes *= extents[d]) dense[d] = bytes;
+      bytes = size;
+      for (std::size_t d = 0; d < extents.size(); bytes *= extents[d++]) reversed[d] = bytes;
+      const auto item = static_cast<std::uint32_t>(size);
+      Case sum{
+          {1 << 20, std::uint64_t{1} << 40, std::uint64_t{1} << 42}, {item, item, item}, dense};
+      sum.strides.insert(sum.strides.end(), dense.begin(), dense.end());
+      sum.strides.insert(sum.strides.end(), reversed.begin(), reversed.end());
+      const auto tiles = tiles_of(sum.operands(), Shape(extents), multiprocessors);
+      ASSERT_TRUE(tiles) << size;
+      EXPECT_EQ(tiles->variant.tiled, 2) << ::testing::PrintToString(extents) << " " << size;
+    }
+  }
+}
+
 /// The L2 cache looks for a line once for every warp that accesses it.
 TEST(cuda_tiles, warps_access_several_sectors_of_long_rows_at_once) {
   for (const std::uint32_t size : {1u, 2u, 4u, 8u}) {

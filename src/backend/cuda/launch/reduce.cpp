@@ -140,18 +140,21 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
 }
 
 /// Whether vectors of outputs begin at any element. To read those takes more instructions, which
-/// wide ones are worth if accumulators are small. Where rows can be folded, and are short enough
-/// for many splits, aligned vectors are as wide.
+/// wide ones are worth if accumulators are small; four places of bytes are found at once, in many
+/// rows. Where rows can be folded, and are short enough for many splits, aligned vectors are as
+/// wide.
 bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& folds, int most,
                    int multiprocessors) {
   constexpr std::uint64_t wide_enough = 8;
-  constexpr std::int64_t vectors_of_multiprocessor = 128;
-  if (loops_of(call).finds_positions) return false;
+  constexpr std::int64_t many_rows = 512, vectors_of_multiprocessor = 128;
   const ReduceOrder order{.along_reduced = false, .unaligned = true};
   const VectorAccess vectors = column_vectors_of(call, order, most);
-  if (vectors.places != VectorPlaces::unaligned || bytes_of(call, vectors) < wide_enough) {
-    return false;
+  if (vectors.places != VectorPlaces::unaligned) return false;
+  const std::uint64_t bytes = bytes_of(call, vectors);
+  if (loops_of(call).finds_positions) {
+    return bytes == static_cast<std::uint64_t>(vectors.width) && call.reduced >= many_rows;
   }
+  if (bytes < wide_enough) return false;
   return !folds || folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
 }
 

@@ -41,16 +41,19 @@ Order reading_order(const CallOperands& operands, std::size_t k) {
 std::int64_t spread_of_sector(const CallOperands& operands, const Shape& shape, std::size_t k) {
   constexpr std::int64_t sector = 32;
   const Order order = reading_order(operands, k);
-  std::int64_t left = sector / operands.itemsizes[k], spread = 1;
-  for (std::size_t i = 0; i < order.rank && left > 1; ++i) {
+  std::int64_t last = std::max(sector / operands.itemsizes[k], std::int64_t{1}) - 1;
+  std::int64_t farthest = 0, all = 0;  // of the elements up to the last one, and of all, so far
+  for (std::size_t i = 0; i < order.rank && last > 0; ++i) {
     const std::size_t axis = order.fastest(i);
-    const std::int64_t elements = std::min(shape[axis], left);
+    const bool is_outermost = i + 1 == order.rank;
+    const std::int64_t digit = is_outermost ? std::min(last, shape[axis] - 1) : last % shape[axis];
     std::int64_t apart = 1;
     for (std::size_t d = axis + 1; d < shape.size(); ++d) apart *= shape[d];
-    spread += (elements - 1) * apart;
-    left = divide_up(left, elements);
+    if (digit > 0) farthest = std::max(digit * apart + farthest, (digit - 1) * apart + all);
+    all += (shape[axis] - 1) * apart;
+    last /= shape[axis];
   }
-  return spread;
+  return farthest + 1;
 }
 
 /// Whether threads along the last axis would read input k in pieces of less than a sector, and no
