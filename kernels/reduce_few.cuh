@@ -5,7 +5,7 @@
 namespace quarry::kernels {
 
 /// A reduction of few elements: each thread reads all of one output, or of a vector of V outputs,
-/// at once, and writes the results. Along is 0, 3 or 4 + n as in reduce_body.cuh; but of 0 and 3
+/// at once, and writes the results. Along is 0, -4, 3 or 4 + n as in reduce_body.cuh; but below 4
 /// consecutive threads have consecutive outputs, and each has several of them, block by block, if
 /// they are of few bytes. There are `Count` accesses of each output.
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide, int Count>

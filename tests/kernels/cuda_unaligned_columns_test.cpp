@@ -16,9 +16,6 @@ namespace quarry::test {
 namespace {
 
 using namespace quarry::kernels;
-using backend::cuda::ReduceFew;
-
-using FewKernels = std::unordered_map<Variant, void (*)(const u64* words), HashOfVariant>;
 
 constexpr int few = 3;  ///< elements of each output of reduce_few
 
@@ -49,7 +46,7 @@ struct Columns<reduction_of<E, Op, Acc, Out, S, In...>>
     : DrawnReduction<reduction_of<E, Op, Acc, Out, S, In...>> {
   using M = reduction_of<E, Op, Acc, Out, S, In...>;
   using Drawn = DrawnReduction<M>;
-  using Drawn::arena, Drawn::draw, Drawn::operands, Drawn::kept, Drawn::reduced, Drawn::sizes;
+  using Drawn::draw, Drawn::operands, Drawn::kept, Drawn::reduced, Drawn::sizes;
   static constexpr int most = backend::cuda::most_columns(sizeof(Acc)),
                        widest = std::min({most, int(8 / std::min({sizeof(In)...})),
                                           int(16 / std::max({sizeof(In)...}))});

@@ -363,14 +363,12 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
     std::optional<Tiles> swizzled = planned(true);
     return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;
   };
-  const Cut usual = cut_of(operands, shape, tiled, multiprocessors, false);
-  if (!searches) return plan(usual);
-  const Cut cut = cut_of(operands, shape, tiled, multiprocessors, true);
+  const Cut cut = cut_of(operands, shape, tiled, multiprocessors, searches);
   std::optional<Tiles> tiles = plan(cut);
-  if (!tiles || tiled.widest <= 2 || cut.size == usual.size || conflicts(*tiles) < many) {
-    return tiles;
-  }
-  // what is saved of accesses to words in other orders does not make up for more conflicts
+  if (!tiles || !searches || tiled.widest <= 2 || conflicts(*tiles) < many) return tiles;
+  // what is saved of accesses to lines of words does not make up for more conflicts
+  const Cut usual = cut_of(operands, shape, tiled, multiprocessors, false);
+  if (usual.size == cut.size) return tiles;
   std::optional<Tiles> others = plan(usual);
   return others && conflicts(*others) < conflicts(*tiles) ? others : tiles;
 }
