@@ -338,7 +338,7 @@ VectorAccess ragged_vectors(const CallOperands& operands, std::int64_t extent) {
 
 VectorAccess run_vectors(const CallOperands& operands, std::int64_t extent) {
   VectorAccess access = useful_shifted(operands, extent);
-  access.places = VectorPlaces::run;
+  if (access.width > 1) access.places = VectorPlaces::run;
   return access;
 }
 
