@@ -2,13 +2,12 @@
 #include <quarry/kernels/function_loops.hpp>
 #include <quarry/kernels/map.hpp>
 
+#include "kernels/avx2.hpp"
+
 #ifdef __x86_64__
-#include <immintrin.h>
 
 namespace quarry::kernels {
 namespace {
-
-#define QUARRY_INLINED_256 __attribute__((always_inline, target("avx2"))) inline
 
 constexpr i64 block = map_loops::block, lanes = 8;
 
@@ -24,20 +23,17 @@ QUARRY_INLINED_256 __m256i saturated(const float* from) {
   return _mm256_xor_si256(_mm256_cvttps_epi32(number), _mm256_castps_si256(is_beyond));
 }
 
-QUARRY_INLINED_256 void store(void* to, __m256i x) {
-  _mm256_storeu_si256(static_cast<__m256i*>(to), x);
-}
 // Instructions pack the nearest shorter integers, halves of vectors by themselves.
 
 QUARRY_INLINED_256 void convert_block(i32* to, const float* x) {
-  for (i64 i = 0; i < block; i += lanes) store(to + i, saturated(x + i));
+  for (i64 i = 0; i < block; i += lanes) store_vector(to + i, saturated(x + i));
 }
 template <class To>
 requires(sizeof(To) == 2) QUARRY_INLINED_256 void convert_block(To* to, const float* x) {
   for (i64 i = 0; i < block; i += 2 * lanes) {
     const __m256i a = saturated(x + i), b = saturated(x + i + lanes);
     const __m256i packed = is_signed<To> ? _mm256_packs_epi32(a, b) : _mm256_packus_epi32(a, b);
-    store(to + i, _mm256_permute4x64_epi64(packed, _MM_SHUFFLE(3, 1, 2, 0)));
+    store_vector(to + i, _mm256_permute4x64_epi64(packed, _MM_SHUFFLE(3, 1, 2, 0)));
   }
 }
 
@@ -72,7 +68,7 @@ requires(sizeof(To) == 1) QUARRY_INLINED_256 void convert_block(To* to, const fl
   for (i64 k = 0; k < words::vectors; k += 2) {
     const __m256i a = w.v[k], b = w.v[k + 1];
     const __m256i packed = is_signed<To> ? _mm256_packs_epi16(a, b) : _mm256_packus_epi16(a, b);
-    store(to + k * 2 * lanes, _mm256_permutevar8x32_epi32(packed, order));
+    store_vector(to + k * 2 * lanes, _mm256_permutevar8x32_epi32(packed, order));
   }
 }
 

@@ -2,10 +2,10 @@
 #include <quarry/kernels/function_loops.hpp>
 #include <quarry/kernels/map.hpp>
 
+#include "kernels/avx2.hpp"
 #include "kernels/vector_math.hpp"
 
 #ifdef __x86_64__
-#include <immintrin.h>
 #define QUARRY_FUSED __attribute__((target("avx2,fma")))
 #define QUARRY_INLINED_FUSED __attribute__((always_inline, target("avx2,fma"))) inline
 #else
@@ -91,18 +91,15 @@ struct usual_block<sqrt_op, float> {
   /// Positive numbers are ordered as their bits are.
   QUARRY_INLINED_FUSED static bool can_refine(const float* x) {
     constexpr float lowest = Roots::least_root * Roots::least_root, highest = 0x1.fffffep127f;
-    __m256i least = load(x), most = least;
+    __m256i least = load_vector(x), most = least;
     for (i64 i = 2 * lanes; i < block; i += 2 * lanes) {
-      least = _mm256_min_epi32(least, load(x + i));
-      most = _mm256_max_epi32(most, load(x + i));
+      least = _mm256_min_epi32(least, load_vector(x + i));
+      most = _mm256_max_epi32(most, load_vector(x + i));
     }
     const __m256i are_less = _mm256_cmpgt_epi32(_mm256_set1_epi32(bits_as<i32>(lowest)), least),
                   are_more = _mm256_cmpgt_epi32(most, _mm256_set1_epi32(bits_as<i32>(highest)));
     const __m256i others = _mm256_or_si256(are_less, are_more);
     return _mm256_testz_si256(others, others) != 0;
-  }
-  QUARRY_INLINED_FUSED static __m256i load(const float* from) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
   QUARRY_INLINED_FUSED static void refine(float* y, const float* x) {
     float reciprocal[lanes];

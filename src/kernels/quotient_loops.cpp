@@ -2,19 +2,14 @@
 #include <quarry/kernels/function_loops.hpp>
 #include <quarry/kernels/map.hpp>
 
+#include "kernels/avx2.hpp"
+
 #ifdef __x86_64__
-#include <immintrin.h>
 
 namespace quarry::kernels {
 namespace {
 
-#define QUARRY_INLINED_256 __attribute__((always_inline, target("avx2"))) inline
-
 constexpr i64 block = map_loops::block;
-
-QUARRY_INLINED_256 __m256i load_vector(const char* from) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-}
 
 /// x / y rounded downwards, where y is not 1: (x + 1 / 2) / y, or (x - 1 / 2) / y where y is
 /// negative, is no whole number and at least 1 / 256 from one; a product of 2 x + 1 with 2^15 / y
@@ -126,7 +121,7 @@ QUARRY_INLINED_256 void run_blocks(i64 n, char* const* pointer, const i64* strid
   const char* from = pointer[1];
   for (i64 i = 0; i < n; i += block, to += block * stride[0], from += block * stride[1]) {
     for (i64 k = 0; k < block_bytes; k += bytes)
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + k), quotient(load_vector(from + k)));
+      store_vector(to + k, quotient(load_vector(from + k)));
   }
 }
 /// By -1, 0 and 1.

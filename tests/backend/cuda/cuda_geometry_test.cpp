@@ -295,7 +295,7 @@ TEST(cuda_geometry, sums_of_few_elements_have_a_block_for_each_access) {
                             .along_reduced = true,
                             .columns = 1,
                             .vector_width = 4,
-                            .is_light = is_light},
+                            .accumulator_bytes = is_light ? 8 : 16},
                            multiprocessors);
   };
   EXPECT_EQ(geometry(1, 8 * step, true).splits, 1);  // takes as long as to combine two parts

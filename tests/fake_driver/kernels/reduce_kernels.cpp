@@ -95,6 +95,13 @@ bool is_one_run(const Launch& launch, const Operands& operands, const Variant& v
   return true;
 }
 
+/// Empty when the vectors of rows of `extent` elements have no others.
+std::string wrong_vectors(const Variant& variant, std::int64_t extent) {
+  if (variant.width == 1 || variant.begins_anywhere()) return {};
+  if (variant.is_unaligned) return extent < variant.width ? "rows have no vector" : "";
+  return extent % variant.width != 0 ? "vectors go beyond the axis" : "";
+}
+
 /// Empty when the geometry computes every output from every element once.
 std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   const Variant variant(launch);
@@ -134,10 +141,8 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   const int axis = variant.vector_axis(launch);
   if (variant.is_shifted && variant.reduced_rank != 1) return "rows are not of one axis";
   if (variant.is_run && !is_one_run(launch, operands, variant)) return "elements are no run";
-  if (variant.is_unaligned) return columns < variant.width ? "rows have no vector" : "";
-  if (!variant.begins_anywhere() && operands.extent(axis) % variant.width != 0) {
-    return "vectors go beyond the axis";
-  }
+  if (const std::string wrong = wrong_vectors(variant, operands.extent(axis)); !wrong.empty())
+    return wrong;
   if (variant.outputs() == 1 && chunk % variant.width != 0) return "vectors go beyond the chunk";
   return {};
 }
@@ -234,11 +239,8 @@ std::string wrong_few(const Launch& launch, const Operands& operands) {
   if (launch.grid_y != 1) return "there are several splits";
   if (variant.is_tile) return wrong_geometry(launch, operands);
   if (launch.block_y != 1) return "a block is no row of threads";
-  const std::int64_t extent = operands.extent(variant.vector_axis(launch));
-  if (variant.is_unaligned && extent < variant.width) return "rows have no vector";
-  if (!variant.is_unaligned && variant.width > 1 && extent % variant.width != 0)
-    return "vectors go beyond the axis";
-  return kept <= 0 ? "there is no output" : "";
+  if (kept <= 0) return "there is no output";
+  return wrong_vectors(variant, operands.extent(variant.vector_axis(launch)));
 }
 
 CUresult run_few(const Launch& launch) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/params.hpp>

@@ -70,6 +70,8 @@ struct ReduceOrder {
 /// The argument Along of reduce: kernels/reduce_body.cuh.
 int along_argument(const ReduceOrder& order, VectorPlaces places);
 
+inline constexpr std::int64_t light_accumulator = 8;  ///< bytes, at most
+
 struct ReduceShape {
   std::int64_t kept, reduced, span;
   bool along_reduced = false;
@@ -78,10 +80,11 @@ struct ReduceShape {
   bool in_tiles = false;   ///< of rows of `columns` outputs and of several rows
   bool in_pieces = false;  ///< vectors along the last reduced axis, threads along the kept ones
   std::int64_t most_splits = 65535;  ///< so that partial results are a small part of the input
-  bool is_light = true;              ///< accumulators have 8 bytes at most
   int resident = 4;                  ///< blocks that a multiprocessor runs at once
   std::int64_t vector_bytes = 8;     ///< of all inputs, rounded down to a power of two
   std::int64_t accumulator_bytes = 8;
+
+  bool has_light_accumulators() const { return accumulator_bytes <= light_accumulator; }
 };
 struct ReduceGeometry {
   unsigned grid_x, block_x, block_y;

@@ -19,15 +19,15 @@ const kernels::reduce_loops& loops_of(const KernelCall& call) {
   return *static_cast<const kernels::reduce_loops*>(call.program->loops);
 }
 
-/// Vectors of up to `most` elements along the last kept axis, of large accumulators of four. Where
-/// aligned ones are narrow they may begin at any element.
+/// Vectors of up to `most` elements along the last kept axis. Where aligned ones are narrow they
+/// may begin at any element, four of them if accumulators are not light.
 VectorAccess column_vectors_of(const KernelCall& call, const ReduceOrder& order, int most) {
-  constexpr std::size_t large = 8;
   const CallOperands operands(call);
   const std::size_t axis = call.kept_rank - 1;
   const VectorAccess aligned = column_vectors(operands, axis, call.shape[axis], true, most);
   if (!order.unaligned) return aligned;
-  if (loops_of(call).fold->accumulator_size > large) most = std::min(most, 4);
+  const bool are_light = loops_of(call).fold->accumulator_size <= light_accumulator;
+  if (!are_light) most = std::min(most, 4);
   const VectorAccess unaligned =
       unaligned_column_vectors(operands, axis, call.shape[axis], aligned.width, most);
   return unaligned.width > aligned.width ? unaligned : aligned;
@@ -184,7 +184,6 @@ ReduceShape shape_of(const KernelCall& call, const ReduceOrder& order,
           .in_tiles = order.tile_axis.has_value(),
           .in_pieces = order.pieces,
           .most_splits = most_splits(call, accumulator_size),
-          .is_light = accumulator_size <= 8,
           .vector_bytes = static_cast<std::int64_t>(
               std::bit_floor(std::max<std::uint64_t>(bytes_of(call, vectors), 1))),
           .accumulator_bytes = static_cast<std::int64_t>(accumulator_size)};
@@ -276,17 +275,16 @@ void launch_reduce(const Launcher& launcher) {
   if (!tiles && launch_staged(launcher)) return;
   const std::optional<KernelCall> merged =
       tiles ? std::nullopt : along_inputs(call, accumulator_size);
+  const KernelCall& unfolded = merged ? *merged : call;
   const bool has_columns = !tiles && !order.along_reduced && call.kept_rank > 0;
-  std::optional<KernelCall> folds =
-      !has_columns || loops.have_positions
-          ? std::nullopt
-          : folded(merged ? *merged : call, accumulator_size, loops.finds_positions);
+  std::optional<KernelCall> folds = !has_columns || loops.have_positions
+                                        ? std::nullopt
+                                        : folded(unfolded, accumulator_size, loops.finds_positions);
   const int most = most_columns(accumulator_size);
-  order.unaligned = has_columns &&
-                    are_unaligned(merged ? *merged : call, folds, most, launcher.multiprocessors());
+  order.unaligned = has_columns && are_unaligned(unfolded, folds, most, launcher.multiprocessors());
   if (order.unaligned) folds.reset();
   order.folded = folds.has_value();
-  const KernelCall& walked = folds ? *folds : merged ? *merged : call;
+  const KernelCall& walked = folds ? *folds : unfolded;
   const VectorAccess vectors = vectors_of(walked, order, most);
   ReduceShape shape = shape_of(walked, order, vectors);
   ReduceGeometry g = reduce_geometry(shape, launcher.multiprocessors());

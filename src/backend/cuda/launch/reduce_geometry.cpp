@@ -35,7 +35,7 @@ Block block_along(const ReduceShape& shape, int multiprocessors) {
   const std::int64_t fewest = lanes_of(batches * batch);
   const std::int64_t busy = std::int64_t{16} * multiprocessors * threads;
   const bool are_many = shape.kept >= busy / fewest;
-  const std::int64_t accesses = shape.vector_width > 1 && !shape.is_light ? 16 : 8;
+  const std::int64_t accesses = shape.vector_width > 1 && !shape.has_light_accumulators() ? 16 : 8;
   const std::int64_t power =
       are_many ? std::max(fewest, std::min(lanes_of(batch), run)) : lanes_of(accesses);
   const std::int64_t y = std::min(threads / power, power_above(shape.kept, threads));
@@ -153,7 +153,7 @@ std::int64_t splits_of_few(std::int64_t steps, std::int64_t blocks, int multipro
 void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int multiprocessors) {
   const std::int64_t reduced = shape.reduced;
   const bool is_whole = shape.along_reduced && step == threads * shape.vector_width;
-  const std::int64_t few = is_whole && shape.is_light
+  const std::int64_t few = is_whole && shape.has_light_accumulators()
                                ? splits_of_few(divide_up(reduced, step), g.grid_x, multiprocessors)
                                : 0;
   const std::int64_t wanted = wanted_splits(shape, g.grid_x, multiprocessors);

@@ -204,7 +204,7 @@ double accesses_of(const Cut& cut, const CallOperands& operands, const Shape& sh
 
 /// The length of rows that tiles have unless another one is better.
 std::int64_t usual_row(const TiledInputs& tiled) {
-  return tiled.widest <= 2 ? 128 : tiled.widest <= 8 ? 64 : 32;
+  return !tiled.are_words() ? 128 : tiled.widest <= 8 ? 64 : 32;
 }
 
 /// The cost of a copy by such tiles: the accesses to lines, and what waits for others where tiles
@@ -212,7 +212,7 @@ std::int64_t usual_row(const TiledInputs& tiled) {
 double cost_of(Cut cut, const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
                std::int64_t most) {
   const double accesses = accesses_of(cut, operands, shape, tiled);
-  if (tiled.widest <= 2) return accesses;
+  if (!tiled.are_words()) return accesses;
   count_parts(cut, shape, tiled.order);
   const auto elements = static_cast<double>(element_count(shape)),
              places = static_cast<double>(cut.count) * static_cast<double>(most);
@@ -222,14 +222,13 @@ double cost_of(Cut cut, const CallOperands& operands, const Shape& shape, const 
 /// The length of rows with the least cost. Of words, another one than usual is clearly better.
 std::int64_t best_row(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
                       std::int64_t most) {
-  const bool is_small = tiled.widest <= 2;
   const std::int64_t usual = usual_row(tiled), row = shape.back(),
-                     longest = is_small ? 512 : most / 8;
+                     longest = tiled.are_words() ? most / 8 : 512;
   const auto cost = [&](std::int64_t length) {
     return cost_of(cut_into(shape, tiled, length, most / length), operands, shape, tiled, most);
   };
   std::int64_t best = usual;
-  double least = cost(usual) * (is_small ? 1 : 0.97);
+  double least = cost(usual) * (tiled.are_words() ? 0.97 : 1);
   const auto consider = [&](std::int64_t length) {
     if (length > longest) return;
     const double its = cost(length);
@@ -237,7 +236,7 @@ std::int64_t best_row(const CallOperands& operands, const Shape& shape, const Ti
   };
   for (const int quarters : {5, 6, 8, 9}) consider(usual / 4 * quarters);
   consider(row);
-  if (is_small) return best;
+  if (!tiled.are_words()) return best;
   for (const int rows : {2, 4, 8}) consider(rows * row);
   for (const int halves : {1, 6}) consider(usual / 2 * halves);
   return best;
@@ -291,10 +290,9 @@ bool is_large(const Shape& shape, const TiledInputs& tiled, int multiprocessors)
 Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
            int multiprocessors, bool is_large) {
   const std::int64_t most = kernels::most_tile_elements(tiled.widest, tiled.count);
-  std::int64_t write = usual_row(tiled), read = most / write;
-  if (is_large) {
-    write = best_row(operands, shape, tiled, most), read = most / write;
-  } else if (tiled.widest > 2) {
+  std::int64_t write = is_large ? best_row(operands, shape, tiled, most) : usual_row(tiled),
+               read = most / write;
+  if (!is_large && tiled.are_words()) {
     // whole rows rather than a part and a rest, if those of the other order stay long
     const std::int64_t row = shape.back();
     if (row > write && 4 * rounded(most / row) >= 3 * read) write = row, read = most / row;

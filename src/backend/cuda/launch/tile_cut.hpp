@@ -36,6 +36,8 @@ struct TiledInputs {
   std::uint32_t widest = 1, bytes = 0;  ///< of an element of one, and of all
   Order order;
 
+  /// Whether elements are words or more: those of less are limited by other things.
+  bool are_words() const { return widest > 2; }
   bool has(std::size_t input) const { return input < 32 && (set >> input & 1u) != 0; }
 };
 TiledInputs tiled_inputs(const CallOperands& operands, const Shape& shape);

@@ -365,7 +365,7 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   };
   const Cut cut = cut_of(operands, shape, tiled, multiprocessors, searches);
   std::optional<Tiles> tiles = plan(cut);
-  if (!tiles || !searches || tiled.widest <= 2 || conflicts(*tiles) < many) return tiles;
+  if (!tiles || !searches || !tiled.are_words() || conflicts(*tiles) < many) return tiles;
   // what is saved of accesses to lines of words does not make up for more conflicts
   const Cut usual = cut_of(operands, shape, tiled, multiprocessors, false);
   if (usual.size == cut.size) return tiles;
