@@ -20,7 +20,8 @@ template <class E, class Out, int S, class... In, int R, int Dr, int Dw, int V, 
 struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = Types::count, outputs = Types::outputs;
-  static constexpr bool writes_shifted = (Rows & 2) != 0, is_listed = (Rows & 4) != 0;
+  static constexpr bool writes_shifted = (Rows & 2) != 0, is_listed = (Rows & 4) != 0,
+                        are_alike = (Rows & 32) != 0;
   /// Elements of less than a word are read by so many bytes at once.
   static constexpr i32 word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 1;
   /// Bytes that stay together where tiles are swizzled, else 0: no access to them is wider.
@@ -88,7 +89,8 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   static __device__ u32 read(const P& p, const tiling& tiles, const Tile& t, int k, char* memory,
                              u32 begin) {
     constexpr i32 size = sizeof(T);
-    tile_rows<R, Dr, 1, false> rows(p, tiles.read, t.read, [=](int) { return k; });
+    tile_rows<R, Dr, 1, false> rows(p, tiles.read, tiles.read.lanes_log2, t.read,
+                                    [=](int) { return k; });
     const char* first = t.first(p, k);
     if constexpr (has_words<T>) begin += static_cast<u32>(reinterpret_cast<u64>(first) % word);
     const i32 lane = rows.first_column(1), lanes = rows.column_step(1);
@@ -156,12 +158,13 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
 
   /// The places of the elements of a row, from its first one.
   static __device__ void list_places(const tiling& tiles, place_table<V>& list) {
-    for (u32 i = threadIdx.x; i < tiles.write.axis[R - 1].size.constant; i += tile_threads) {
-      u32 n = i, place = 0;
+    const u32 size = tiles.write.axis[R - 1].size.constant;
+    for (u32 i = threadIdx.x; i < size + 2 * V; i += tile_threads) {
+      u32 n = i < V || i >= size + V ? 0 : i - V, place = 0;
       for (u32 axis = 0; axis < tiles.row_axes; ++axis) {
-        const divisor size = tiles.row[axis].size;
-        const u32 outer = size.quotient(n);
-        place += (n - outer * size.constant) * tiles.row[axis].pitch;
+        const divisor extent = tiles.row[axis].size;
+        const u32 outer = extent.quotient(n);
+        place += (n - outer * extent.constant) * tiles.row[axis].pitch;
         n = outer;
       }
       list.set(i, place);
@@ -180,18 +183,41 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     return others;
   }
 
+  /// Has the L2 cache read the rows of inputs that are not read by tiles, while those are.
+  static __device__ void prefetch_others(const P& p, const tiling& tiles, const Tile& t) {
+    constexpr operands_along others = along_writing();
+    constexpr int inputs = others.count - outputs;
+    if constexpr (inputs > 0) {
+      const auto input = [=](int n) { return others.of[outputs + n]; };
+      tile_rows<R, Dw, inputs, true> rows(p, tiles.write, 0, t.write, input);
+#pragma unroll 1
+      for (; rows.is_left(); rows.next()) {
+        if (!rows.is_inside()) continue;
+#pragma unroll
+        for (int n = 0; n < inputs; ++n) {
+          const char* const row = t.first(p, input(n)) + rows.offset(n);
+          const i32 stride = p.short_stride(input(n), R - 1);
+          prefetch_row(row + distance(rows.columns_begin(), stride),
+                       row + distance(rows.columns_end(), stride));
+        }
+      }
+    }
+  }
+
   static __device__ void write(const P& p, const tiling& tiles, const Tile& t,
                                const InputTiles& read, const place_table<V>* list) {
     constexpr operands_along others = along_writing();
-    tile_rows<R, Dw, others.count, true> rows(p, tiles.write, t.write,
-                                              [=](int n) { return others.of[n]; });
+    constexpr int walked = are_alike ? 1 : others.count;
+    tile_rows<R, Dw, walked, true> rows(p, tiles.write, tiles.write.lanes_log2, t.write,
+                                        [=](int n) { return others.of[n]; });
     const i32 pitch = opaque(static_cast<i32>(tiles.write.axis[R - 1].pitch)),
               step = rows.column_step(V);
     char* first[others.count];
-    i64 apart[others.count];
+    i64 apart[walked];
 #pragma unroll
-    for (int n = 0; n < others.count; ++n) {
-      first[n] = t.first(p, others.of[n]);
+    for (int n = 0; n < others.count; ++n) first[n] = t.first(p, others.of[n]);
+#pragma unroll
+    for (int n = 0; n < walked; ++n) {
       apart[n] = distance(step, p.short_stride(others.of[n], R - 1));
     }
 #pragma unroll 1
@@ -212,8 +238,9 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
       char* at[K] = {};
 #pragma unroll
       for (int n = 0; n < others.count; ++n) {
-        const int k = others.of[n];
-        at[k] = first[n] + (rows.offset(n) + distance(column, p.short_stride(k, R - 1)));
+        const int k = others.of[n], like = are_alike ? 0 : n;
+        const i32 stride = p.short_stride(others.of[like], R - 1);
+        at[k] = first[n] + (rows.offset(like) + distance(column, stride));
       }
       const i32 place = rows.place();
 #pragma unroll(V > 4 ? 1 : 2)
@@ -230,7 +257,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
           compute(p, at, read, places(place, column, pitch, list), all_lanes{});
         }
 #pragma unroll
-        for (int n = 0; n < others.count; ++n) at[others.of[n]] += apart[n];
+        for (int n = 0; n < others.count; ++n) at[others.of[n]] += apart[are_alike ? 0 : n];
       }
     }
   }
@@ -256,6 +283,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     __syncthreads();
     InputTiles read{tile, {}};
     read_all<0>(p, tiles, t, 0, read, static_cast<const several<In...>*>(nullptr));
+    prefetch_others(p, tiles, t);
     copies_done();
     __syncthreads();
     write(p, tiles, t, read, places);
@@ -271,7 +299,8 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
 /// 3: by 16 bytes; pitches of the tile are congruent with their strides. Bit 1: rows that are
 /// written begin at any element, all operands as far from a vector; without it extent, parts and
 /// alignment of the last axis are multiples of one. Bit 2: these rows consist of several axes. Bit
-/// 4: tiles are swizzled. Side operands, and programs that use positions, have no tiles.
+/// 4: tiles are swizzled. Bit 5: along the axes of tiles what is not read by tiles has the strides
+/// of the first output. Side operands, and programs that use positions, have no tiles.
 template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
 __global__ void __launch_bounds__(256)
     map_tiled(const __grid_constant__

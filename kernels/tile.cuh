@@ -72,13 +72,14 @@ __device__ u32 swizzled(u32 place) {
 template <int R, int D, int N, bool HasParts>
 class tile_rows {
  public:
-  /// `operand(n)` says which one the n-th is; strides of a tile fit 32 bits.
+  /// 1 << lanes_log2 threads are along a row. `operand(n)` says which one the n-th is; strides of a
+  /// tile fit 32 bits.
   template <class P, class Operand>
-  __device__ tile_rows(const P& p, const tile_walk& walk, const tile_range<D>& range,
-                       const Operand& operand)
-      : walk_(walk), lanes_(opaque(1 << walk.lanes_log2)) {
-    split(threadIdx.x >> walk.lanes_log2, in_row_);
-    split(tile_threads >> walk.lanes_log2, step_);
+  __device__ tile_rows(const P& p, const tile_walk& walk, u32 lanes_log2,
+                       const tile_range<D>& range, const Operand& operand)
+      : walk_(walk), lanes_(opaque(1 << lanes_log2)) {
+    split(threadIdx.x >> lanes_log2, in_row_);
+    split(tile_threads >> lanes_log2, step_);
 #pragma unroll
     for (int d = 0; d < D; ++d) outside_[d] = range.outside[d], inside_[d] = range.inside[d];
     has_next_ = range.has_next;
@@ -204,25 +205,28 @@ struct some_lanes {
 
 /// Where the lanes of a vector are in a tile: `pitch` elements apart, or as a table says.
 struct regular_places {
+  static constexpr bool are_inside = false;  ///< those of lanes that are not there, too
   i32 first, pitch;
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + lane * pitch); }
 };
 struct listed_places {
+  static constexpr bool are_inside = true;
   i32 first;
   const u16* list;
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + list[lane]); }
 };
 /// The table: places of the elements of a row, and of V elements before and behind it, which are
-/// any. Threads side by side read V of them each, so groups of 64 are so far apart that those of a
-/// warp are in different banks; a group has the first ones of the next group, too.
+/// that of the first one. Threads side by side read V of them each, so groups of 64 are so far
+/// apart that those of a warp are in different banks; a group has the first ones of the next group,
+/// too.
 template <int V>
 struct place_table {
   static constexpr u32 group = 64, pitch = group + (V > 8 ? 18 : 10);
   u16 at[(most_row_elements + 2 * V + group - 1) / group * pitch];
 
   __device__ static u32 index(u32 i) { return i + i / group * (pitch - group); }
-  __device__ void set(u32 column, u32 place) {
-    const u32 i = column + V;
+  /// Places are numbered from that of V elements before the row.
+  __device__ void set(u32 i, u32 place) {
     at[index(i)] = static_cast<u16>(place);
     if (i >= group && i % group < V) at[index(i) - (pitch - group)] = static_cast<u16>(place);
   }
@@ -268,7 +272,7 @@ struct tile_inputs<V, Wide, Tiled, Size, Unit, K, T, Rest...>
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
         u32 from = places(lane);
-        if (!Lanes::are_all && from >= Size) from = 0;  // of a lane that is not there
+        if (!Lanes::are_all && !Places::are_inside && from >= Size) from = 0;  // of no element
         const u32 place = swizzled<Unit>(tiles.begin[K] + from * static_cast<u32>(sizeof(T)));
         set(lane, *reinterpret_cast<const vec<T, 1>*>(tiles.memory + place));
       }
@@ -307,6 +311,18 @@ struct tile_context {
     return p.template scalar<T>(S);
   }
 };
+
+/// Has the L2 cache read what is from one address to another one, or most of it.
+__device__ inline void prefetch_row([[maybe_unused]] const char* from,
+                                    [[maybe_unused]] const char* to) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const u64 begin = (reinterpret_cast<u64>(from) + 15) / 16 * 16,
+            end = reinterpret_cast<u64>(to) / 16 * 16;
+  if (begin >= end) return;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin),
+               "r"(static_cast<u32>(end - begin)));
+#endif
+}
 
 /// Copies an element, or a word, to shared memory; it is there after copies_done and a barrier.
 /// GPUs before compute capability 8.0 have no such copies.

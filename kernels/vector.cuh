@@ -168,48 +168,17 @@ struct lane_context {
   __device__ i64 index() const { return position; }
 };
 
-/// Stores the first bits of a word as one or more elements.
-template <class Elements>
-__device__ void store_bits(char* to, u32 bits) {
-  Elements elements;
-  memcpy(static_cast<void*>(&elements), &bits, sizeof elements);
-  *reinterpret_cast<Elements*>(to) = elements;
-}
-
-/// Stores the lanes of a vector from `begin` on before `end`: small elements by words, and those at
-/// either end, which are no whole word, one by one. `lanes` and `to` are aligned as the vector.
+/// Stores the lanes of a vector from `begin` on before `end`, one by one. They are the bits of one
+/// number, from which one instruction makes the predicates of several stores.
 template <class T, int V>
 __device__ void store_lanes(const char* lanes, int begin, int end, char* to) {
-  if constexpr ((sizeof(T) == 1 || sizeof(T) == 2) && V * sizeof(T) >= 4) {
-    constexpr u32 size = sizeof(T), in_word = 4 / size, all = V;
-    const u32 from = begin < 0 ? 0 : static_cast<u32>(begin);
-    const u32 before = end < 0 ? 0 : end < V ? static_cast<u32>(end) : all;
-    const u32 first = (from + in_word - 1) / in_word, past = before / in_word;
-    u32 word[all / in_word];
-    memcpy(word, lanes, sizeof word);
+  const u32 from = begin < 0 ? 0 : static_cast<u32>(begin);
+  const u32 past = end < 0 ? 0 : static_cast<u32>(end < V ? end : V);
+  const u32 kept = ((u32{1} << past) - 1) >> from << from;
 #pragma unroll
-    for (u32 w = 0; w < all / in_word; ++w) {
-      if (w >= first && w < past) store_bits<vec<T, in_word>>(to + 4 * w, word[w]);
-    }
-    const auto store_part = [&](u32 place) {
-      u32 part = word[0];
-#pragma unroll
-      for (u32 w = 1; w < all / in_word; ++w) part = w == place ? word[w] : part;
-#pragma unroll
-      for (u32 n = 0; n < in_word; ++n) {
-        const u32 lane = place * in_word + n;
-        if (lane >= from && lane < before)
-          store_bits<vec<T, 1>>(to + size * lane, part >> 8 * size * n);
-      }
-    };
-    if (from % in_word != 0) store_part(from / in_word);
-    if (before % in_word != 0 && past >= first) store_part(past);
-  } else {
-#pragma unroll
-    for (int lane = 0; lane < V; ++lane) {
-      if (lane < begin || lane >= end) continue;
-      reinterpret_cast<vec<T, 1>*>(to)[lane] = reinterpret_cast<const vec<T, 1>*>(lanes)[lane];
-    }
+  for (int lane = 0; lane < V; ++lane) {
+    if ((kept >> lane & 1) == 0) continue;
+    reinterpret_cast<vec<T, 1>*>(to)[lane] = reinterpret_cast<const vec<T, 1>*>(lanes)[lane];
   }
 }
 

@@ -51,7 +51,8 @@ void add_ranks(Kernels& all) {
   constexpr int word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 0;
   const auto add = [&]<int R, int Dr, int Dw>() {
     all[TiledMap{R, Dr, Dw, V, int{Wide}, int{Tiled}, word, (Rows & 2) != 0, (Rows & 4) != 0,
-                 (Rows & 16) != 0}] = run_tiled<M, R, Dr, Dw, V, Wide, Tiled, Rows>;
+                 (Rows & 16) != 0, (Rows & 32) != 0}] =
+        run_tiled<M, R, Dr, Dw, V, Wide, Tiled, Rows>;
   };
   add.template operator()<3, 2, 2>();
   if constexpr ((Rows & 4) != 0) {  // axes of which rows consist are one
@@ -74,11 +75,16 @@ void add_ranks(Kernels& all) {
   }
 }
 
-/// Wide has every set of the inputs that are not tiled, where there are vectors.
+/// Wide has every set of the inputs that are not tiled, where there are vectors. Of operands that
+/// lie alike all inputs are wide, or there are only outputs.
 template <class M, int V, unsigned Tiled, unsigned Rest, int Rows>
 void add_wide(Kernels& all) {
+  using Types = typename map_tiled_body<M, 1, 1, 1, 1, 0, 0, 0>::Types;
   add_ranks<M, V, 0, Tiled, Rows>(all);
   if constexpr (V > 1 && Rest != 0) add_ranks<M, V, Rest, Tiled, Rows>(all);
+  if constexpr ((Rest != 0 || Types::outputs > 1) && Types::size_of(0) < 4) {
+    add_ranks<M, V, (V > 1 ? Rest : 0), Tiled, Rows | 32>(all);
+  }
 }
 
 /// The widest vectors, aligned and not, half of them, and single elements.
@@ -255,7 +261,7 @@ class cuda_tiled_map : public ::testing::Test {};
 using Maps = ::testing::Types<
     mixed_map<watched<4>, watched<4>>::type, mixed_map<watched<1>, watched<1>>::type,
     mixed_map<watched<8>, watched<8>>::type, mixed_map<watched<2>, watched<2>>::type,
-    mixed_map<watched<4>, watched<4>, watched<4>>::type,
+    mixed_map<watched<2>, watched<2>, watched<2>>::type,
     mixed_map<watched<8>, watched<2>, watched<8>>::type, mixed_map<watched<16>, watched<16>>::type,
     two_outputs, map_of<cast<double, in<bool, 0>>, double, 0, bool>,
     map_of<in<u16, 0>, u16, 0, u16>, partly>;
@@ -281,6 +287,7 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
     if (c.has_overlap() && c.tiles->variant.row_of_axes) ++seen["overlaps of several axes"];
     if (c.tiles->variant.row_of_axes) ++seen["rows of axes"];
     if (c.tiles->variant.swizzled) ++seen["swizzled"];
+    if (c.tiles->variant.alike) ++seen["operands that lie alike"];
     if (c.tiles->tiling.write.row_step > 0) ++seen["parts of axes"];
     if (::testing::Test::HasFailure()) break;
   }
@@ -303,6 +310,9 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
   }
   if (is_copy && size <= 4) {
     EXPECT_GT(seen["swizzled"], 2);
+  }
+  if (Case<TypeParam>::Types::inputs > 1 && size < 4) {
+    EXPECT_GT(seen["operands that lie alike"], 2);
   }
   EXPECT_GT(seen["rows of axes"], 2);
   EXPECT_GT(seen["vectors"], 10);

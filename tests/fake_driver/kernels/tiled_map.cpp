@@ -38,6 +38,9 @@ class TiledMap {
         return illegal(launch_, "operand " + std::to_string(k) + " is not in live memory");
       }
       if (!has_legal_accesses(k)) return misaligned(launch_);
+      if (are_alike() && !is_like_first(k)) {
+        return illegal(launch_, "operand " + std::to_string(k) + " lies unlike the first output");
+      }
     }
     if (has_wrong_places()) return illegal(launch_, "a tile does not fit");
     if (has_parts_of_vectors()) return illegal(launch_, "vectors go beyond a part");
@@ -94,6 +97,14 @@ class TiledMap {
   }
   bool is_shifted() const { return (launch_.argument(6) & 2) != 0; }
   bool is_listed() const { return (launch_.argument(6) & 4) != 0; }
+  bool are_alike() const { return (launch_.argument(6) & 32) != 0; }
+  bool is_like_first(int k) const {
+    if (is_tiled(k)) return true;
+    for (int axis = rank_ - write_rank_; axis < rank_; ++axis) {
+      if (stride(k, axis) != stride(0, axis)) return false;
+    }
+    return true;
+  }
 
   bool has_legal_accesses(int k) const {
     const std::uint32_t size = launch_.program->itemsize[k];

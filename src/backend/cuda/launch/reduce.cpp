@@ -139,6 +139,19 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
   return vectors;
 }
 
+/// The outputs of a thread in columns, at most. Where they are no small part of what moves, a
+/// sector of them: a wider vector is written in parts of sectors, each of which takes as long as a
+/// whole one. Vectors that begin at any element are worth being wide in more cases.
+int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool unaligned) {
+  constexpr std::uint32_t sector = 32;
+  const int most = most_columns(accumulator_size);
+  if (call.operands.size() < 2) return most;
+  const std::uint32_t* const size = call.program->itemsize;
+  const std::int64_t small_part = unaligned ? 16 : 160;
+  if (call.reduced * size[1] > small_part * size[0]) return most;
+  return std::min(most, static_cast<int>(std::max(sector / size[0], 1u)));
+}
+
 /// Whether vectors of outputs begin at any element. To read those takes more instructions, which
 /// wide ones are worth if accumulators are small; four places of bytes are found at once, in many
 /// rows. Where rows can be folded, and are short enough for many splits, aligned vectors are as
@@ -280,8 +293,9 @@ void launch_reduce(const Launcher& launcher) {
   std::optional<KernelCall> folds = !has_columns || loops.have_positions
                                         ? std::nullopt
                                         : folded(unfolded, accumulator_size, loops.finds_positions);
-  const int most = most_columns(accumulator_size);
+  int most = columns_of_thread(call, accumulator_size, true);
   order.unaligned = has_columns && are_unaligned(unfolded, folds, most, launcher.multiprocessors());
+  if (!order.unaligned) most = columns_of_thread(call, accumulator_size, false);
   if (order.unaligned) folds.reset();
   order.folded = folds.has_value();
   const KernelCall& walked = folds ? *folds : unfolded;

@@ -64,6 +64,7 @@ class Planner {
       tiles.operands[k] = along(k, axes, rank);
       if (!fits(tiles.operands[k], axes.in_tile)) return std::nullopt;
     }
+    tiles.variant.alike = are_alike(tiles, write.in_tile);
     const TileElements elements{operands_.itemsizes[tiled_.leader], operands_.itemsizes[0],
                                 tiled_.widest};
     choose_lanes(tiles, elements, is_large_);
@@ -140,6 +141,23 @@ class Planner {
       if (cut_.size[axis] > 1) row_axes_.axis[row_axes_.rank++] = axis;
       if (axis == axes.axis[used - 1].outer) return;
     }
+  }
+  /// Whether several operands are not read by tiles, all with the same strides along their axes:
+  /// that saves registers. Of words it is slower.
+  bool are_alike(const Tiles& tiles, std::size_t in_tile) const {
+    if (operands_.itemsizes[0] >= 4) return false;
+    const Strides& first = tiles.operands[0].strides;
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < tiles.operands.size(); ++k) {
+      if (is_tiled(k)) continue;
+      ++count;
+      const Strides& strides = tiles.operands[k].strides;
+      if (!std::equal(first.end() - static_cast<std::ptrdiff_t>(in_tile), first.end(),
+                      strides.end() - static_cast<std::ptrdiff_t>(in_tile))) {
+        return false;
+      }
+    }
+    return count > 1;
   }
   /// How far consecutive elements along an axis are from each other in the tile.
   std::int64_t pitch(std::size_t axis) const { return pitch_[axis]; }

@@ -84,6 +84,13 @@ void add_maps(std::vector<Check>& checks) {
     checks.push_back({of, AcrossMap{2, 4, widest, 1, 2}});
     checks.push_back({of, TiledMap{2, 2, widest, 2, 1}});
     checks.push_back({of, TiledMap{3, 2, widest, 2, 1, sizeof(T) < 4 ? 16 : 0, true, true}});
+    checks.push_back({of, TiledMap{.rank = 3,
+                                   .read_rank = 2,
+                                   .write_rank = 3,
+                                   .width = widest,
+                                   .wide = 2,
+                                   .tiled = 1,
+                                   .alike = true}});
   }
   checks.push_back({of, strided(1, 1, false)});
   checks.push_back({of, strided(2, 8, false)});
