@@ -60,19 +60,18 @@ DeviceNDArray<T> progression(std::int64_t n, C first, C step, const ArrayOptions
   using Plus = Node<Apply<kernels::add_op, C>, Constant<C>, Times>;
   return generate<T>(n, Plus(Constant<C>{first}, Times({}, Constant<C>{step})), options);
 }
-/// `count` points from start to stop as elements of T; integers are those below.
-template <class T>
-DeviceNDArray<T> points(double start, double stop, std::int64_t count,
-                        const LinspaceOptions& options) {
+/// `count` points from start to stop, computed in C, as elements of T; integers are those below.
+template <class T, class C>
+DeviceNDArray<T> points(C start, C stop, std::int64_t count, const LinspaceOptions& options) {
   constexpr bool is_rounded_down = kernels::is_integer<kernel_type_t<T>>;
   const std::int64_t intervals = linspace_count(count) - (options.endpoint ? 1 : 0);
-  const double step = intervals > 0 ? (stop - start) / double(intervals) : 0;
-  using Times = Node<Apply<kernels::multiply_op, double>, Position<double>, Constant<double>>;
-  using Plus = Node<Apply<kernels::add_op, double>, Constant<double>, Times>;
-  using Below = Node<Apply<kernels::floor_op, double>, Plus>;
+  const C step = intervals > 0 ? (stop - start) / C(intervals) : 0;
+  using Times = Node<Apply<kernels::multiply_op, C>, Position<C>, Constant<C>>;
+  using Plus = Node<Apply<kernels::add_op, C>, Constant<C>, Times>;
+  using Below = Node<Apply<kernels::floor_op, C>, Plus>;
   using Point = std::conditional_t<is_rounded_down, Below, Plus>;
   using Narrow = Node<Convert<kernel_type_t<T>>, Point>;
-  const Plus exact(Constant<double>{start}, Times({}, Constant<double>{step}));
+  const Plus exact(Constant<C>{start}, Times({}, Constant<C>{step}));
   return generate<T>(count, Narrow(Point(exact)), options.array);
 }
 }  // namespace expr

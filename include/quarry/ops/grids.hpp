@@ -157,17 +157,17 @@ using PointOf =
     typename std::conditional_t<std::is_void_v<T>, std::type_identity<CommonPoint<A, B>>,
                                 std::type_identity<T>>::type;
 
-/// base to the powers from start to stop.
-template <class T>
-DeviceNDArray<T> powers(double sign, double start, double stop, std::int64_t count,
+/// base to the powers from start to stop, computed in C.
+template <class T, class C>
+DeviceNDArray<T> powers(C sign, C start, C stop, std::int64_t count,
                         const LogspaceOptions& options) {
   const std::int64_t intervals = linspace_count(count) - (options.endpoint ? 1 : 0);
-  const double step = intervals > 0 ? (stop - start) / double(intervals) : 0;
-  using Number = Constant<double>;
-  using Times = Node<Apply<kernels::multiply_op, double>, Position<double>, Number>;
-  using Plus = Node<Apply<kernels::add_op, double>, Number, Times>;
-  using Power = Node<Apply<kernels::power_op, double>, Number, Plus>;
-  using Signed = Node<Apply<kernels::multiply_op, double>, Number, Power>;
+  const C step = intervals > 0 ? (stop - start) / C(intervals) : 0;
+  using Number = Constant<C>;
+  using Times = Node<Apply<kernels::multiply_op, C>, Position<C>, Number>;
+  using Plus = Node<Apply<kernels::add_op, C>, Number, Times>;
+  using Power = Node<Apply<kernels::power_op, C>, Number, Plus>;
+  using Signed = Node<Apply<kernels::multiply_op, C>, Number, Power>;
   using Narrow = Node<Convert<kernel_type_t<T>>, Signed>;
   const Power power(Number{options.base}, Plus(Number{start}, Times({}, Number{step})));
   return generate<T>(count, Narrow(Signed(Number{sign}, power)), options.array);
@@ -189,7 +189,7 @@ template <class T = void, class A, class B>
 requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) auto logspace(
     A start, B stop, std::int64_t count = 50, const LogspaceOptions& options = {}) {
   using P = expr::PointOf<T, A, B>;
-  const auto result = expr::powers<P>(1, double(start), double(stop), count, options);
+  const auto result = expr::powers<P>(1., double(start), double(stop), count, options);
   const StreamGuard guard(result.stream());
   if (options.endpoint && count > 1) {
     expr::set_point(result, -1, __builtin_pow(options.base, double(stop)));

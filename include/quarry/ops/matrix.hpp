@@ -20,10 +20,11 @@ Shape triangle_shape(const Shape& shape);
 std::int64_t clipped_offset(std::int64_t offset, const Shape& matrix);
 
 /// Whether column <= row + offset.
-inline auto below(const Shape& matrix, std::int64_t offset, const ArrayOptions& options) {
+template <Integer I>
+auto below(const Shape& matrix, I offset, const ArrayOptions& options) {
   const ArrayOptions where{.stream = options.stream, .device = options.device};
-  const auto rows = arange<std::int64_t>(matrix[0], where);
-  const auto columns = arange<std::int64_t>(matrix[1], where);
+  const auto rows = arange<I>(matrix[0], where);
+  const auto columns = arange<I>(matrix[1], where);
   return columns <= expand_dims(rows, 1) + clipped_offset(offset, matrix);
 }
 

@@ -56,12 +56,12 @@ DeviceNDArray<T> padded_elements(const M& mask, const V& values, const Stream& s
   const DeviceNDArray<T> out(with_one_axis({}, 0, 0, to.size.value), {.stream = stream});
   if (most < to.size.value) out(range(most, _)).fill(to.fill);
   if (most <= 0) return out;
-  QueuedSelection queued = with_selection<T>(
+  auto queued = with_selection<T>(
       mask, values, [&](const SelectCall& call) { return queue_selection(call, shape); });
   const auto kept = selected_array<T>(
       {{Shape(whole), c_strides(Shape(whole), sizeof(T))}, std::move(queued.buffer)});
-  const auto is_kept = make_node<kernels::less_op>(Position<kernels::i64>{},
-                                                   Leaf<std::int64_t>{std::move(queued.count)});
+  const auto is_kept =
+      make_node<kernels::less_op>(Position<kernels::i64>{}, as_tree(queued.count));
   out(range(most)) = where(is_kept, kept(range(most)), to.fill);
   return out;
 }
@@ -73,9 +73,9 @@ DeviceNDArray<std::int64_t> padded_positions(const M& mask, const Stream& stream
                                        {.size = size, .fill = -1});
 }
 /// The slices of `values` at the positions, of which `axes` axes from `axis` on are one.
-template <class T>
+template <class T, class P>
 DeviceNDArray<T> padded_slices(const DeviceNDArray<const T>& values,
-                               const DeviceNDArray<std::int64_t>& positions, std::size_t axis,
+                               const DeviceNDArray<P>& positions, std::size_t axis,
                                std::size_t axes, const PaddedTo<T>& to) {
   const Shape& shape = values.shape();
   const Shape result = with_one_axis(shape, axis, axes, to.size.value);
