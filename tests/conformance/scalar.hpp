@@ -33,8 +33,8 @@ namespace {
 
 template <class F, class L, class A, class B>
 auto value_of(const expr::Node<expr::Apply<F, L>, A, B>& node) {
-  const auto& [a, b] = node.arguments();
-  return F::template apply<L>(a.value, b.value);
+  return node.arguments().apply(
+      [](const auto& a, const auto& b) { return F::template apply<L>(a.value, b.value); });
 }
 
 template <class T, class S, bool IsLeft, class F>

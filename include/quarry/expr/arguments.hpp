@@ -153,6 +153,25 @@ inline constexpr bool is_tree<Position<K>> = true;
 template <class Op, class... A>
 inline constexpr bool is_tree<Node<Op, A...>> = true;
 
+/// The operands of an operation. It is a fraction of the work that a std::tuple is to the compiler,
+/// and every expression has some.
+template <std::size_t N, class X>
+struct NumberedOperand {
+  X value;
+};
+template <class Numbers, class... X>
+struct NumberedOperands;
+template <std::size_t... N, class... X>
+struct NumberedOperands<std::index_sequence<N...>, X...> : NumberedOperand<N, X>... {
+  /// f(first, second, ...)
+  template <class F>
+  decltype(auto) apply(const F& f) const {
+    return f(static_cast<const NumberedOperand<N, X>&>(*this).value...);
+  }
+};
+template <class... X>
+using Operands = NumberedOperands<std::index_sequence_for<X...>, X...>;
+
 /// A list of types.
 template <class... T>
 struct List {};
@@ -268,7 +287,7 @@ class Arguments {
   void collect(const Position<K>&) {}
   template <class N>
   void collect(const N& node) {
-    std::apply([this](const auto&... a) { (this->collect(a), ...); }, node.arguments());
+    node.arguments().apply([this](const auto&... a) { (this->collect(a), ...); });
   }
   /// `operand` is what the kernel gets of the leaf.
   template <class L>

@@ -3,6 +3,8 @@
 #include <quarry/expr/operand.hpp>
 #include <quarry/kernels/map.hpp>
 
+#include <tuple>
+
 /// Evaluation: one kernel for a whole tree.
 namespace quarry {
 namespace expr {
@@ -127,11 +129,11 @@ struct Several {
 template <class... X>
 class Together {
  public:
-  explicit Together(const X&... trees) : trees_(trees...) {}
-  const std::tuple<const X&...>& arguments() const { return trees_; }
+  explicit Together(const X&... trees) : trees_{{trees}...} {}
+  const Operands<const X&...>& arguments() const { return trees_; }
 
  private:
-  std::tuple<const X&...> trees_;
+  Operands<const X&...> trees_;
 };
 template <int I, int S, class... X>
 struct Lower<I, S, Together<X...>> : LowerArguments<I, S, Several, List<>, List<>, X...> {};

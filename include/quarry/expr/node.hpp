@@ -2,8 +2,6 @@
 #pragma once
 #include <quarry/expr/arguments.hpp>
 
-#include <tuple>
-
 namespace quarry::expr {
 
 /// The tree whose elements are those that a view of `tree`, which has shape `whole`, shows: every
@@ -27,8 +25,8 @@ Constant<K> viewed(const Constant<K>& constant, const Shape&, const ViewRule&) {
 }
 template <class Op, class... A>
 Node<Op, A...> viewed(const Node<Op, A...>& node, const Shape& whole, const ViewRule& rule) {
-  return std::apply([&](const A&... a) { return Node<Op, A...>(viewed(a, whole, rule)...); },
-                    node.arguments());
+  return node.arguments().apply(
+      [&](const A&... a) { return Node<Op, A...>(viewed(a, whole, rule)...); });
 }
 
 /// The result in T of evaluating `tree`, and evaluation into existing elements: expr/evaluate.hpp.
@@ -69,9 +67,9 @@ class Node : LazyExpression, public EvaluatingMethods<Node<Op, A...>> {
   using value_type = host_of_t<kernel_type>;
 
   explicit Node(A&&... arguments)
-      : shape_(detail::broadcast(arguments.shape()...)), arguments_(std::move(arguments)...) {}
+      : shape_(detail::broadcast(arguments.shape()...)), arguments_{{std::move(arguments)}...} {}
   explicit Node(const A&... arguments)
-      : shape_(detail::broadcast(arguments.shape()...)), arguments_(arguments...) {}
+      : shape_(detail::broadcast(arguments.shape()...)), arguments_{{arguments}...} {}
 
   Node(const Node&) = default;
   Node(Node&&) noexcept = default;
@@ -98,7 +96,7 @@ class Node : LazyExpression, public EvaluatingMethods<Node<Op, A...>> {
   const Stream& stream() const {
     return quarry::detail::stream_for(*Arguments<Node>(*this, unchecked).array[0]);
   }
-  const std::tuple<A...>& arguments() const { return arguments_; }
+  const Operands<A...>& arguments() const { return arguments_; }
 
   /// Part of the expression, still lazy: e(i) is eval(e)(i) without computing the rest. See
   /// view.hpp.
@@ -136,7 +134,7 @@ class Node : LazyExpression, public EvaluatingMethods<Node<Op, A...>> {
 
  private:
   Shape shape_;
-  std::tuple<A...> arguments_;
+  Operands<A...> arguments_;
 };
 
 }  // namespace quarry::expr

@@ -23,11 +23,11 @@ struct Lower<I, S, OwnAxes<Axes>> {
 template <class Op, class... X>
 class Operation {
  public:
-  explicit Operation(const X&... x) : operands_(x...) {}
-  const std::tuple<const X&...>& arguments() const { return operands_; }
+  explicit Operation(const X&... x) : operands_{{x}...} {}
+  const Operands<const X&...>& arguments() const { return operands_; }
 
  private:
-  std::tuple<const X&...> operands_;
+  Operands<const X&...> operands_;
 };
 template <int I, int S, class Op, class... X>
 struct Lower<I, S, Operation<Op, X...>> : LowerArguments<I, S, Op, List<>, List<>, X...> {};

@@ -142,24 +142,22 @@ class Indexed : public Node<Pick<Mode>, SideLeaf<T, int{sizeof...(P)}>, P...> {
   template <class V>
   void write(const V& values, int own) const {
     if (this->size() == 0) return require_writable_to_empty(values.shape(), this->shape());
-    std::apply(
-        [&](const SideLeaf<T, axes>& elements, const P&... positions) {
-          using K = kernel_type_t<T>;
-          const Target target{elements.array, elements.window, this->shape(), elements.check.get()};
-          OwnAxes<axes> own_axes;
-          for (std::size_t n = 0; n < axes; ++n) own_axes.axis[n] = elements.axis[n];
-          const Shape turns = detail::broadcast(positions.shape()...);
-          const bool can_differ =
-              own >= 0 || HasPosition<V>::value || !is_same_for_all(values.shape(), turns);
-          if (is_injective_ || !can_differ) {
-            queue_check(target);
-            scatter<kernels::replaced, K, Mode>(target, own_axes, own, values, positions...);
-          } else if constexpr (Lowered<V>::next_array > 0) {
-            scatter_last<K, Mode>(target, own_axes, turns, own, values, positions...);
-          }
-          if (elements.array.buffer() != array_.buffer()) array_.assign(elements.array);
-        },
-        this->arguments());
+    this->arguments().apply([&](const SideLeaf<T, axes>& elements, const P&... positions) {
+      using K = kernel_type_t<T>;
+      const Target target{elements.array, elements.window, this->shape(), elements.check.get()};
+      OwnAxes<axes> own_axes;
+      for (std::size_t n = 0; n < axes; ++n) own_axes.axis[n] = elements.axis[n];
+      const Shape turns = detail::broadcast(positions.shape()...);
+      const bool can_differ =
+          own >= 0 || HasPosition<V>::value || !is_same_for_all(values.shape(), turns);
+      if (is_injective_ || !can_differ) {
+        queue_check(target);
+        scatter<kernels::replaced, K, Mode>(target, own_axes, own, values, positions...);
+      } else if constexpr (Lowered<V>::next_array > 0) {
+        scatter_last<K, Mode>(target, own_axes, turns, own, values, positions...);
+      }
+      if (elements.array.buffer() != array_.buffer()) array_.assign(elements.array);
+    });
   }
 
   DeviceNDArray<T> array_;

@@ -70,15 +70,13 @@ consteval bool require_order() {
 /// Calls f(elements, own axes, positions...) with the parts of a place.
 template <class F, kernels::index_mode Mode, class T, class... P>
 void with_parts(const Indexed<Mode, T, P...>& place, const F& f) {
-  std::apply(
-      [&](const auto& elements, const P&... positions) {
-        if (elements.check) elements.check->require();
-        OwnAxes<sizeof...(P)> own;
-        for (std::size_t n = 0; n < sizeof...(P); ++n) own.axis[n] = elements.axis[n];
-        f(elements, own, positions...);
-        if (elements.array.buffer() != place.array().buffer()) place.array().assign(elements.array);
-      },
-      place.arguments());
+  place.arguments().apply([&](const auto& elements, const P&... positions) {
+    if (elements.check) elements.check->require();
+    OwnAxes<sizeof...(P)> own;
+    for (std::size_t n = 0; n < sizeof...(P); ++n) own.axis[n] = elements.axis[n];
+    f(elements, own, positions...);
+    if (elements.array.buffer() != place.array().buffer()) place.array().assign(elements.array);
+  });
 }
 
 /// The values meet the elements in any order.
@@ -153,19 +151,17 @@ auto part_of(const Indexed<Mode, T, P...>& place) {
     return DeviceNDArray<Real>(of.layout(), of.device_pointer() + offset, of.buffer())
         .bind(of.stream());
   };
-  return std::apply(
-      [&](const auto& elements, const P&... positions) {
-        const auto& [array, window, axis, check, made] = elements;
-        const SideView side{{window.layout(), window.device_pointer() - array.device_pointer()},
-                            {std::begin(axis), std::end(axis)},
-                            {},
-                            0,
-                            place.is_exact(),
-                            false,
-                            check};
-        return Indexed<Mode, Real, P...>(part(place.array()), part(array), side, P(positions)...);
-      },
-      place.arguments());
+  return place.arguments().apply([&](const auto& elements, const P&... positions) {
+    const auto& [array, window, axis, check, made] = elements;
+    const SideView side{{window.layout(), window.device_pointer() - array.device_pointer()},
+                        {std::begin(axis), std::end(axis)},
+                        {},
+                        0,
+                        place.is_exact(),
+                        false,
+                        check};
+    return Indexed<Mode, Real, P...>(part(place.array()), part(array), side, P(positions)...);
+  });
 }
 
 /// What is added: a number of T, or the tree of an operand, with elements of T.
