@@ -28,6 +28,41 @@ UntypedNDArray field_view(const DeviceNDArrayBase& array, const Field& field) {
   return {array, {std::move(layout), static_cast<std::int64_t>(field.offset)}, field.dtype};
 }
 
+namespace {
+
+/// The elements of an array, which are read in the order `read`, in the planned layout.
+class Reshaped : public DeviceNDArrayBase {
+ public:
+  static UntypedNDArray of(const DeviceNDArrayBase& array, const ReshapedLayout& plan, Order read) {
+    if (!plan.copied) return UntypedNDArray(Reshaped(array, {plan.layout}));
+    const DType type = array.dtype();
+    const Stream& stream = stream_for(array);
+    const Reshaped result(type, plan.layout, stream);
+    const Layout as_before{array.shape(), dense_strides(array.shape(), type.itemsize(), read)};
+    copy_elements({result.data_, type, as_before, result.buffer_.get()}, array.ref(), stream);
+    return UntypedNDArray(result);
+  }
+
+ private:
+  using DeviceNDArrayBase::DeviceNDArrayBase;
+};
+
+Order resolved(Order order, const DeviceNDArrayBase& array) {
+  return resolve_order(order, array.layout(), array.dtype().itemsize());
+}
+
+}  // namespace
+
+UntypedNDArray reshape(const DeviceNDArrayBase& array, const Shape& to, Order order) {
+  const Order read = resolved(order, array);
+  return Reshaped::of(array, plan_reshape(array, to, read), read);
+}
+
+UntypedNDArray ravel(const DeviceNDArrayBase& array, Order order) {
+  const Order read = resolved(order, array);
+  return Reshaped::of(array, plan_ravel(array, read), read);
+}
+
 void throw_no_single_record(const Shape& shape) {
   throw ShapeError(
       fmt::format("a record of an array of shape {}; it takes one element", to_string(shape)));

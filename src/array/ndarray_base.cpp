@@ -165,9 +165,14 @@ void require_shape(const Shape& shape, const Shape& fixed) {
   });
 }
 
-void throw_not_scalar(const Shape& shape) {
-  throw ShapeError(
-      fmt::format("item() of an array of shape {}; it must have one element", to_string(shape)));
+void read_item(const DeviceNDArrayBase& array, void* to) {
+  require<ShapeError>(array.size() == 1, [&] {
+    return fmt::format("item() of an array of shape {}; it must have one element",
+                       to_string(array.shape()));
+  });
+  const Layout layout{array.shape(), Strides::filled(array.ndim(), 0)};
+  download({static_cast<std::byte*>(to), array.dtype(), layout}, array.ref(), stream_for(array),
+           true);
 }
 void throw_wrong_dtype(DType want, DType have) {
   throw DTypeError(

@@ -14,6 +14,13 @@
 #include "runtime/stream_state.hpp"
 
 namespace quarry::expr {
+
+Shape detail::broadcast(const Shape& a, const Shape& b) {
+  if (a == b || b.empty()) return a;
+  if (a.empty()) return b;
+  return broadcast_shapes(a, b);
+}
+
 namespace {
 
 /// The output with leading axes of extent 1, so that it has as many axes as every input: NumPy's

@@ -20,6 +20,12 @@ struct ForeignArray;
 namespace detail {
 /// The field of every record of the array.
 UntypedNDArray field_view(const DeviceNDArrayBase& array, const Field& field);
+///@{
+/// The elements of the array in another shape, and in a row: a view where NumPy gives a view, else
+/// a copy.
+UntypedNDArray reshape(const DeviceNDArrayBase& array, const Shape& to, Order order);
+UntypedNDArray ravel(const DeviceNDArrayBase& array, Order order);
+///@}
 }  // namespace detail
 UntypedNDArray adopt_array(const ForeignArray& foreign, std::shared_ptr<void> owner,
                            const Stream& home);

@@ -201,10 +201,8 @@ class DeviceNDArray : public DeviceNDArrayBase,
   /// The element of an array of one element; waits for it. Throws ShapeError if there are more or
   /// none.
   value_type item() const {
-    if (size() != 1) detail::throw_not_scalar(shape());
     value_type value{};
-    download({reinterpret_cast<std::byte*>(&value), dtype_, {shape(), Strides::filled(ndim(), 0)}},
-             ref(), detail::stream_for(*this), true);
+    detail::read_item(*this, &value);
     return value;
   }
 
@@ -223,14 +221,10 @@ class DeviceNDArray : public DeviceNDArrayBase,
   /// The same elements in another shape (one extent may be -1): a view where NumPy gives a view,
   /// else a copy.
   DeviceNDArray reshape(const Shape& to, Order order = Order::c) const {
-    const Order read = resolve_order(order, layout_, dtype_.itemsize());
-    return reshaped(detail::plan_reshape(*this, to, read), read);
+    return detail::reshape(*this, to, order);
   }
   /// One-dimensional: a view of an array that is contiguous in `order`, else a copy.
-  DeviceNDArray ravel(Order order = Order::c) const {
-    const Order read = resolve_order(order, layout_, dtype_.itemsize());
-    return reshaped(detail::plan_ravel(*this, read), read);
-  }
+  DeviceNDArray ravel(Order order = Order::c) const { return detail::ravel(*this, order); }
   /// The same, bound to `stream`, in which a copy is queued.
   DeviceNDArray ravel(const Stream& stream, Order order = Order::c) const {
     const StreamGuard guard(stream);  // takes precedence over one that there is
@@ -308,15 +302,6 @@ class DeviceNDArray : public DeviceNDArrayBase,
   DeviceNDArray(const DeviceNDArrayBase& of, const View& view) : DeviceNDArrayBase(of, view) {
     dtype_ = dtype_of<value_type>;
     read_only_ = read_only;
-  }
-  DeviceNDArray reshaped(const detail::ReshapedLayout& plan, Order read) const {
-    if (!plan.copied) return view({plan.layout, 0});
-    DeviceNDArray<value_type> result(plan.layout.shape,
-                                     {.stream = detail::stream_for(*this), .order = read});
-    const Layout as_before{shape(), dense_strides(shape(), dtype_.itemsize(), read)};
-    DeviceNDArray<value_type>(as_before, result.device_pointer(), result.buffer())
-        .assign(DeviceNDArray<value_type>(layout_, data_, buffer()));
-    return result;
   }
   template <class X>
   const DeviceNDArray& written(const X& x) const {

@@ -141,7 +141,8 @@ ReshapedLayout plan_reshape(const DeviceNDArrayBase& array, const Shape& shape, 
 /// NumPy's ravel: a view only of an array that is contiguous in `order`.
 ReshapedLayout plan_ravel(const DeviceNDArrayBase& array, Order order);
 void print(std::ostream& out, const DeviceNDArrayBase& array);
-[[noreturn]] void throw_not_scalar(const Shape& shape);
+/// Waits for the only element. Throws ShapeError if there are more or none.
+void read_item(const DeviceNDArrayBase& array, void* to);
 [[noreturn]] void throw_wrong_dtype(DType want, DType have);
 [[noreturn]] void throw_read_only(const DeviceNDArrayBase& array);
 std::vector<std::int64_t> split_points(const Layout& layout, std::int64_t section);

@@ -122,12 +122,12 @@ struct HostOf<kernels::record<Size, Alignment>> {
   using type = void;
 };
 
-inline Shape broadcast(const Shape& a) { return a; }
+inline const Shape& broadcast(const Shape& a) { return a; }
+/// As broadcast_shapes(), which takes longer.
+Shape broadcast(const Shape& a, const Shape& b);
 template <class... S>
-Shape broadcast(const Shape& a, const Shape& b, const S&... rest) {
-  if (a == b || b.empty()) return broadcast(a, rest...);
-  if (a.empty()) return broadcast(b, rest...);
-  return broadcast(broadcast_shapes(a, b), rest...);
+Shape broadcast(const Shape& a, const Shape& b, const Shape& c, const S&... rest) {
+  return broadcast(broadcast(a, b), c, rest...);
 }
 
 }  // namespace detail
@@ -153,8 +153,8 @@ inline constexpr bool is_tree<Position<K>> = true;
 template <class Op, class... A>
 inline constexpr bool is_tree<Node<Op, A...>> = true;
 
-/// The operands of an operation. It is a fraction of the work that a std::tuple is to the compiler,
-/// and every expression has some.
+/// The operands of an operation. A std::tuple of them, which every expression would have, takes the
+/// compiler several times as long.
 template <std::size_t N, class X>
 struct NumberedOperand {
   X value;
