@@ -5,6 +5,7 @@
 #include <quarry/memory/pool.hpp>
 #include <quarry/runtime/device.hpp>
 
+#include <algorithm>
 #include <thread>
 
 #include "run.hpp"

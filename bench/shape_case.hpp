@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
+
 #include "drawn.hpp"
 
 /// The cases that bench/drawn.py has drawn, and where their elements lie.

@@ -5,6 +5,7 @@
 #include <quarry/memory/graph.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <tuple>
 
 #include "device.hpp"

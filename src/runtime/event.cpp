@@ -13,7 +13,7 @@ struct Event::State {
   State(backend::Device& on, backend::Event handle, bool interprocess)
       : device(&on), native(handle), is_shared(interprocess) {}
   /// Of another library: `end` destroys it, if anything.
-  State(backend::Device& on, backend::Event handle, std::function<void()> end)
+  State(backend::Device& on, backend::Event handle, detail::Callable<void()> end)
       : device(&on), native(handle), is_external(true), finalizer(std::move(end)) {}
   ~State() {
     if (!native || is_forked() || (is_external && !finalizer)) return;
@@ -28,7 +28,8 @@ struct Event::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  static void destroy(backend::Device& on, backend::Event event, const std::function<void()>& end) {
+  static void destroy(backend::Device& on, backend::Event event,
+                      const detail::Callable<void()>& end) {
     end ? end() : on.destroy_event(event);
   }
 
@@ -36,7 +37,7 @@ struct Event::State {
   backend::Event native;
   bool is_shared = false;    ///< other processes can open it
   bool is_external = false;  ///< another library made it
-  std::function<void()> finalizer = {};
+  detail::Callable<void()> finalizer = {};
 };
 
 namespace {
@@ -126,7 +127,7 @@ Event Event::from_ipc_handle(const IpcBytes& handle, const Device& device) {
   }
 }
 
-Event external_event(std::uintptr_t handle, std::function<void()> finalizer) {
+Event external_event(std::uintptr_t handle, detail::Callable<void()> finalizer) {
   backend::Device& device = Device().backend();
   require<LogicError>(!device.info().is_cpu,
                       "external_event: the CPU device has no events made by other libraries");

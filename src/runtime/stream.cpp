@@ -102,8 +102,8 @@ class CallbackScope {
 /// not be destroyed on the driver's thread: finished ones are collected here and destroyed by the
 /// next call of the library.
 struct Callback final : FailedCallback {
-  using Function = std::function<void(const Stream&)>;
-  using StatusFunction = std::function<void(const Stream&, const std::exception_ptr&)>;
+  using Function = detail::Callable<void(const Stream&)>;
+  using StatusFunction = detail::Callable<void(const Stream&, const std::exception_ptr&)>;
 
   explicit Callback(Stream s, Function g = {}, StatusFunction h = {})
       : stream(std::move(s)), f(std::move(g)), with_status(std::move(h)) {}
@@ -264,14 +264,14 @@ Event Stream::record() const {
   return event;
 }
 
-void Stream::add_callback(std::function<void(const Stream&)> f) const {
+void Stream::add_callback(detail::Callable<void(const Stream&)> f) const {
   require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
   auto callback = std::make_unique<detail::Callback>(*this, std::move(f));
   detail::queue_callback(callback);
 }
 
 void Stream::add_status_callback(
-    std::function<void(const Stream&, const std::exception_ptr&)> f) const {
+    detail::Callable<void(const Stream&, const std::exception_ptr&)> f) const {
   require<LogicError>(static_cast<bool>(f), "add_callback: an empty function");
   auto callback = std::make_unique<detail::Callback>(*this, nullptr, std::move(f));
   detail::queue_callback(callback);
@@ -332,7 +332,7 @@ Stream external_stream(std::uintptr_t handle) {
   return detail::external_stream_of(device, native);
 }
 
-Stream external_stream(std::uintptr_t handle, std::function<void()> finalizer) {
+Stream external_stream(std::uintptr_t handle, detail::Callable<void()> finalizer) {
   require<LogicError>(static_cast<bool>(finalizer), "external_stream: an empty finalizer");
   backend::Device& device = Device().backend();
   const backend::Stream native = require_external(device, handle);

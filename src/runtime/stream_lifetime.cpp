@@ -2,7 +2,6 @@
 #include "runtime/stream_lifetime.hpp"
 
 #include <exception>
-#include <functional>
 #include <map>
 #include <new>
 #include <utility>
@@ -91,7 +90,7 @@ void retire(const StatePtr& state) noexcept {
     if (state->kind == StreamKind::external) forget_external(all, *state);
   }
   state->end_attachments();  // takes locks that others hold while they make streams
-  std::function<void()> finalizer;
+  detail::Callable<void()> finalizer;
   {
     const std::lock_guard lock(all.mutex);
     if (state->users > 0 || state->is_retired || state->has_ended()) return;
@@ -147,7 +146,7 @@ std::optional<Stream> handle_of(const StatePtr& state) {
 }
 
 Stream external_stream_of(backend::Device& device, backend::Stream native,
-                          std::function<void()> finalizer) {
+                          detail::Callable<void()> finalizer) {
   device.note_unordered_stream();
   Streams& all = Streams::instance();
   const auto user = std::make_shared<User>();

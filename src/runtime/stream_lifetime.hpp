@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -25,7 +24,7 @@ std::optional<Stream> handle_of(const std::shared_ptr<StreamState>& state);
 /// The one state of a stream that another library made, while it has users. With what ends it:
 /// throws LogicError where there is such a state already.
 Stream external_stream_of(backend::Device& device, backend::Stream native,
-                          std::function<void()> finalizer = {});
+                          Callable<void()> finalizer = {});
 
 /// Destroys retired streams whose work is done. Checks a bounded number of busy ones.
 void end_retired_streams() noexcept;

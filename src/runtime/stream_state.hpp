@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -40,9 +39,9 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   int priority;
   const std::thread::id thread = std::this_thread::get_id();  ///< that made the state
   int users = 0;                                              ///< see stream_lifetime.hpp
-  bool is_of_capture = false;            ///< made to capture a graph: the program cannot name it
-  bool is_retired = false;               ///< has been without users while it was at work
-  std::function<void()> finalizer = {};  ///< of an external stream: what ends it
+  bool is_of_capture = false;       ///< made to capture a graph: the program cannot name it
+  bool is_retired = false;          ///< has been without users while it was at work
+  Callable<void()> finalizer = {};  ///< of an external stream: what ends it
   /// Keeps the memory that the stream uses while its work is captured, else nullptr.
   std::atomic<GraphMemoryState*> graph_memory = nullptr;
 

@@ -3,6 +3,7 @@
 // place, against functions of 113 bits; the table of docs/numerics.md.
 //     QUARRY_DEVICE=cuda accuracy [--draws 1000000] [--seed N] [--only function]
 // Exits with 1 where an error is beyond its bound, or a special value is another.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <map>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/reduce_axes.hpp"

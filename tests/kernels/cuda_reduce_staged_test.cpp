@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <unordered_map>
 
 #include "backend/cuda/launch/parameter_block.hpp"
 #include "backend/cuda/launch/reduce_staged.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <quarry/array/function.hpp>
+#include <quarry/base/callable.hpp>
 #include <quarry/runtime/compile.hpp>
 #include <quarry/runtime/linker.hpp>
 
 #include <concepts>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,7 +48,7 @@ struct ModuleOptions {
   /// For the driver's compiler, when the image is PTX; most of them do nothing for machine code.
   std::vector<std::pair<JitOption, JitValue>> options = {};
   /// Called after loading, whether it succeeded or not, with what the driver has written.
-  std::function<void(bool succeeded, const std::string& info, const std::string& error)>
+  detail::Callable<void(bool succeeded, const std::string& info, const std::string& error)>
       message_handler = {};
 };
 

@@ -3,8 +3,6 @@
 #include <quarry/expr/evaluate.hpp>
 #include <quarry/kernels/scatter.hpp>
 
-#include <algorithm>
-
 /// Writing into the elements of an array at computed positions: one kernel, and one before it where
 /// several values may meet at an element and the last of them, in C order, is the one that stays.
 namespace quarry::expr {
@@ -101,13 +99,13 @@ struct Places {
   template <int Axes>
   OwnAxes<Axes> axes() const {
     OwnAxes<Axes> made;
-    std::copy_n(own.begin(), Axes, made.axis);
+    for (std::size_t n = 0; n < Axes; ++n) made.axis[n] = own[n];
     return made;
   }
   template <int Axes>
   SideLeaf<T, Axes> leaf() const {
     SideLeaf<T, Axes> made{array, seen(), {}};
-    std::copy_n(own.begin(), Axes, made.axis);
+    for (std::size_t n = 0; n < Axes; ++n) made.axis[n] = own[n];
     return made;
   }
 };

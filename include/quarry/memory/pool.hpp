@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/callable.hpp>
 #include <quarry/memory/resource.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 
@@ -75,7 +75,7 @@ class Pool {
   /// memory has been freed: `f(bytes, attempt)` frees something and returns whether to try again,
   /// at most 8 times. Allocations in `f` do not call it: they throw MemoryError at once. Destroying
   /// the result removes the callback.
-  using PressureCallback = std::function<bool(std::size_t bytes, int attempt)>;
+  using PressureCallback = detail::Callable<bool(std::size_t bytes, int attempt)>;
   /// Holds for as long as what it returns.
   [[nodiscard]] std::shared_ptr<void> on_pressure(PressureCallback f);
 

@@ -45,7 +45,7 @@ DeviceNDArray<std::int64_t> count_values(const X& tree, std::int64_t bins) {
   constexpr int scalars = L::next_scalar + 1;
   const Arguments<X> arguments(tree);
   alignas(16) kernels::u64 values[std::size_t{scalars}][2] = {};
-  std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &values[0][0]);
+  __builtin_memcpy(values, arguments.scalar, L::next_scalar * sizeof(*values));
   values[L::next_scalar][0] = static_cast<kernels::u64>(bins);
   const auto counts =
       zeros<std::int64_t>({bins}, {.stream = quarry::detail::stream_for(*arguments.array[0])});

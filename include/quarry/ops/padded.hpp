@@ -4,7 +4,6 @@
 #include <quarry/ops/select.hpp>
 #include <quarry/ops/take.hpp>
 
-#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -60,8 +59,7 @@ DeviceNDArray<T> padded_elements(const M& mask, const V& values, const Stream& s
       mask, values, [&](const SelectCall& call) { return queue_selection(call, shape); });
   const auto kept = selected_array<T>(
       {{Shape(whole), c_strides(Shape(whole), sizeof(T))}, std::move(queued.buffer)});
-  const auto is_kept =
-      make_node<kernels::less_op>(Position<kernels::i64>{}, as_tree(queued.count));
+  const auto is_kept = make_node<kernels::less_op>(Position<kernels::i64>{}, as_tree(queued.count));
   out(range(most)) = where(is_kept, kept(range(most)), to.fill);
   return out;
 }

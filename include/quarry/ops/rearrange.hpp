@@ -320,14 +320,13 @@ auto trim_zeros(const A& a, Trim ends = Trim::both, const ReduceAxes& axes = {})
     const std::int64_t past = a.shape()[d] - argmax(flip(filled)).item();
     entries[d] = range(ends == Trim::back ? 0 : first, ends == Trim::front ? a.shape()[d] : past);
   }
-  const Axes trimmed = axes.all() ? Axes() : normalize_axes(axes.list(), a.ndim());
-  for (std::size_t d = 0; d < a.ndim(); ++d) {
-    const bool trims =
-        axes.all() || std::find(trimmed.begin(), trimmed.end(), std::int64_t(d)) != trimmed.end();
-    if (!trims) entries[d] = all;
-    if (trims && !has_values) entries[d] = range(0, 0);
+  if (!has_values) entries.assign(a.ndim(), range(0, 0));
+  if (axes.all()) return a(std::span<const Index>(entries));
+  std::vector<Index> trimmed(a.ndim(), Index(all));
+  for (const std::int64_t d : normalize_axes(axes.list(), a.ndim())) {
+    trimmed[std::size_t(d)] = entries[std::size_t(d)];
   }
-  return a(std::span<const Index>(entries));
+  return a(std::span<const Index>(trimmed));
 }
 
 }  // namespace quarry

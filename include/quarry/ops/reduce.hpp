@@ -65,7 +65,7 @@ DeviceNDArray<T> reduce_tree(const X& tree, const ReduceAxes& axes, const Reduce
   if (needs_elements && shape.count == 0) throw_empty_reduction(needs_elements, tree.shape());
   const Arguments<X> arguments(tree);
   alignas(16) kernels::u64 scalars[std::size_t{L::next_scalar + After::scalars + 1}][2] = {};
-  std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &scalars[0][0]);
+  __builtin_memcpy(scalars, arguments.scalar, L::next_scalar * sizeof(*scalars));
   then.store(scalars + L::next_scalar);
   const auto out = into ? *into : DeviceNDArray<T>(arguments.result(shape.input, shape.reduced));
   if (out.size() > 0 && shape.count == 0) {

@@ -34,7 +34,7 @@ DeviceNDArray<T> row_results(const X& tree, const ReducedShape& shape, const aut
   constexpr int scalars = L::next_scalar + 1;
   const Arguments<X> arguments(tree);
   alignas(16) kernels::u64 values[std::size_t{scalars}][2] = {};
-  std::copy_n(&arguments.scalar[0][0], 2 * L::next_scalar, &values[0][0]);
+  __builtin_memcpy(values, arguments.scalar, L::next_scalar * sizeof(*values));
   __builtin_memcpy(values[L::next_scalar], &scalar, sizeof(scalar));
   DeviceNDArray<T> out(arguments.result(tree.shape()));
   if (out.size() == 0) return out;

@@ -6,8 +6,8 @@
 #include <quarry/runtime/device.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -136,16 +136,19 @@ class WithContext {
   template <class G, class... A>
   static std::invoke_result_t<G&, A...> call(G& f, A&&... arguments) {
     using R = std::invoke_result_t<G&, A...>;
+    const auto invoke = [&]() -> R {
+      return std::apply(f, std::forward_as_tuple(std::forward<A>(arguments)...));
+    };
     ContextCheck check;
     if constexpr (std::is_void_v<R>) {
-      std::invoke(f, std::forward<A>(arguments)...);
+      invoke();
       check.end();
     } else if constexpr (std::is_reference_v<R>) {
-      R result = std::invoke(f, std::forward<A>(arguments)...);
+      R result = invoke();
       check.end();
       return static_cast<R>(result);
     } else {
-      R result = std::invoke(f, std::forward<A>(arguments)...);
+      R result = invoke();
       check.end();
       return result;
     }

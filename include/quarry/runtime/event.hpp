@@ -60,7 +60,7 @@ class Event {
  private:
   [[noreturn]] static void throw_moved_from();
   explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  friend Event external_event(std::uintptr_t handle, std::function<void()> finalizer);
+  friend Event external_event(std::uintptr_t handle, detail::Callable<void()> finalizer);
 
   std::shared_ptr<State> state_;
 };
@@ -68,7 +68,7 @@ class Event {
 /// An event of the current device that another library made (a CUevent). Without a `finalizer` that
 /// library destroys it, after the last handle; else `finalizer` is called then, once, and may
 /// destroy the event. It may not throw. Throws LogicError for 0, and on the CPU device.
-Event external_event(std::uintptr_t handle, std::function<void()> finalizer = {});
+Event external_event(std::uintptr_t handle, detail::Callable<void()> finalizer = {});
 
 ///@{
 /// Numba's names.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/callable.hpp>
 #include <quarry/runtime/device.hpp>
 
 #include <concepts>
 #include <exception>
-#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -56,7 +56,7 @@ class Stream {
   /// continues when it returns. `f` may not use the device: such calls throw LogicError. The next
   /// synchronize() rethrows an exception of `f`. If the work before it has failed `f` is not
   /// called, and is destroyed by a later call of the library.
-  void add_callback(std::function<void(const Stream&)> f) const;
+  void add_callback(detail::Callable<void(const Stream&)> f) const;
   /// The same for `f(stream, status)`, which is called also when the work before it has failed:
   /// with its error as a std::exception_ptr, which is null if the work succeeded. After an error
   /// that has lost the GPU the call is made by a thread of the library.
@@ -96,7 +96,8 @@ class Stream {
 
  private:
   [[noreturn]] static void throw_moved_from();
-  void add_status_callback(std::function<void(const Stream&, const std::exception_ptr&)> f) const;
+  void add_status_callback(
+      detail::Callable<void(const Stream&, const std::exception_ptr&)> f) const;
 
   std::shared_ptr<detail::StreamState> state_;
 };
@@ -131,7 +132,7 @@ Stream external_stream(std::uintptr_t handle);
 /// last array made in the stream or bound to it, and may destroy the stream as cuStreamDestroy
 /// does, whose work then still completes. It may not throw. Throws LogicError for a stream of which
 /// there are handles already.
-Stream external_stream(std::uintptr_t handle, std::function<void()> finalizer);
+Stream external_stream(std::uintptr_t handle, detail::Callable<void()> finalizer);
 /// The default stream of `device`.
 Stream default_stream(const Device& device);
 
