@@ -27,13 +27,14 @@ TEST(Evaluate, AnExpressionBecomesAnArrayAsOftenAsItIsNeeded) {
   EXPECT_EQ(eval(a).device_pointer(), a.device_pointer());
 }
 
-template <class X>
-concept MakesANode = requires(X&& x) {
-  expr::make_node<kernels::negative_op>(static_cast<X&&>(x));
-};
-static_assert(MakesANode<expr::Leaf<float>>);
-static_assert(!MakesANode<expr::Leaf<float>&>, "a node would move from what the caller keeps");
-static_assert(!MakesANode<const expr::Leaf<float>&>);
+TEST(Evaluate, ANodeCopiesWhatTheCallerKeeps) {
+  const auto a = to_device({1, 2, 3});
+  auto leaf = expr::as_tree(a);
+  const auto node = expr::make_node<kernels::negative_op>(leaf);
+  EXPECT_EQ(leaf.array.device_pointer(), a.device_pointer());
+  EXPECT_EQ(leaf.shape(), (Shape{3}));
+  EXPECT_EQ(values(eval(node)), (std::vector{-1, -2, -3}));
+}
 
 auto expression_of_locals() {
   const auto a = to_device({1.0, 2.0});

@@ -68,8 +68,11 @@ class Node : LazyExpression, public EvaluatingMethods<Node<Op, A...>> {
 
   explicit Node(A&&... arguments)
       : shape_(detail::broadcast(arguments.shape()...)), arguments_{{std::move(arguments)}...} {}
-  explicit Node(const A&... arguments)
-      : shape_(detail::broadcast(arguments.shape()...)), arguments_{{arguments}...} {}
+  /// Copies what is no temporary.
+  template <class... X>
+  requires(std::is_same_v<std::remove_cvref_t<X>, A>&&...) explicit Node(X&&... arguments)
+      : shape_(detail::broadcast(arguments.shape()...)),
+        arguments_{{std::forward<X>(arguments)}...} {}
 
   Node(const Node&) = default;
   Node(Node&&) noexcept = default;

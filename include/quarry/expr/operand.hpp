@@ -144,23 +144,21 @@ inline constexpr bool is_minus_of_bools =
     (std::same_as<F, kernels::negative_op> ||
      std::same_as<F, kernels::subtract_op>)&&(std::same_as<K, bool>&&...);
 
-/// What X&& deduces for a temporary.
-template <class X>
-concept Temporary = !std::is_reference_v<X>;
-
-/// The node of table row F over trees, which it moves from.
-template <class F, Temporary X, Temporary... A>
+/// The node of table row F over trees, which it copies unless they are temporaries.
+template <class F, class X, class... A>
 auto make_node(X&& first, A&&... arguments) {
-  using K = typename X::kernel_type;
-  constexpr TypeId loop = loop_of<typename F::domain, K, typename A::kernel_type...>();
+  using K = typename std::remove_cvref_t<X>::kernel_type;
+  constexpr TypeId loop =
+      loop_of<typename F::domain, K, typename std::remove_cvref_t<A>::kernel_type...>();
   if constexpr (loop == domains::no_loop) {
-    constexpr bool minus = is_minus_of_bools<F, K, typename A::kernel_type...>;
+    constexpr bool minus = is_minus_of_bools<F, K, typename std::remove_cvref_t<A>::kernel_type...>;
     static_assert(!minus, "bools have no minus, as in NumPy: ~a negates, a ^ b is the difference");
     static_assert(minus, "the operation does not exist for these element types");
     return no_result<host_of_t<K>>();
   } else {
     using L = kernel_type_t<host_type_t<loop>>;
-    return Node<Apply<F, L>, X, A...>(std::forward<X>(first), std::forward<A>(arguments)...);
+    return Node<Apply<F, L>, std::remove_cvref_t<X>, std::remove_cvref_t<A>...>(
+        std::forward<X>(first), std::forward<A>(arguments)...);
   }
 }
 
@@ -200,8 +198,7 @@ auto apply(const X&... x) {
     using Domain = typename F::domain;
     constexpr TypeId common = promote_arrays({type_of<X>()...});
     constexpr TypeId loop = loop_beside<Domain, X...>();
-    return make_node<F>(argument_t<argument_type<Domain, X>(common, loop), X>(
-        as_argument<argument_type<Domain, X>(common, loop)>(x))...);
+    return make_node<F>(as_argument<argument_type<Domain, X>(common, loop)>(x)...);
   }
 }
 /// The same where the first operand is a condition, which does not affect the type.
@@ -213,9 +210,8 @@ auto apply_selected(const C& condition, const X&... x) {
     using Domain = domains::any;
     constexpr TypeId common = promote_arrays({type_of<X>()...});
     constexpr TypeId loop = loop_beside<Domain, X...>();
-    return make_node<F>(std::remove_cvref_t<decltype(as_tree(condition))>(as_tree(condition)),
-                        argument_t<argument_type<Domain, X>(common, loop), X>(
-                            as_argument<argument_type<Domain, X>(common, loop)>(x))...);
+    return make_node<F>(as_tree(condition),
+                        as_argument<argument_type<Domain, X>(common, loop)>(x)...);
   }
 }
 

@@ -143,8 +143,8 @@ void putmask(const DeviceNDArray<T>& a, const M& mask, const V& values) {
   const expr::SideView side = expr::side_view(flat, 0, 1);
   using Repeated = expr::Node<expr::Pick<kernels::index_mode::wrap>, expr::SideLeaf<const U, 1>,
                               expr::Position<kernels::i64>>;
-  const auto leaf = expr::side_leaf<const U, 1>(flat, side);
-  expr::assign_where(a, expr::Leaf<bool>{where}, Repeated(leaf, {}));
+  expr::assign_where(a, expr::Leaf<bool>{where},
+                     Repeated(expr::side_leaf<const U, 1>(flat, side), {}));
 }
 
 ///@{
