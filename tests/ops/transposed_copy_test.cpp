@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of transposed arrays that are large enough for full tiles on every multiprocessor of a
-// GPU.
+// Copies of transposed arrays, and sums with them, that are large enough for full tiles on every
+// multiprocessor of a GPU.
 #include "array/model.hpp"
 
 #include <gtest/gtest.h>
@@ -66,6 +66,30 @@ class TransposedCopies {
     EXPECT_TRUE(result.list() == expected);
   }
 
+  /// Of an array that lies as the sum does, in memory of this kind, with a transposed one.
+  template <class T>
+  void expect_sum(const Resource& resource) {
+    const Ints shape = draw_shape();
+    SCOPED_TRACE(testing::PrintToString(shape) + " in " + resource.name());
+    test::Host<T> dense(shape), reversed(Ints(shape.rbegin(), shape.rend()));
+    for (std::size_t i = 0; i < dense.count(); ++i) {
+      dense[i] = static_cast<T>(i * 0x9e3779b97f4a7c15u >> 41);
+      reversed[i] = static_cast<T>(i * 0xc2b2ae3d27d4eb4fu >> 41);
+    }
+    const auto a = [&] {
+      const ResourceGuard guard(resource);
+      return to_device(dense);
+    }();
+    const auto result = test::read(DeviceNDArray<T>(a + to_device(reversed).transpose()));
+    std::vector<std::size_t> axes(shape.size());
+    std::iota(axes.rbegin(), axes.rend(), std::size_t{0});
+    const test::Model turned = test::permute(test::whole(Ints(shape.rbegin(), shape.rend())), axes);
+    for (std::size_t i = 0; i < result.count(); ++i) {
+      const T other = reversed[static_cast<std::size_t>(turned.at[i])];
+      ASSERT_EQ(result[i], static_cast<T>(dense[i] + other)) << i;
+    }
+  }
+
  private:
   test::Random random_;
 };
@@ -83,6 +107,18 @@ TEST(TransposedCopy, OfWordsAndPairsOfThem) {
   for (int round = 0; round < 4; ++round) {
     drawn.expect_copy<std::int32_t>();
     drawn.expect_copy<std::int64_t>();
+  }
+}
+
+TEST(TransposedSum, OfArraysInEveryKindOfMemory) {
+  TransposedCopies drawn(23);
+  for (const Resource& resource : {current_resource(), mapped_resource(), managed_resource()}) {
+    for (int round = 0; round < 4; ++round) {
+      drawn.expect_sum<std::int8_t>(resource);
+      drawn.expect_sum<std::int16_t>(resource);
+    }
+    drawn.expect_sum<float>(resource);
+    drawn.expect_sum<double>(resource);
   }
 }
 
