@@ -130,7 +130,7 @@ TEST_F(PtxKernels, AreNotWrittenOfWhatOnlyTheCompilerKnows) {
   EXPECT_FALSE((has_ptx<map_of<op<less_op, i64, in<i64, 0>, in<u64, 1>>, bool, 0, i64, u64>>()));
 }
 
-/// Of which NVRTC's code is faster: docs/performance.md.
+/// Of which NVRTC's code is faster: docs/tuning.md.
 TEST_F(PtxKernels, AreNotWrittenWhereInstructionsAreTheLimit) {
   const auto has = [](const std::string& name) {
     return ptx_kernel(name, "k", hopper).has_value();
