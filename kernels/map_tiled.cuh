@@ -89,7 +89,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   static __device__ u32 read(const P& p, const tiling& tiles, const Tile& t, int k, char* memory,
                              u32 begin) {
     constexpr i32 size = sizeof(T);
-    tile_rows<R, Dr, 1, false> rows(p, tiles.read, tiles.read.lanes_log2, t.read,
+    tile_rows<R, Dr, 1, false> rows(p, tiles.read, threadIdx.x >> tiles.read.lanes_log2, t.read,
                                     [=](int) { return k; });
     const char* first = t.first(p, k);
     if constexpr (has_words<T>) begin += static_cast<u32>(reinterpret_cast<u64>(first) % word);
@@ -189,16 +189,16 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     constexpr int inputs = others.count - outputs;
     if constexpr (inputs > 0) {
       const auto input = [=](int n) { return others.of[outputs + n]; };
-      tile_rows<R, Dw, inputs, true> rows(p, tiles.write, 0, t.write, input);
 #pragma unroll 1
-      for (; rows.is_left(); rows.next()) {
-        if (!rows.is_inside()) continue;
+      for (u32 i = threadIdx.x; i < tiles.write.rows; i += tile_threads) {
+        const tile_rows<R, Dw, inputs, true> row(p, tiles.write, i, t.write, input);
+        if (!row.is_inside()) continue;
 #pragma unroll
         for (int n = 0; n < inputs; ++n) {
-          const char* const row = t.first(p, input(n)) + rows.offset(n);
+          const char* const first = t.first(p, input(n)) + row.offset(n);
           const i32 stride = p.short_stride(input(n), R - 1);
-          prefetch_row(row + distance(rows.columns_begin(), stride),
-                       row + distance(rows.columns_end(), stride));
+          prefetch_row(first + distance(row.columns_begin(), stride),
+                       first + distance(row.columns_end(), stride));
         }
       }
     }
@@ -208,8 +208,8 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
                                const InputTiles& read, const place_table<V>* list) {
     constexpr operands_along others = along_writing();
     constexpr int walked = are_alike ? 1 : others.count;
-    tile_rows<R, Dw, walked, true> rows(p, tiles.write, tiles.write.lanes_log2, t.write,
-                                        [=](int n) { return others.of[n]; });
+    tile_rows<R, Dw, walked, true> rows(p, tiles.write, threadIdx.x >> tiles.write.lanes_log2,
+                                        t.write, [=](int n) { return others.of[n]; });
     const i32 pitch = opaque(static_cast<i32>(tiles.write.axis[R - 1].pitch)),
               step = rows.column_step(V);
     char* first[others.count];

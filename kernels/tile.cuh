@@ -72,14 +72,12 @@ __device__ u32 swizzled(u32 place) {
 template <int R, int D, int N, bool HasParts>
 class tile_rows {
  public:
-  /// 1 << lanes_log2 threads are along a row. `operand(n)` says which one the n-th is; strides of a
-  /// tile fit 32 bits.
+  /// From row `first` on. `operand(n)` says which one the n-th is; strides of a tile fit 32 bits.
   template <class P, class Operand>
-  __device__ tile_rows(const P& p, const tile_walk& walk, u32 lanes_log2,
-                       const tile_range<D>& range, const Operand& operand)
-      : walk_(walk), lanes_(opaque(1 << lanes_log2)) {
-    split(threadIdx.x >> lanes_log2, in_row_);
-    split(tile_threads >> lanes_log2, step_);
+  __device__ tile_rows(const P& p, const tile_walk& walk, u32 first, const tile_range<D>& range,
+                       const Operand& operand)
+      : walk_(walk), lanes_(opaque(1 << walk.lanes_log2)) {
+    split(first, in_row_);
 #pragma unroll
     for (int d = 0; d < D; ++d) outside_[d] = range.outside[d], inside_[d] = range.inside[d];
     has_next_ = range.has_next;
@@ -87,8 +85,6 @@ class tile_rows {
 #pragma unroll
     for (int d = 0; d < D - 1; ++d) {
       place_ += in_row_[d] * pitch(d);
-      place_step_[0] += step_[d] * pitch(d);
-      if (d > 0) place_step_[d] = pitch(d - 1) - size(d) * pitch(d);
     }
 #pragma unroll
     for (int n = 0; n < N; ++n) {
@@ -96,7 +92,7 @@ class tile_rows {
 #pragma unroll
       for (int d = 0; d < D - 1; ++d) {
         offset_[n] += distance(in_row_[d], stride(d));
-        offset_step_[n][0] += distance(step_[d], stride(d));
+        offset_step_[n][0] += distance(step(d), stride(d));
         if (d > 0) offset_step_[n][d] = stride(d - 1) - distance(size(d), stride(d));
       }
     }
@@ -107,7 +103,7 @@ class tile_rows {
     move(0);
 #pragma unroll
     for (int d = axes - 1; d >= 0; --d) {
-      in_row_[d] += step_[d];
+      in_row_[d] += step(d);
       if (d == 0 || in_row_[d] < size(d)) continue;
       in_row_[d] -= size(d);
       in_row_[d > 0 ? d - 1 : 0] += 1;
@@ -150,6 +146,7 @@ class tile_rows {
   __device__ i32 size(int d) const {
     return static_cast<i32>(D > 1 ? walk_.axis[R - D + d].size.constant : walk_.rows);
   }
+  __device__ i32 step(int d) const { return static_cast<i32>(walk_.axis[R - D + d].next); }
   __device__ i32 pitch(int d) const { return static_cast<i32>(walk_.axis[R - D + d].pitch); }
   __device__ void split(u32 row, i32 (&digits)[axes]) const {
 #pragma unroll
@@ -162,17 +159,17 @@ class tile_rows {
     digits[0] = static_cast<i32>(row);
   }
   __device__ void move(int d) {
-    place_ += place_step_[d];
+    place_ += walk_.axis[R - D + d].next_place;
 #pragma unroll
     for (int n = 0; n < N; ++n) offset_[n] += offset_step_[n][d];
   }
 
   const tile_walk& walk_;
   i32 lanes_, row_step_ = 0;
-  i32 in_row_[axes], step_[axes];  ///< the position of the row, and how far it is to the next one
+  i32 in_row_[axes];  ///< the position of the row
+  i32 place_ = 0;
   /// Steps 0 lead to the next row, the others from the end of an axis to where the one before it
   /// goes on.
-  i32 place_ = 0, place_step_[axes] = {};
   i64 offset_[N] = {}, offset_step_[N][axes] = {};
   i32 outside_[D], inside_[D];
   bool has_next_;

@@ -130,8 +130,6 @@ TEST_F(SourceKernels, are_done_when_what_follows_them_throws) {
 
 constexpr const char* viewer = R"(
 #include <quarry/device_view.cuh>
-
-#include <algorithm>
 extern "C" __global__ void add_views(quarry::DeviceView<float, 2> a,
                                      quarry::DeviceView<const float, 2> b) {
   const long i = threadIdx.y, j = threadIdx.x;

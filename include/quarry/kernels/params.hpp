@@ -78,6 +78,10 @@ struct tiled_axis {
   divisor size;  ///< positions along the axis in a tile
   u32 step = 1, before = 0;
   u32 pitch = 0;  ///< how far apart elements are in shared memory
+  u32 next = 0;   ///< positions from a row of a thread to its next one
+  /// How far that one is in shared memory: along the first axis of the tile all of it, along others
+  /// from the end of the axis to where the one before goes on.
+  i32 next_place = 0;
 };
 
 /// How the tiles are walked in one order. The last axis varies fastest; a row is a tile's part of

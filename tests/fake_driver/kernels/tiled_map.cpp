@@ -50,6 +50,8 @@ class TiledMap {
     }
     for (const kernels::tile_walk* walk : {&tiling_.read, &tiling_.write}) {
       if (walk->lanes_log2 > 8) return illegal(launch_, "a row has more lanes than the block");
+      const int in_tile = walk == &tiling_.read ? read_rank_ : write_rank_;
+      if (goes_elsewhere(*walk, in_tile)) return illegal(launch_, "a thread leaves its rows");
     }
     std::int64_t computed = 0;
     for (std::int64_t t = 0; t < launch_.grid_x; ++t) computed += run_tile(t);
@@ -162,6 +164,45 @@ class TiledMap {
     return launch_.program->itemsize[k] == launch_.program->itemsize[0] && apart % vector == 0;
   }
 
+  /// Whether threads that go from row to row, as the kernel does, are at other places than theirs.
+  bool goes_elsewhere(const kernels::tile_walk& walk, int in_tile) const {
+    const int first = rank_ - in_tile;
+    if (in_tile == 1) return walk.axis[first].next == 0;  // it would not end
+    const std::int64_t step = 256 >> walk.lanes_log2;
+    const auto place_of = [&](std::int64_t row) {
+      std::int64_t place = 0;
+      for (int axis = rank_ - 2; axis >= first; --axis) {
+        const tiled_axis& a = walk.axis[axis];
+        const std::int64_t at = axis == first ? row : row % constant(a);
+        place += at * a.pitch;
+        row /= constant(a);
+      }
+      return place;
+    };
+    for (std::int64_t begin = 0; begin < std::min<std::int64_t>(step, walk.rows); ++begin) {
+      std::vector<std::int64_t> at(std::size_t(rank_), 0);
+      std::int64_t rest = begin, place = place_of(begin);
+      for (int axis = rank_ - 2; axis >= first; --axis) {
+        const std::int64_t size = constant(walk.axis[axis]);
+        at[std::size_t(axis)] = axis == first ? rest : rest % size;
+        rest /= size;
+      }
+      for (std::int64_t row = begin; row < walk.rows; row += step) {
+        if (place != place_of(row)) return true;
+        place += walk.axis[first].next_place;
+        for (int axis = rank_ - 2; axis >= first; --axis) {
+          const tiled_axis& a = walk.axis[axis];
+          std::int64_t& position = at[std::size_t(axis)];
+          position += a.next;
+          if (axis == first || position < constant(a)) continue;
+          position -= constant(a);
+          ++at[std::size_t(axis) - 1];
+          place += a.next_place;
+        }
+      }
+    }
+    return false;
+  }
   bool has_parts_of_vectors() const {
     const tiled_axis& a = tiling_.write.axis[rank_ - 1];
     const int width = launch_.argument(3);

@@ -116,9 +116,28 @@ Lanes writing_lanes(Tiles& tiles, const TileElements& elements) {
   });
 }
 
-}  // namespace
+/// Sets how far the rows of a thread are apart, of the last `in_tile` axes.
+void set_steps(kernels::tile_walk& walk, int rank, int in_tile) {
+  std::uint32_t rows = tile_threads >> walk.lanes_log2;
+  std::int32_t places = 0;
+  const int first = rank - in_tile;
+  for (int axis = rank - 2; axis >= first; --axis) {
+    kernels::tiled_axis& a = walk.axis[axis];
+    const std::uint32_t outer = axis == first ? 0 : rows / a.size.constant;
+    const auto pitch = static_cast<std::int32_t>(a.pitch);
+    a.next = rows - outer * a.size.constant;
+    places += static_cast<std::int32_t>(a.next) * pitch;
+    if (axis > first) {
+      a.next_place = static_cast<std::int32_t>(walk.axis[axis - 1].pitch) -
+                     static_cast<std::int32_t>(a.size.constant) * pitch;
+    }
+    rows = outer;
+  }
+  if (in_tile == 1) walk.axis[first].next = rows;  // of the only row
+  if (in_tile > 1) walk.axis[first].next_place = places;
+}
 
-void choose_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
+void set_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
   TileRows read = rows_read(tiles, elements.read);
   kernels::tiling& tiling = tiles.tiling;
   if (!is_large) {
@@ -148,6 +167,14 @@ void choose_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
     }
   }
   tiling.write.lanes_log2 = log2(best.count);
+}
+
+}  // namespace
+
+void choose_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
+  set_lanes(tiles, elements, is_large);
+  set_steps(tiles.tiling.read, tiles.variant.rank, tiles.variant.read_rank);
+  set_steps(tiles.tiling.write, tiles.variant.rank, tiles.variant.write_rank);
 }
 
 }  // namespace quarry::backend::cuda

@@ -11,9 +11,9 @@ namespace quarry::backend::cuda {
 struct TileElements {
   std::uint32_t read, written, widest;
 };
-/// Sets tiling.read.lanes_log2 and tiling.write.lanes_log2 of tiles that are complete otherwise. Of
-/// large arrays it looks for the fastest numbers, and has vectors of 8 instead of 16 bytes where
-/// that is faster.
+/// Sets lanes_log2 of tiling.read and tiling.write, and how far the rows of a thread are apart, of
+/// tiles that are complete otherwise. Of large arrays it looks for the fastest numbers, and has
+/// vectors of 8 instead of 16 bytes where that is faster.
 void choose_lanes(Tiles& tiles, const TileElements& elements, bool is_large);
 
 }  // namespace quarry::backend::cuda
