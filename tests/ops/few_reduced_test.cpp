@@ -252,7 +252,7 @@ TEST(Columns, ThatBeginAtAnyElement) {
   expect_columns<Half>({5, 300003}, {0}, true);
   expect_columns<I8>({150, 2, 20011}, {0}, true);
   expect_columns<I8>({40, 2, 20011}, {0}, false);  // outputs are no small part
-  expect_columns<I8>({700, 1003}, {0}, false);  // of whose places, not of sums
+  expect_columns<I8>({700, 1003}, {0}, false);     // of whose places, not of sums
   expect_columns<Half>({17, 3, 4097}, {1}, true);
   expect_columns<std::int16_t>({2, 50, 67}, {1}, true);  // short rows
   expect_columns<std::uint8_t>({3, 9, 70, 101}, {0, 2}, false);

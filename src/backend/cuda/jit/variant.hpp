@@ -119,8 +119,8 @@ struct TiledMap {
   bool alike = false;         ///< what is not read by tiles has the strides of the first output
   operator Variant() const {
     const int words = word == 4 ? 1 : word == 8 ? 9 : word == 16 ? 8 : 0;
-    const int rows = words + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (swizzled ? 16 : 0) +
-                     (alike ? 32 : 0);
+    const int rows =
+        words + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (swizzled ? 16 : 0) + (alike ? 32 : 0);
     return {name, {rank, read_rank, write_rank, width, wide, tiled, rows}};
   }
 };
