@@ -168,18 +168,13 @@ struct lane_context {
   __device__ i64 index() const { return position; }
 };
 
-/// A bit for each of V lanes, of those from `begin` on before `end`. One instruction makes the
-/// predicates of several accesses from such bits.
-template <int V>
-__device__ u32 lanes_between(int begin, int end) {
-  const u32 from = begin < 0 ? 0 : static_cast<u32>(begin);
-  const u32 past = end < 0 ? 0 : static_cast<u32>(end < V ? end : V);
-  return ((u32{1} << past) - 1) >> from << from;
-}
-/// Stores those lanes of a vector one by one.
+/// Stores the lanes of a vector from `begin` on before `end`, one by one. They are the bits of one
+/// number, from which one instruction makes the predicates of several stores.
 template <class T, int V>
 __device__ void store_lanes(const char* lanes, int begin, int end, char* to) {
-  const u32 kept = lanes_between<V>(begin, end);
+  const u32 from = begin < 0 ? 0 : static_cast<u32>(begin);
+  const u32 past = end < 0 ? 0 : static_cast<u32>(end < V ? end : V);
+  const u32 kept = ((u32{1} << past) - 1) >> from << from;
 #pragma unroll
   for (int lane = 0; lane < V; ++lane) {
     if ((kept >> lane & 1) == 0) continue;

@@ -15,6 +15,8 @@
 namespace quarry::backend::cuda {
 namespace {
 
+constexpr std::uint32_t sector = 32;  // bytes
+
 const kernels::reduce_loops& loops_of(const KernelCall& call) {
   return *static_cast<const kernels::reduce_loops*>(call.program->loops);
 }
@@ -72,7 +74,7 @@ VectorAccess vectors_of(const KernelCall& call, ReduceOrder& order, int most) {
 /// both are accessed by tiles. None if what is written is a small part, or if there are too few
 /// outputs for a thread each.
 std::optional<std::size_t> tile_axis(const KernelCall& call, int multiprocessors) {
-  constexpr std::int64_t small_part = 16, sector = 32, threads = 1024, outputs = 4;  // of a thread
+  constexpr std::int64_t small_part = 16, threads = 1024, outputs = 4;  // of a thread
   if (call.kept_rank < 2 || call.operands.size() < 2) return std::nullopt;
   const std::uint32_t* const size = call.program->itemsize;
   const std::int64_t most = call.along_reduced ? sector : small_part * size[0] - 1;
@@ -108,6 +110,11 @@ std::uint64_t bytes_of(const KernelCall& call, const VectorAccess& vectors) {
   return bytes;
 }
 
+/// The elements of a vector of up to so many bytes: a power of two, one at least.
+int elements_in(std::uint32_t bytes, std::uint32_t itemsize) {
+  return static_cast<int>(std::bit_floor(std::max(bytes / itemsize, 1u)));
+}
+
 /// How the elements of a few accesses of each output are read by one thread; none if there are
 /// more, or so few outputs that several threads have to share one. What a thread writes of a vector
 /// of outputs is a sector at most, by stores of 16 bytes; but one store where the outputs have
@@ -116,15 +123,13 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
                                            int multiprocessors) {
   constexpr std::int64_t outputs = 2048;  // of a multiprocessor
   constexpr std::int64_t most = 16, most_bytes = 128, widest = 16;
-  constexpr std::uint32_t sector = 32, one_store = 16;
+  constexpr std::uint32_t one_store = 16;
   if (call.kept < outputs * multiprocessors || call.operands.size() < 2) return std::nullopt;
   if (call.reduced > most * widest) return std::nullopt;  // whatever the vectors are
   const std::uint32_t itemsize = call.program->itemsize[0];
   const std::uint64_t read = static_cast<std::uint64_t>(call.reduced) * bytes_of(call, {});
-  const std::uint32_t written =
-      std::max((2 * read <= itemsize ? one_store : sector) / itemsize, 1u);
   const int columns = std::min(most_columns(loops_of(call).fold->accumulator_size),
-                               static_cast<int>(std::bit_floor(written)));
+                               elements_in(2 * read <= itemsize ? one_store : sector, itemsize));
   ReduceOrder found = order;
   found.along_reduced = false, found.pieces = order.along_reduced;
   found.unaligned = !order.tile_axis;
@@ -143,13 +148,12 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
 /// sector of them: a wider vector is written in parts of sectors, each of which takes as long as a
 /// whole one. Vectors that begin at any element are worth being wide in more cases.
 int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool unaligned) {
-  constexpr std::uint32_t sector = 32;
   const int most = most_columns(accumulator_size);
   if (call.operands.size() < 2) return most;
   const std::uint32_t* const size = call.program->itemsize;
   const std::int64_t small_part = unaligned ? 16 : 160;
   if (call.reduced * size[1] > small_part * size[0]) return most;
-  return std::min(most, static_cast<int>(std::max(sector / size[0], 1u)));
+  return std::min(most, elements_in(sector, size[0]));
 }
 
 /// Whether vectors of outputs begin at any element. To read those takes more instructions, which

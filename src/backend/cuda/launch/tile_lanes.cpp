@@ -133,8 +133,11 @@ void set_steps(kernels::tile_walk& walk, int rank, int in_tile) {
     }
     rows = outer;
   }
-  if (in_tile == 1) walk.axis[first].next = rows;  // of the only row
-  if (in_tile > 1) walk.axis[first].next_place = places;
+  if (in_tile > 1) {
+    walk.axis[first].next_place = places;
+  } else {
+    walk.axis[first].next = rows;  // behind the only row
+  }
 }
 
 void set_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
