@@ -82,8 +82,6 @@ class Mapping {
   void* data_;
 };
 
-}  // namespace
-
 UntypedNDArray map_array(const std::string& path, DType expected) {
   const InputFile file(path);
   const Reader reader(std::make_unique<FileContent>(file));
@@ -104,6 +102,8 @@ UntypedNDArray map_array(const std::string& path, DType expected) {
   return adopt_array(foreign, std::move(mapping),
                      quarry::detail::stream_of({.device = Device::cpu()}));
 }
+
+}  // namespace
 
 }  // namespace quarry::npy
 

@@ -116,7 +116,7 @@ struct NewCapture {
   Stream stream;
 };
 
-NewCapture captured(backend::Device& device, const std::function<void()>& work) {
+NewCapture captured(backend::Device& device, const detail::Callable<void()>& work) {
   const Stream stream = detail::created_stream(device, backend::StreamOrder::behind_events);
   stream.state().is_of_capture = true;
   const auto memory = std::make_shared<detail::GraphMemoryState>(stream);
@@ -138,7 +138,7 @@ NewCapture captured(backend::Device& device, const std::function<void()>& work) 
 }  // namespace
 
 struct Graph::State {
-  State(const Device& on, std::function<void()> function)
+  State(const Device& on, detail::Callable<void()> function)
       : device(&on.backend()), work(std::move(function)) {}
 
   void capture_again();
@@ -147,7 +147,7 @@ struct Graph::State {
   void launch(const Stream& in);
 
   backend::Device* device;
-  const std::function<void()> work;
+  const detail::Callable<void()> work;
   std::atomic<std::size_t> size = 0;
   std::mutex mutex;              ///< of what follows
   std::optional<Stream> stream;  ///< of the latest capture
@@ -247,7 +247,7 @@ Device Graph::device() const { return Device(*state().device); }
 
 std::size_t Graph::size() const { return state().size; }
 
-Graph capture(std::function<void()> work) {
+Graph capture(detail::Callable<void()> work) {
   require<LogicError>(static_cast<bool>(work), "capture: an empty function");
   const auto state = std::make_shared<Graph::State>(Device(), std::move(work));
   state->capture_again();

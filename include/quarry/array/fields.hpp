@@ -27,8 +27,6 @@ UntypedNDArray reshape(const DeviceNDArrayBase& array, const Shape& to, Order or
 UntypedNDArray ravel(const DeviceNDArrayBase& array, Order order);
 ///@}
 }  // namespace detail
-UntypedNDArray adopt_array(const ForeignArray& foreign, std::shared_ptr<void> owner,
-                           const Stream& home);
 
 /// An array whose element type is known at run time only: it has shape, strides and dtype, and
 /// prints. `DeviceNDArray<double> m = array;` is the same memory; throws DTypeError if it has other

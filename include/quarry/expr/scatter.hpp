@@ -78,6 +78,8 @@ void scatter_into(const kernels::program& program, const Target& target,
 /// Throws ShapeError unless values can be written to a place without elements: they broadcast to
 /// it, without their first axes if they have more and are without elements all the same. As NumPy.
 void require_writable_to_empty(const Shape& values, const Shape& place);
+/// Throws ShapeError unless values broadcast to a place; they may not have more axes.
+void require_met(const Shape& values, const Shape& place);
 /// Whether an array, except number `own`, shares memory with the one that is written.
 bool reads_target(const DeviceNDArrayBase& target, const DeviceNDArrayBase* const* arrays,
                   int count, int own);

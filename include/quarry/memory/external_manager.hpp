@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/callable.hpp>
 #include <quarry/memory/resource.hpp>
 #include <quarry/runtime/event.hpp>
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 namespace quarry {
@@ -15,7 +15,7 @@ struct MemoryPointer {
   void* pointer = nullptr;  ///< the first byte
   std::size_t bytes = 0;    ///< the size
   /// Called once, when no array uses the memory any more, unless it is empty. Must not throw.
-  std::function<void()> finalizer = {};
+  detail::Callable<void()> finalizer = {};
 };
 
 /// A memory manager of another library, under Quarry's arrays (Numba's interface for external

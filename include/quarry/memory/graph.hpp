@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/callable.hpp>
 #include <quarry/runtime/stream.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 namespace quarry {
@@ -79,6 +79,6 @@ class Graph {
 /// new memory of driver_pool_resource(). Whatever `work` throws ends the capture and is thrown on;
 /// the current stream is not touched. Running out of memory throws MemoryError without freeing
 /// caches first.
-Graph capture(std::function<void()> work);
+Graph capture(detail::Callable<void()> work);
 
 }  // namespace quarry

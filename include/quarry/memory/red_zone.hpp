@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/callable.hpp>
 #include <quarry/memory/adaptor.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,7 +40,7 @@ struct RedZoneOptions {
   std::size_t quarantine = std::size_t{64} << 20;
   /// Called at each fault. Without it, faults found by deallocate are written to std::cerr and
   /// those found by check() are thrown. Its exceptions in deallocate are ignored.
-  std::function<void(const MemoryFault&)> handler = {};
+  detail::Callable<void(const MemoryFault&)> handler = {};
 };
 
 /// A debugging aid that finds writes outside of blocks and after their free, double frees, and

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/base/callable.hpp>
 #include <quarry/memory/adaptor.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -64,7 +64,7 @@ class Tracking : public detail::Adaptor<Tracking> {
   /// Oldest first.
   std::vector<TrackingError> errors() const;
   /// Called at each error from now on, where the memory is freed; what it throws is ignored.
-  void on_error(std::function<void(const TrackingError&)> handler) const;
+  void on_error(detail::Callable<void(const TrackingError&)> handler) const;
   /// Everything that is outstanding, and the errors.
   void report(std::ostream& out) const;
 

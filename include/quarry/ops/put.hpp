@@ -17,9 +17,6 @@ auto place_along(const DeviceNDArray<T>& whole, const DeviceNDArray<T>& array, S
   return Indexed<kernel_mode<Mode>, T, Leaf<P>>(whole, array, side, Leaf<P>{positions});
 }
 
-/// Throws ShapeError unless values broadcast to a place; they may not have more axes.
-void require_met(const Shape& values, const Shape& place);
-
 /// The tree of what meets elements of T: a number or an operand.
 template <class T, class X>
 auto met_tree(const X& x) {

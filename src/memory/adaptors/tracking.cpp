@@ -74,7 +74,7 @@ struct Tracking::State {
   template <class F>
   void tell(void* memory, F&& message) noexcept try {
     const TrackingError error{message(), memory, has_stacks() ? CallStack::here() : CallStack()};
-    std::function<void(const TrackingError&)> call;
+    detail::Callable<void(const TrackingError&)> call;
     {
       const std::lock_guard lock(mutex);
       errors.push_back(error);
@@ -93,7 +93,7 @@ struct Tracking::State {
   std::uint64_t count = 0;
   std::unordered_map<void*, TrackedAllocation> live;
   std::vector<TrackingError> errors;
-  std::function<void(const TrackingError&)> handler;
+  detail::Callable<void(const TrackingError&)> handler;
 };
 
 Tracking::Tracking(Resource upstream, bool with_stacks)
@@ -166,7 +166,7 @@ std::vector<TrackingError> Tracking::errors() const {
   return state_->errors;
 }
 
-void Tracking::on_error(std::function<void(const TrackingError&)> handler) const {
+void Tracking::on_error(detail::Callable<void(const TrackingError&)> handler) const {
   const std::lock_guard lock(state_->mutex);
   state_->handler = std::move(handler);
 }

@@ -15,6 +15,7 @@
 
 namespace quarry {
 namespace detail {
+namespace {
 
 /// Of a texture with so many axes. A GPU filters along the others, too, and would read its border
 /// there.
@@ -24,6 +25,8 @@ TextureOptions along(int axes, TextureOptions options) {
   }
   return options;
 }
+
+}  // namespace
 
 /// A live texture object, and what it reads.
 struct TextureState {
