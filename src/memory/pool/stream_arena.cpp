@@ -141,10 +141,10 @@ void EventPool::clear() noexcept {
   events_.clear();
 }
 
-// --- a arena
-// --------------------------------------------------------------------------------------
+// --- an arena ------------------------------------------------------------------------------------
 
-StreamArena::StreamArena(Pool::State& of) : pool(of), marks(of.marks), all_active_(of.active) {}
+StreamArena::StreamArena(Pool::State& of)
+    : pool(of), marks(of.marks), free(of.device.info().is_cpu), all_active_(of.active) {}
 
 Block* StreamArena::take_free(const Request& request, bool thorough) {
   table.reserve_one();

@@ -128,11 +128,24 @@ Block* Tlsf::split(Block* block, std::size_t bytes, Block* record) noexcept {
   return record;
 }
 
+/// How many of the block's bytes stay free before those that are handed out.
+std::size_t Tlsf::front_of(const Block& block, std::size_t bytes, std::size_t alignment) const {
+  const std::uintptr_t address = number(block.address);
+  const bool is_staggered = staggers_ && block.before && bytes >= least_staggered &&
+                            bytes <= most_staggered && alignment <= stagger;
+  if (is_staggered) {
+    const std::uintptr_t next = number(block.before->address) / stagger * stagger + stagger;
+    if (const std::size_t front = (next - address) % page; front + bytes <= block.bytes)
+      return front;
+  }
+  return (0 - address) % alignment;
+}
+
 Block* Tlsf::take(std::size_t bytes, std::size_t alignment, bool thorough) {
   const std::size_t slack = alignment > unit ? alignment - unit : 0;
   Block* block = find(bytes + slack, thorough);
   if (!block) return nullptr;
-  const std::size_t front = (alignment - number(block->address) % alignment) % alignment;
+  const std::size_t front = front_of(*block, bytes, std::max(alignment, unit));
   const bool has_rest = block->bytes > front + bytes;
   Block* const front_record = front ? records_.take() : nullptr;
   Block* rest_record = nullptr;

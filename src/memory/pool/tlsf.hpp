@@ -55,6 +55,15 @@ class BlockRecords {
 class Tlsf {
  public:
   static constexpr std::size_t unit = 256;  ///< sizes and addresses are multiples of it
+  static constexpr std::size_t page = 4096, stagger = page / 4;
+  /// The sizes of blocks that are staggered: several arrays of them fit into a core's caches.
+  static constexpr std::size_t least_staggered = std::size_t{16} << 10,
+                               most_staggered = std::size_t{8} << 20;
+
+  /// With `staggers` neighbours begin `stagger` bytes apart within a page, where there is room for
+  /// that. A core that loads from the place of a page where it has just stored in another page
+  /// waits, as if both were the same.
+  explicit Tlsf(bool staggers = false) : staggers_(staggers) {}
   /// From here on best fit; below, the first block of a bin, whose sizes differ by up to 3 %.
   static constexpr std::size_t exact_from = std::size_t{64} << 20;
 
@@ -102,7 +111,9 @@ class Tlsf {
   Block* first_from(int bin) const;
   static Block* best_of(Block* head, std::size_t bytes, int looks);
   Block* split(Block* block, std::size_t bytes, Block* record) noexcept;
+  std::size_t front_of(const Block& block, std::size_t bytes, std::size_t alignment) const;
 
+  const bool staggers_;
   std::uint64_t row_map_ = 0;
   std::array<std::uint32_t, rows> maps_{};
   std::array<Block*, static_cast<std::size_t>(rows) * subs> bins_{};

@@ -122,7 +122,12 @@ class Model {
   std::map<std::size_t, std::size_t> live_;
 };
 
-TEST_F(TlsfTest, RandomOperationsAgreeWithANaiveModel) {
+class TlsfModelTest : public testing::TestWithParam<bool> {};
+
+TEST_P(TlsfModelTest, RandomOperationsAgreeWithIt) {
+  Segment segment{place(64 * mib), 16 * mib, nullptr};
+  Tlsf free(GetParam());
+  free.add_segment(&segment, segment.address, segment.bytes);
   std::mt19937_64 random(7);
   Model model(number(free.find(unit, false)), 80 * mib);
   std::vector<Block*> live;
@@ -149,6 +154,39 @@ TEST_F(TlsfTest, RandomOperationsAgreeWithANaiveModel) {
   for (Block* block : live) free.release(block);
   EXPECT_EQ(free.largest(), segment.bytes);
   EXPECT_TRUE(free.find(unit, false)->is_whole_segment());
+}
+INSTANTIATE_TEST_SUITE_P(Staggered, TlsfModelTest, testing::Bool());
+
+TEST(Tlsf, StaggeredNeighboursBeginAtFourPlacesOfAPageInTurn) {
+  Segment segment{place(64 * mib), 1024 * mib, nullptr};
+  Tlsf free(true);
+  free.add_segment(&segment, segment.address, segment.bytes);
+  std::vector<std::size_t> places;
+  for (std::size_t bytes = 16 * kib; bytes <= 8 * mib; bytes += 2 * bytes / 3 / unit * unit) {
+    places.push_back(number(free.take(bytes)) % Tlsf::page);
+  }
+  ASSERT_GT(places.size(), 10u);
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    EXPECT_EQ((places[i] - places[i - 1]) % Tlsf::page, Tlsf::stagger) << i;
+  }
+}
+
+TEST(Tlsf, StaggeringTakesNoBlockThatWouldFitWithoutIt) {
+  Segment segment{place(64 * mib), 4 * mib, nullptr};
+  Tlsf free(true);
+  free.add_segment(&segment, segment.address, segment.bytes);
+  Block* const whole = free.take(4 * mib);
+  ASSERT_NE(whole, nullptr);
+  free.release(whole);
+  const Block* const first = free.take(64 * kib);
+  Block* const second = free.take(64 * kib);
+  const std::size_t address = number(second);
+  free.release(second);
+  EXPECT_EQ(number(free.take(64 * kib)), address) << "memory that is free again has another place";
+  Block* const aligned = free.take(64 * kib, 64 * kib);
+  EXPECT_EQ(number(aligned) % (64 * kib), 0u);
+  Block* const rest = free.take(free.largest());
+  EXPECT_EQ(rest->address + rest->bytes, first->address + 4 * mib);
 }
 
 TEST(BlockTable, FindsWhatIsInItAndNothingElse) {
