@@ -10,7 +10,7 @@ namespace quarry::kernels {
 /// inputs that are read by vectors along an axis (see Wide in vector.cuh) or have the stride 0
 /// along it:
 /// - Along = 0, -1, 4 + n: the last kept axis; V divides its extent, and vectors are aligned;
-/// - Along = -4: the last kept axis, which has V elements or more; vectors begin at any element;
+/// - Along = -4, -5: the last kept axis, of V elements or more; vectors begin at any element;
 /// - Along = 1, 3: the last reduced axis; V divides its extent and the chunks, and vectors are
 ///   aligned; of 3 they may be all of the axis, and of any number of elements;
 /// - Along = 2: the only reduced axis; V divides the chunks, and at every output the inputs are

@@ -20,15 +20,16 @@ struct reduce_body;
 /// computes blockDim.y rows. Along = 3: the same, each output a group of its own. Along = 4 + n: a
 /// block computes blockDim.x groups of blockDim.y rows, each thread one. Rows are of all kept axes
 /// behind axis n, along which the output's neighbours are. Along = -1: as 0, of folded rows: the
-/// last kept axis has a row of each of several reduced positions, one after another in memory, so
-/// that its vectors are aligned. The output's stride along it is the number of its columns, the one
-/// along the only reduced axis the number of elements of an incomplete row behind all others.
+/// last kept axis has a row of each of several positions of the last reduced one, one after another
+/// in memory, so that its vectors are aligned. The output's stride along it is the number of its
+/// columns, the one along the last reduced axis the number of elements of an incomplete row behind
+/// all others.
 /// Along = -2: as 1, of rows along the last of several reduced axes, which begin and end anywhere,
 /// by the aligned vectors that have some of a row: reduce_axes::extent(). Along = -3: as 2, of the
 /// elements of several reduced axes, which lie side by side, but in another order than that of
-/// their positions. Along = -4: as 0, of vectors that begin at any element. gridDim.y splits the
-/// reduced elements; with more than one split the partial accumulators go to `partial` as
-/// [split][kept], of which reduce_finish.cuh makes the results.
+/// their positions. Along = -4, -5: as 0, -1, of vectors that begin at any element. gridDim.y
+/// splits the reduced elements; with more than one split the partial accumulators go to `partial`
+/// as [split][kept], of which reduce_finish.cuh makes the results.
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
 struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide>
@@ -37,8 +38,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using typename Walk::Cursor, typename Walk::Lane, typename Walk::Offsets, typename Walk::Places;
   using typename Walk::P, typename Walk::Part, typename Walk::Fold, typename Walk::Reducer;
   using typename Walk::Share, typename Walk::Value, typename Walk::Vectors;
-  using Walk::add, Walk::is_folded, Walk::K, Walk::outputs, Walk::R, Walk::seeks_vectors;
+  using Walk::add, Walk::K, Walk::outputs, Walk::R, Walk::seeks_vectors;
   using Walk::taken, Walk::threads, Walk::threads_along, Walk::walk_parts;
+  static constexpr bool is_folded = Along == -1 || Along == -5;
   template <int Lanes, unsigned Mask>
   using Loaded = typename Walk::template Loaded<Lanes, Mask>;
 
@@ -124,24 +126,34 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     for (int j = 0; j < outputs; ++j) partial[blockIdx.y * kept + output + j] = sum[j];
   }
 
-  /// The accumulators of folded rows, as if they were of more splits. Those of the first split take
-  /// the incomplete row.
+  /// The accumulators of folded rows, as if they were of more splits. The incomplete rows, one of
+  /// each position of the other reduced axes, are taken by the splits in turn.
   static __device__ void store_folded(const P& p, const Offsets& base, Acc* sum, Index output,
                                       Acc* partial) {
-    const Index row = static_cast<Index>(p.extent(Rk - 1)), last = static_cast<Index>(p.reduced());
+    const Index row = static_cast<Index>(p.extent(Rk - 1)),
+                last = static_cast<Index>(p.extent(R - 1));
+    const Index incomplete = static_cast<Index>(p.reduced()) / last;
+    const Index splits = static_cast<Index>(gridDim.y);
     const Index columns = static_cast<Index>(p.stride(0, Rk - 1)), rows = row / columns;
     const Index before = output / row, rest = static_cast<Index>(p.stride(0, R - 1));
     const i64 kept = p.kept() / rows;
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
       const Index place = output - before * row + j, part = place / columns;
-      if (Rr == 1 && blockIdx.y == 0 && place < rest) {
-        Offsets at = base;
+      if (place < rest) {
+        Offsets first = base;
 #pragma unroll
-        for (int k = 1; k < K; ++k) at.of[k] += j * static_cast<Index>(p.stride(k, Rk - 1));
-        Loaded<1, 0> in;
-        Cursor(p, at, last, 0).load(p, in, last);
-        take_single(p, in, last, sum + j);
+        for (int k = 1; k < K; ++k) {
+          first.of[k] += j * static_cast<Index>(p.stride(k, Rk - 1));
+          first.of[k] += last * static_cast<Index>(p.stride(k, R - 1));
+        }
+        for (Index n = static_cast<Index>(blockIdx.y); n < incomplete; n += splits) {
+          Offsets at = first;
+          at.advance(p, n, Rk, R - 1);
+          Loaded<1, 0> in;
+          Cursor(p, at, 0, 0).load(p, in, 0);
+          take_single(p, in, last, sum + j);
+        }
       }
       const i64 split = blockIdx.y * static_cast<i64>(rows) + part;
       partial[split * kept + before * columns + (place - part * columns)] = sum[j];

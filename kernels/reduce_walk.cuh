@@ -22,7 +22,7 @@ template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, i
 struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
   using Types = operands_of<Out, In...>;
   static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr bool is_folded = Along == -1, is_ragged = Along == -2, is_run = Along == -3;
+  static constexpr bool is_ragged = Along == -2, is_run = Along == -3;
   using P = params<K, S, R>;
   using Share = reduce_share<P, Index, Along, V, Rk>;
   static constexpr bool threads_along = Share::threads_along, is_along = Share::is_along;

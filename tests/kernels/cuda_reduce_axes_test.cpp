@@ -6,6 +6,7 @@
 #include <quarry/kernels/reduce.hpp>
 
 #include "backend/cuda/launch/geometry.hpp"
+#include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
 #include "kernels/drawn_call.hpp"
 #include "kernels/emulated_reductions.hpp"
@@ -28,18 +29,21 @@ struct Walk : DrawnCall<M> {
   using typename Drawn::Acc;
 
   void run(const KernelCall& walked, i64 reduced, int along, const VectorAccess& vectors) {
-    const auto g = backend::cuda::reduce_geometry(
-        {.kept = walked.kept,
-         .reduced = reduced,
-         .span = 0,
-         .along_reduced = (along < -1),
-         .columns = walked.kept_rank > 0 ? walked.shape[walked.kept_rank - 1] : 1,
-         .vector_width = vectors.width},
-        draw.of({1, 4, 132}));
+    const bool is_along = along == -2 || along == -3;
+    const i64 row = walked.kept_rank > 0 ? walked.shape[walked.kept_rank - 1] : 1;
+    const i64 columns =
+        is_along ? row : backend::cuda::divide_up(row, vectors.width) * vectors.width;
+    const auto g = backend::cuda::reduce_geometry({.kept = walked.kept / row * columns,
+                                                   .reduced = reduced,
+                                                   .span = 0,
+                                                   .along_reduced = is_along,
+                                                   .columns = columns,
+                                                   .vector_width = vectors.width},
+                                                  draw.of({1, 4, 132}));
     const i64 splits = walked.kept / call.kept * g.splits;
     std::vector<Acc> partial(std::size_t(splits * call.kept));
     std::memset(static_cast<void*>(partial.data()), 0x5a, partial.size() * sizeof(Acc));
-    const bool is_partial = along == -1 || g.splits > 1;
+    const bool is_partial = along == -1 || along == -5 || g.splits > 1;
     const auto run = kernels().at(Reduce{int(walked.kept_rank), int(walked.reduced_rank()), 4,
                                          along, vectors.width, vectors.wide});
     const auto words = backend::cuda::parameter_block(walked, true, g.chunk);
@@ -89,37 +93,82 @@ struct Walk : DrawnCall<M> {
   static void add_columns(ReduceKernels& all) {
     add<M, 1, 1, i32, 0, V, Wide>(all);
     add<M, 2, 1, i32, 0, V, Wide>(all);
-    add<M, 1, 1, i32, -1, V, Wide>(all);
-    add<M, 2, 1, i32, -1, V, Wide>(all);
+    if constexpr (can_fold) {
+      add_folded<-1, V, Wide>(all);
+      if constexpr (Wide == 1 && V == anywhere) add_folded<-5, V, Wide>(all);
+    }
   }
+  template <int Along, int V, unsigned Wide>
+  static void add_folded(ReduceKernels& all) {
+    add<M, 1, 1, i32, Along, V, Wide>(all);
+    add<M, 2, 1, i32, Along, V, Wide>(all);
+    add<M, 1, 2, i32, Along, V, Wide>(all);
+    add<M, 2, 2, i32, Along, V, Wide>(all);
+  }
+  static constexpr int most = backend::cuda::most_columns(accumulator);
+  static constexpr int anywhere =
+      std::min(most, int(8 / size));  ///< outputs of an unaligned vector
+  static constexpr bool finds_positions = is_located<typename Drawn::Acc>;
+  static constexpr bool can_fold = size < 8 && (accumulator <= 8 || size == 1) && !finds_positions;
 };
 
-/// Memory with the extents (outer, count, columns), of which the middle axis is reduced.
+/// Memory with the extents (others, outer, count, columns), of which the first and the third axis
+/// are reduced.
 template <class M>
 struct Columns : Walk<M> {
-  using Walk<M>::call, Walk<M>::draw, Walk<M>::accumulator;
-  explicit Columns(std::uint64_t seed) : Walk<M>(seed) {
-    const i64 outer = draw.one_in(2) ? 1 : 2 + draw.below(3);
-    const i64 columns = 2 + draw.below(draw.of({6, 40, 200}));
-    const i64 count = 64 * (1 + draw.below(20)) + draw.below(64);
-    const bool is_matrix = outer == 1;
-    this->place(is_matrix ? Shape{columns, count} : Shape{outer, columns, count}, is_matrix ? 1 : 2,
-                outer * count * columns,
-                is_matrix ? Strides{1, columns} : Strides{count * columns, 1, columns});
+  using Base = Walk<M>;
+  using Base::call, Base::draw, Base::accumulator, Base::can_fold, Base::finds_positions;
+  explicit Columns(std::uint64_t seed) : Base(seed) {
+    const i64 others = can_fold && draw.one_in(2) ? 2 + draw.below(20) : 1;
+    const i64 outer = draw.one_in(2) ? 1 : 2 + draw.below(others > 1 ? 1 : 3);
+    const i64 columns = 2 + draw.below(others > 1 ? draw.of({6, 40}) : draw.of({6, 40, 200}));
+    const i64 count = others > 1 ? 1 + draw.below(draw.of({60, 900}))
+                                 : 64 * (1 + draw.below(20)) + draw.below(64);
+    Shape shape{columns};
+    Strides strides{1};
+    if (outer > 1) shape.insert(0, outer), strides.insert(0, count * columns);
+    const std::size_t kept_rank = shape.size();
+    if (others > 1) shape.push_back(others), strides.push_back(outer * count * columns);
+    shape.push_back(count), strides.push_back(columns);
+    this->place(shape, kept_rank, others * outer * count * columns, strides);
     if (finds_positions) call.operands[0].strides.back() = 1;
   }
-  void run() {
-    const auto folds = backend::cuda::folded(call, accumulator, finds_positions);
+  /// Folds, if it can: in every second case for vectors that begin at any element. False if there
+  /// is no kernel of several reduced axes that are not folded.
+  bool run() {
+    if (can_fold && draw.one_in(2)) {
+      const auto folds = backend::cuda::folded_anywhere(call, accumulator);
+      const auto vectors = folds ? unaligned(*folds) : VectorAccess{};
+      is_anywhere = vectors.width == Base::anywhere && vectors.width > 1;
+      if (is_anywhere) return run(*folds, -5, vectors);
+    }
+    const auto folds = can_fold ? backend::cuda::folded(call, accumulator) : std::nullopt;
     const KernelCall& walked = folds ? *folds : call;
-    const std::size_t row = walked.kept_rank - 1;
-    const auto vectors = column_vectors(backend::cuda::CallOperands(walked), row, walked.shape[row],
-                                        true, backend::cuda::most_columns(accumulator));
-    is_folded = folds.has_value(), width = vectors.width;
-    Walk<M>::run(walked, walked.reduced, is_folded ? -1 : 0, vectors);
+    return run(walked, folds ? -1 : 0, aligned(walked));
   }
-  static constexpr bool finds_positions = is_located<typename Walk<M>::Acc>;
-  bool is_folded = false;
+  /// Elements behind the folded rows.
+  i64 rest() const { return call.shape.back() % fold; }
+  i64 fold = 1;
+  bool is_folded = false, is_anywhere = false;
   int width = 1;
+
+ private:
+  bool run(const KernelCall& walked, int along, const VectorAccess& vectors) {
+    if (along == 0 && call.reduced_rank() > 1) return false;
+    is_folded = along != 0, width = vectors.width, fold = walked.kept / call.kept;
+    Base::run(walked, walked.reduced, along, vectors);
+    return true;
+  }
+  static VectorAccess aligned(const KernelCall& walked) {
+    const std::size_t row = walked.kept_rank - 1;
+    return column_vectors(backend::cuda::CallOperands(walked), row, walked.shape[row], true,
+                          Base::most);
+  }
+  static VectorAccess unaligned(const KernelCall& walked) {
+    const std::size_t row = walked.kept_rank - 1;
+    return unaligned_column_vectors(backend::cuda::CallOperands(walked), row, walked.shape[row], 1,
+                                    Base::most);
+  }
 };
 
 /// Memory with the extents (outer, kept, row), in which rows are apart: the others are reduced.
@@ -193,21 +242,28 @@ TYPED_TEST_SUITE(cuda_reduce_axes, Reductions);
 
 TYPED_TEST(cuda_reduce_axes, columns_are_those_of_plain_loops) {
   using C = Columns<TypeParam>;
-  constexpr bool is_narrow = C::size < 8, is_small = C::accumulator <= 8 || C::size == 1;
-  constexpr bool can_fold = is_narrow && is_small && !C::finds_positions;
+  constexpr bool is_narrow = C::size < 8, can_fold = C::can_fold;
+  constexpr bool has_anywhere = can_fold && C::anywhere >= 4;
   int folded = 0, with_rest = 0, gaps = 0, gaps_folded = 0, of_several_rows = 0;
-  for (std::uint64_t seed = 0; seed < 120 && !this->HasFailure(); ++seed) {
+  int anywhere = 0, anywhere_with_rest = 0, rests_of_several = 0;
+  for (std::uint64_t seed = 0; seed < 240 && !this->HasFailure(); ++seed) {
     C c(seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
-    c.run();
+    if (!c.run()) continue;
     c.check();
     gaps += c.gap == 2 && c.width > 1 && !c.is_folded;
     if (!c.is_folded) continue;
     ++folded;
     gaps_folded += c.gap == 2;
-    with_rest += c.call.reduced % 2 == 1;
+    with_rest += c.rest() > 0;
     of_several_rows += c.call.kept_rank > 1;
+    rests_of_several += c.rest() > 0 && c.call.reduced_rank() > 1;
+    anywhere += c.is_anywhere;
+    anywhere_with_rest += c.is_anywhere && c.rest() > 0;
   }
+  EXPECT_EQ(anywhere > 5, has_anywhere) << anywhere;
+  EXPECT_EQ(anywhere_with_rest > 2, has_anywhere) << anywhere_with_rest;
+  EXPECT_EQ(rests_of_several > 2, has_anywhere) << rests_of_several;
   EXPECT_EQ(folded > 20, can_fold);
   EXPECT_EQ(with_rest > 5, can_fold);
   EXPECT_EQ(gaps_folded > 3, can_fold);

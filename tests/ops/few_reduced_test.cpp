@@ -259,6 +259,20 @@ TEST(Columns, ThatBeginAtAnyElement) {
   expect_columns<I8>({30, 7}, {0}, false);  // less than a vector
 }
 
+TEST(Columns, FewBetweenReducedAxes) {
+  const Layout some{{10, 12, 431, 21}, 1, {2, 1, 3, 0}, {0, 3}, finished},
+      longer{{12, 2, 5003, 5}, 1, {0, 1, 2, 3}, {0, 2}, finished},
+      many{{300, 3, 37, 21}, 1, {0, 1, 2, 3}, {0, 2}, finished};
+  for (const Layout& layout : {some, longer, many}) {
+    expect_sum<I8>(layout);
+    expect_sum<std::int16_t>(layout);
+    expect_variance<I8>(layout);
+    if (test::kind() == test::Kind::fake) continue;
+    expect_sum<Half>(layout);
+    expect_variance<Half>(layout);
+  }
+}
+
 TEST(ShortRows, OfComplexNumbers) {
   using C = std::complex<float>;
   constexpr std::int64_t rows = 50003, columns = 21;

@@ -15,50 +15,102 @@ using namespace kernels;
 
 class FakeColumns : public OverFake {};
 
-/// The outputs of a thread, of kernels that sum Value over so many rows, which is of(element) of
-/// bytes. Its kernels are those of no other test.
-template <class Value, class F>
-std::set<int> outputs_of_thread(Device& gpu, i64 rows, const F& of) {
-  using Sum = reduction_of<Value, sum_of, i64, i64, 0, i8>;
-  const program& sum = program_for<Sum>::value;
-  constexpr i64 columns = 512;
-  std::vector<i8> values(static_cast<std::size_t>(rows * columns));
-  std::iota(values.begin(), values.end(), i8{1});
-  const OnDevice<i8> in(gpu, values);
-  const OnDevice<i64> out(gpu, std::vector<i64>(columns));
-  const KernelCall call =
-      test::call_of(sum, {columns}, {rows}, {{out.data(), {8, 0}}, {in.data(), {1, columns}}});
-  DeviceWorkspace workspace(gpu);
-  gpu.launch(call, workspace, nullptr);
-  const std::vector<i64> result = out.values();
-  for (i64 j = 0; j < columns; ++j) {
-    i64 expected = 0;
-    for (i64 i = 0; i < rows; ++i) expected += of(i64{values[std::size_t(i * columns + j)]});
-    EXPECT_EQ(result[std::size_t(j)], expected) << j;
-  }
-  std::set<int> widths;
-  const auto* entry = static_cast<const cuda::LoadedKernel*>(sum.compiled.load());
-  for (; entry; entry = entry->next) {
-    constexpr std::size_t width = 4;  // of the arguments of cuda::Reduce
-    const std::string_view kernel = entry->variant.kernel();
-    if (kernel.starts_with("reduce") && kernel != "reduce_finish") {
-      widths.insert(entry->variant.argument(width));
+using Extents = std::vector<i64>;
+
+/// Sums of Value, which is of(element) of bytes, over a matrix or more axes. Its kernels are those
+/// of no other test.
+template <class Value>
+class Sums {
+ public:
+  explicit Sums(Device& gpu) : gpu_(gpu) {}
+
+  /// The sums over the reduced axes of dense memory, whose axes have these extents and are kept or
+  /// not; the kept ones are the call's first.
+  template <class F>
+  void expect(const Extents& extents, const std::vector<bool>& kept, const F& of) {
+    Extents some, others, strides, more;
+    i64 elements = 1;
+    for (std::size_t d = extents.size(); d-- > 0; elements *= extents[d]) {
+      (kept[d] ? some : others).insert((kept[d] ? some : others).begin(), extents[d]);
+      (kept[d] ? strides : more).insert((kept[d] ? strides : more).begin(), elements);
     }
+    strides.insert(strides.end(), more.begin(), more.end());
+    std::vector<i8> values(static_cast<std::size_t>(elements));
+    std::iota(values.begin(), values.end(), i8{1});
+    std::vector<i64> expected(static_cast<std::size_t>(test::count(some)));
+    for (i64 i = 0; i < elements; ++i) {
+      i64 output = 0, step = 1, rest = i;
+      for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d]) {
+        if (!kept[d]) continue;
+        output += rest % extents[d] * step;
+        step *= extents[d];
+      }
+      expected[std::size_t(output)] += of(i64{values[std::size_t(i)]});
+    }
+    const OnDevice<i8> in(gpu_, values);
+    const OnDevice<i64> out(gpu_, std::vector<i64>(expected.size()));
+    Extents written(some.size());
+    i64 step = sizeof(i64);
+    for (std::size_t d = some.size(); d-- > 0; step *= some[d]) written[d] = step;
+    const KernelCall call =
+        test::call_of(sum_, some, others, {{out.data(), written}, {in.data(), strides}});
+    DeviceWorkspace workspace(gpu_);
+    gpu_.launch(call, workspace, nullptr);
+    EXPECT_EQ(out.values(), expected);
   }
-  return widths;
-}
+  /// Argument `number`, in the order of cuda::Reduce, of the kernels that have read the elements.
+  std::set<int> arguments(std::size_t number) const {
+    std::set<int> found;
+    const auto* entry = static_cast<const cuda::LoadedKernel*>(sum_.compiled.load());
+    for (; entry; entry = entry->next) {
+      const std::string_view kernel = entry->variant.kernel();
+      if (kernel.starts_with("reduce") && kernel != "reduce_finish") {
+        found.insert(entry->variant.argument(number));
+      }
+    }
+    return found;
+  }
+  std::set<int> along() const { return arguments(3); }
+  std::set<int> outputs_of_thread() const { return arguments(4); }
+
+ private:
+  Device& gpu_;
+  const program& sum_ = program_for<reduction_of<Value, sum_of, i64, i64, 0, i8>>::value;
+};
 
 /// A wider vector of outputs is written in parts of sectors.
 TEST_F(FakeColumns, OutputsThatAreNoSmallPartAreASectorOfAThread) {
   using In = in<i8, 0>;
-  const auto twice = [](i64 x) { return x + x; };
-  EXPECT_EQ((outputs_of_thread<op<add_op, i64, In, In>>(gpu(), 40, twice)), std::set<int>{4});
-  const auto square = [](i64 x) { return x * x; };
-  EXPECT_EQ((outputs_of_thread<op<multiply_op, i64, In, In>>(gpu(), 1000, square)),
-            std::set<int>{4});
-  const auto nothing = [](i64 x) { return x - x; };
-  EXPECT_EQ((outputs_of_thread<op<subtract_op, i64, In, In>>(gpu(), 4000, nothing)),
-            std::set<int>{8});
+  const auto expect = [&](auto sums, i64 rows, const auto& of, int outputs) {
+    sums.expect({rows, 512}, {false, true}, of);
+    EXPECT_EQ(sums.outputs_of_thread(), std::set<int>{outputs});
+  };
+  expect(
+      Sums<op<add_op, i64, In, In>>(gpu()), 40, [](i64 x) { return x + x; }, 4);
+  expect(
+      Sums<op<multiply_op, i64, In, In>>(gpu()), 1000, [](i64 x) { return x * x; }, 4);
+  expect(
+      Sums<op<subtract_op, i64, In, In>>(gpu()), 4000, [](i64 x) { return x - x; }, 8);
+}
+
+/// Few columns, which are at any element, between reduced axes.
+TEST_F(FakeColumns, RowsThatCannotBeFoldedToAlignedOnesAreFoldedToAnyOnes) {
+  using In = in<i8, 0>;
+  const auto expect = [&](auto sums, const Extents& extents, const std::vector<bool>& kept,
+                          const auto& of) {
+    sums.expect(extents, kept, of);
+    EXPECT_EQ(sums.along(), std::set<int>{-5});
+    EXPECT_EQ(sums.outputs_of_thread(), std::set<int>{8});
+  };
+  // 431 rows are no multiple of anything: some are left behind each of the first axis
+  expect(Sums<op<maximum_op, i64, In, In>>(gpu()), {10, 12, 431, 21}, {false, true, false, true},
+         [](i64 x) { return x; });
+  // there are many of the first axis: all 37 rows are one
+  expect(Sums<op<bitwise_or_op, i64, In, In>>(gpu()), {300, 3, 37, 21}, {false, true, false, true},
+         [](i64 x) { return x; });
+  // 38 rows are one, and none is left
+  expect(Sums<op<bitwise_and_op, i64, In, In>>(gpu()), {3, 171 * 38, 7}, {true, false, true},
+         [](i64 x) { return x; });
 }
 
 }  // namespace

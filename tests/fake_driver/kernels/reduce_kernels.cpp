@@ -23,10 +23,10 @@ struct Variant {
         has_pieces(launch.argument(3) == 3),
         is_tile(launch.argument(3) >= 4),
         is_shifted(launch.argument(3) == 2),
-        is_folded(launch.argument(3) == -1),
+        is_folded(launch.argument(3) == -1 || launch.argument(3) == -5),
         is_ragged(launch.argument(3) == -2),
         is_run(launch.argument(3) == -3),
-        is_unaligned(launch.argument(3) == -4),
+        is_unaligned(launch.argument(3) == -4 || launch.argument(3) == -5),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
@@ -58,6 +58,22 @@ struct Folded {
     const std::int64_t rows = row / columns, part = output % row / columns;
     return (split * rows + part) * (kept / rows) + output / row * columns + output % columns;
   }
+  /// Folds the elements behind all whole rows that the split takes; false if an offset wraps.
+  bool fold_rest(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
+                 std::int64_t split, void* accumulator) const {
+    const int axis = launch.rank() - 1;
+    const std::int64_t last = operands.extent(axis),
+                       others = launch.word(block_places::reduced) / last;
+    for (std::int64_t n = split; n < others; n += launch.grid_y) {
+      Operands::Offsets at = base;
+      operands.advance(at, n, launch.argument(0), axis);
+      for (int k = launch.program->outputs; k < operands.count(); ++k) {
+        at[std::size_t(k)] += last * operands.stride(k, axis);
+      }
+      if (!fold(launch, operands, at, accumulator, 0, 1)) return false;
+    }
+    return true;
+  }
   std::int64_t row, columns, rest;
 };
 
@@ -75,8 +91,8 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
   std::int64_t place = split * kept + output;
   if (Variant(launch).is_folded) {
     const Folded folded(launch, operands);
-    const bool has_rest = split == 0 && output % folded.row < folded.rest;
-    if (has_rest && !fold(launch, operands, base, accumulator.get(), reduced, reduced + 1)) {
+    if (output % folded.row < folded.rest &&
+        !folded.fold_rest(launch, operands, base, split, accumulator.get())) {
       return false;
     }
     place = folded.place(kept, output, split);

@@ -175,6 +175,37 @@ bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& fold
   return !folds || folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
 }
 
+/// Whether aligned vectors of outputs are less than a word.
+bool is_narrow(const KernelCall& call, int most) {
+  constexpr std::uint64_t word = 4;
+  return bytes_of(call, column_vectors_of(call, {.along_reduced = false}, most)) < word;
+}
+
+/// How columns are walked: folded or as they are, by vectors of up to `most` outputs.
+struct ColumnWalk {
+  std::optional<KernelCall> folds = std::nullopt;
+  bool unaligned = false;
+  int most;
+};
+ColumnWalk column_walk(const KernelCall& call, int multiprocessors) {
+  const kernels::reduce_loops& loops = loops_of(call);
+  const std::size_t accumulator_size = loops.fold->accumulator_size;
+  const int most = columns_of_thread(call, accumulator_size, false),
+            most_unaligned = columns_of_thread(call, accumulator_size, true);
+  const bool can_fold = !loops.have_positions && !loops.finds_positions;
+  std::optional<KernelCall> folds = can_fold ? folded(call, accumulator_size) : std::nullopt;
+  if (are_unaligned(call, folds, most_unaligned, multiprocessors)) {
+    return {.unaligned = true, .most = most_unaligned};
+  }
+  if (can_fold && is_narrow(folds ? *folds : call, most)) {
+    std::optional<KernelCall> anywhere = folded_anywhere(call, accumulator_size);
+    if (anywhere && are_unaligned(*anywhere, std::nullopt, most_unaligned, multiprocessors)) {
+      return {.folds = std::move(anywhere), .unaligned = true, .most = most_unaligned};
+    }
+  }
+  return {.folds = std::move(folds), .most = most};
+}
+
 /// So many partial results move a twentieth of what is read.
 std::int64_t most_splits(const KernelCall& call, std::size_t accumulator_size) {
   if (call.operands.size() < 2) return 1;
@@ -294,16 +325,13 @@ void launch_reduce(const Launcher& launcher) {
       tiles ? std::nullopt : along_inputs(call, accumulator_size);
   const KernelCall& unfolded = merged ? *merged : call;
   const bool has_columns = !tiles && !order.along_reduced && call.kept_rank > 0;
-  std::optional<KernelCall> folds = !has_columns || loops.have_positions
-                                        ? std::nullopt
-                                        : folded(unfolded, accumulator_size, loops.finds_positions);
-  int most = columns_of_thread(call, accumulator_size, true);
-  order.unaligned = has_columns && are_unaligned(unfolded, folds, most, launcher.multiprocessors());
-  if (!order.unaligned) most = columns_of_thread(call, accumulator_size, false);
-  if (order.unaligned) folds.reset();
-  order.folded = folds.has_value();
+  const ColumnWalk columns =
+      has_columns ? column_walk(unfolded, launcher.multiprocessors())
+                  : ColumnWalk{.most = columns_of_thread(call, accumulator_size, false)};
+  const std::optional<KernelCall>& folds = columns.folds;
+  order.folded = folds.has_value(), order.unaligned = columns.unaligned;
   const KernelCall& walked = folds ? *folds : unfolded;
-  const VectorAccess vectors = vectors_of(walked, order, most);
+  const VectorAccess vectors = vectors_of(walked, order, columns.most);
   ReduceShape shape = shape_of(walked, order, vectors);
   ReduceGeometry g = reduce_geometry(shape, launcher.multiprocessors());
   Reduce variant = variant_of(walked, order, vectors, g.wide_index);

@@ -29,6 +29,59 @@ void merge_with_next(KernelCall& call, std::size_t axis) {
   --call.kept_rank;
 }
 
+/// The elements of a folded row for each byte of its accumulators.
+constexpr std::int64_t small_part = 16;
+
+/// Whether there are rows of outputs, of accumulators that are not large, or of bytes, whose
+/// accumulators are smaller in a thread.
+bool can_fold(const KernelCall& call, std::size_t accumulator_size) {
+  constexpr std::size_t most = 8;
+  if (call.kept_rank == 0 || call.operands.size() < 2) return false;
+  return accumulator_size <= most || call.program->itemsize[1] == 1;
+}
+
+/// Rows of outputs that may lie one behind another along the last reduced axis.
+struct Rows {
+  Rows(const KernelCall& of, std::size_t size)
+      : call(of),
+        accumulator_size(static_cast<std::int64_t>(size)),
+        row(of.kept_rank - 1),
+        rows(of.rank() - 1),
+        columns(of.shape[row]),
+        count(of.shape[rows]),
+        others(of.reduced / count) {}
+  const KernelCall& call;
+  std::int64_t accumulator_size;
+  std::size_t row, rows;        ///< axes
+  std::int64_t columns, count;  ///< their extents
+  std::int64_t others;          ///< positions of the other reduced axes
+
+  bool are_dense() const {
+    for (std::size_t k = 1; k < call.operands.size(); ++k) {
+      const Strides& strides = call.operands[k].strides;
+      if (strides[rows] != strides[row] * columns) return false;
+    }
+    return true;
+  }
+  /// Whether there are `fold` rows, whose accumulators are a small part of what is read, and what
+  /// is left of the axis is of few other positions, which a thread reads one after another.
+  bool can_fold(std::int64_t fold) const {
+    constexpr std::int64_t few = 16;
+    if (fold > count || (count % fold != 0 && others > few)) return false;
+    return call.reduced * call.program->itemsize[1] >= small_part * fold * accumulator_size;
+  }
+  KernelCall fold(std::int64_t fold) const {
+    KernelCall result(call);
+    result.shape[row] *= fold, result.kept *= fold;
+    result.shape[rows] = count / fold, result.reduced = others * (count / fold);
+    for (Operand& operand : result.operands) operand.strides[rows] *= fold;
+    Strides& places = result.operands[0].strides;
+    std::fill(places.begin(), places.end(), 0);
+    places[row] = columns, places[rows] = count % fold * columns;
+    return result;
+  }
+};
+
 }  // namespace
 
 std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accumulator_size) {
@@ -46,38 +99,39 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
   return merged;
 }
 
-std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size,
-                                 bool finds_positions) {
-  constexpr std::int64_t small_part = 16;
-  constexpr std::uint32_t wide_enough = 8;     // bytes
-  constexpr std::size_t most_accumulator = 8;  // those of bytes are smaller in a thread
-  if (finds_positions || call.kept_rank == 0 || call.operands.size() < 2) return std::nullopt;
-  const std::size_t row = call.kept_rank - 1, rows = call.rank() - 1;
-  const std::int64_t columns = call.shape[row], count = call.shape[rows];
+std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size) {
+  constexpr std::uint32_t wide_enough = 8;  // bytes
+  if (!can_fold(call, accumulator_size)) return std::nullopt;
+  const Rows rows(call, accumulator_size);
+  const std::size_t row = rows.row;
+  const std::int64_t columns = rows.columns;
   const std::uint32_t size = call.program->itemsize[1];
-  if (accumulator_size > most_accumulator && size > 1) return std::nullopt;
   const int widest = most_columns(accumulator_size);
   const int width = column_vectors(CallOperands(call), row, columns, true, widest).width;
   if (static_cast<std::uint32_t>(width) * size >= wide_enough) return std::nullopt;
-  for (std::size_t k = 1; k < call.operands.size(); ++k) {
-    const Strides& strides = call.operands[k].strides;
-    if (strides[rows] != strides[row] * columns) return std::nullopt;
-  }
+  if (!rows.are_dense()) return std::nullopt;
   for (std::int64_t vector = widest; vector > width; vector /= 2) {
-    const std::int64_t fold = vector / std::gcd(vector, columns), rest = count % fold;
-    const auto written = fold * static_cast<std::int64_t>(accumulator_size);
-    if (call.reduced * size < small_part * written) continue;
-    if (rest > 0 && call.reduced_rank() > 1) continue;
-    KernelCall result(call);
-    result.shape[row] *= fold, result.kept *= fold;
-    result.shape[rows] = count / fold, result.reduced = call.reduced / count * (count / fold);
-    for (Operand& operand : result.operands) operand.strides[rows] *= fold;
-    Strides& places = result.operands[0].strides;
-    std::fill(places.begin(), places.end(), 0);
-    places[row] = columns, places[rows] = rest * columns;
+    const std::int64_t fold = vector / std::gcd(vector, columns);
+    if (!rows.can_fold(fold)) continue;
+    KernelCall result = rows.fold(fold);
     const VectorAccess vectors =
         column_vectors(CallOperands(result), row, result.shape[row], true, widest);
     if (vectors.width == vector) return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t accumulator_size) {
+  constexpr std::int64_t enough = 256, looks = 64;
+  if (!can_fold(call, accumulator_size)) return std::nullopt;
+  const Rows rows(call, accumulator_size);
+  if (rows.columns >= enough || !rows.are_dense()) return std::nullopt;
+  const std::int64_t least = std::min((enough - 1) / rows.columns + 1, rows.count);
+  for (std::int64_t fold = least; fold < least + looks; ++fold) {
+    if (rows.count % fold == 0 && rows.can_fold(fold)) return rows.fold(fold);
+  }
+  for (const std::int64_t fold : {least, rows.count}) {
+    if (rows.can_fold(fold)) return rows.fold(fold);
   }
   return std::nullopt;
 }

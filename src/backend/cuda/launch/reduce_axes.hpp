@@ -18,9 +18,11 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
 /// Rows of outputs that are no whole vectors, those of several positions of the last reduced axis
 /// taken as one: they are next to each other in memory. None if there is no such axis, if vectors
 /// are hardly wider then, or if the accumulators are no small part of what is read, or large but
-/// for those of bytes. Not for programs that use positions. See kernels/reduce_body.cuh.
-std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size,
-                                 bool finds_positions);
+/// for those of bytes. Not for programs that use or find positions. See kernels/reduce_body.cuh.
+std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size);
+/// The same for vectors that begin at any element: rows of 256 outputs and more, if the axis has as
+/// many.
+std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t accumulator_size);
 /// Whether all inputs run through the reduced axes as through one axis.
 bool is_run(const KernelCall& call);
 /// The reduced elements of a call, with those before and behind rows along the last axis that are

@@ -171,7 +171,7 @@ void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int m
 
 int along_argument(const ReduceOrder& order, VectorPlaces places) {
   if (order.tile_axis) return 4 + static_cast<int>(*order.tile_axis);
-  if (order.folded) return -1;
+  if (order.folded) return places == VectorPlaces::unaligned ? -5 : -1;
   if (order.pieces) return 3;
   if (!order.along_reduced) return places == VectorPlaces::unaligned ? -4 : 0;
   if (places == VectorPlaces::run) return -3;
