@@ -28,6 +28,9 @@ QUARRY_HD constexpr u64 blocks_that_check(i64 rows, u32 threads) {
   return blocks < most_that_check ? blocks : most_that_check;
 }
 
+/// Whether a position is none of an axis, from its begin or from its end.
+QUARRY_HD constexpr bool is_outside(i64 at, i64 extent) { return at < -extent || at >= extent; }
+
 /// What is added to the counter of a check for each part of the positions that is checked, and for
 /// each warp that has found one outside.
 inline constexpr u32 checked_part = 1, found_outside = 1u << 16;
@@ -57,16 +60,16 @@ __device__ void check_rows([[maybe_unused]] const P& p) {
     const u32 blocks = static_cast<u32>(all < wanted ? all : wanted);
     if (block >= blocks) return;
     const i64 extent = p.template scalar<side_axis>(Positions::axis).extent;
-    bool is_outside = false;
+    bool has_outside = false;
 #pragma unroll 1
     for (u64 row = block * threads + thread; row < static_cast<u64>(rows);
          row += blocks * threads) {
       const map_addresses<P, P::at.operands, R, Index> of_row(p, 0, static_cast<Index>(row));
       using Position = typename Positions::type;
       const i64 at = *reinterpret_cast<const Position*>(of_row.at[Positions::operand]);
-      is_outside = is_outside || at < -extent || at >= extent;
+      has_outside = has_outside || is_outside(at, extent);
     }
-    const bool has_found = __ballot_sync(0xffffffffu, is_outside) != 0;
+    const bool has_found = __ballot_sync(0xffffffffu, has_outside) != 0;
     if (thread % 32 != 0) return;
     const u32 adds = checked_part + (has_found ? found_outside : 0);
     count_checked(p, adds, blocks * (threads / 32), nullptr);

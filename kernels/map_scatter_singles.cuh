@@ -23,15 +23,15 @@ struct map_scatter_singles_body<map_of<E, side<T, First, Axes>, S, In...>, V, Wi
   static __device__ void check(const P& p, const Inputs (&in_flight)[vectors], i64 first, i64 apart,
                                i64 n, i64* word) {
     const i64 extent = p.template scalar<side_axis>(Positions::axis).extent;
-    bool is_outside = false;
+    bool has_outside = false;
 #pragma unroll
     for (int j = 0; j < vectors * V; ++j) {
       const i64 i = first + j / V * apart + j % V;
       const lane_context<P, V, Wide, In...> here{p, in_flight[j / V], i, j % V};
       const i64 at = in<typename Positions::type, Positions::operand - 1>{}(here);
-      is_outside = is_outside || (i < n && (at < -extent || at >= extent));
+      has_outside = has_outside || (i < n && is_outside(at, extent));
     }
-    const bool has_found = __ballot_sync(0xffffffffu, is_outside) != 0;
+    const bool has_found = __ballot_sync(0xffffffffu, has_outside) != 0;
     if (has_found && threadIdx.x % 32 == 0)
       atomicAdd(reinterpret_cast<u32*>(p.reduced()), found_outside);
     __syncthreads();

@@ -54,10 +54,6 @@ struct dense_context {
   }
   i64 index() const { return first + i; }
 };
-/// That of loops whose vectors convert no integers of 64 bits to floating numbers and back.
-struct context_without_wide : dense_context {
-  explicit context_without_wide(const dense_context& c) : dense_context(c) {}
-};
 
 struct run_context {
   char* const* pointer;

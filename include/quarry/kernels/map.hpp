@@ -181,8 +181,9 @@ struct cpu_map<map_of<E, Out, S, In...>> {
       element<E, Out>(run_context{inputs, steps, scalars, i, first}).store(pointer, stride, i);
     }
   }
-  /// The addresses and the scalars are copied: a store of bytes might change the originals.
-  template <class Context>
+  /// Of an expression that computes E. The addresses and the scalars are copied: a store of bytes
+  /// might change the originals.
+  template <class Computed>
   [[gnu::always_inline]] static inline void blocks(i64 n, char* const* pointer, const i64* stride,
                                                    const u64* scalars, i64 first) {
     char* at[Types::count];
@@ -199,7 +200,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
       QUARRY_IVDEP
       for (i64 j = 0; j < map_loops::block; ++j) {
         const dense_context here{at + Types::outputs, values, j, first + i};
-        element<E, Out>(Context(here)).store_dense(at, j);
+        element<Computed, Out>(here).store_dense(at, j);
       }
       QUARRY_UNROLLED
       for (int k = 0; k < Types::count; ++k) at[k] += step[k];
@@ -207,7 +208,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
   }
   [[gnu::noinline]] QUARRY_AVX2 static void dense(i64 n, char* const* pointer, const i64* stride,
                                                   const u64* scalars, i64 first) {
-    if constexpr (!has_sides) blocks<context_of_32_bytes<E>>(n, pointer, stride, scalars, first);
+    if constexpr (!has_sides) blocks<of_32_bytes<E>>(n, pointer, stride, scalars, first);
   }
 #ifdef QUARRY_AVX512
   QUARRY_AVX512 static void dense_512(i64 n, char* const* pointer, const i64* stride,
@@ -215,7 +216,7 @@ struct cpu_map<map_of<E, Out, S, In...>> {
     if constexpr (has_sides || has_parts<Out> || (has_parts<In> || ...) || multiplies_bytes<E>)
       dense(n, pointer, stride, scalars, first);
     else
-      blocks<dense_context>(n, pointer, stride, scalars, first);
+      blocks<E>(n, pointer, stride, scalars, first);
   }
 #else
   static constexpr auto dense_512 = dense;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <type_traits>
-
-#include <quarry/kernels/cpu_context.hpp>
 #include <quarry/kernels/node.hpp>
 #include <quarry/kernels/picks.hpp>
 
@@ -46,43 +43,54 @@ inline constexpr bool inverts_once = true;
 template <class F>
 inline constexpr bool is_division = is_same<F, floor_divide_op> || is_same<F, remainder_op>;
 
+/// What op<F, i64, A, B> computes.
 template <class F, class A, class B>
-requires(is_division<F>) struct op<F, i64, A, B> {
+struct wide_division {
   template <class C>
   auto operator()(const C& c) const {
-    if constexpr (is_same<C, context_without_wide>) {
-      const i64 x = convert<i64>(A{}(c)), y = convert<i64>(B{}(c));
-      const i64 quotient = is_constant<B> && inverts_once ? floor_quotient_by_number(x, y)
-                                                          : floor_quotient_alone(x, y);
-      if constexpr (is_same<F, floor_divide_op>) return quotient;
-      const i64 rest = math::subtract(x, math::multiply(quotient, y));
-      return y == 0 ? i64{} : rest;
-    } else {
-      return F::template apply<i64>(A{}(c), B{}(c));
-    }
+    const i64 x = convert<i64>(A{}(c)), y = convert<i64>(B{}(c));
+    const i64 quotient = is_constant<B> && inverts_once ? floor_quotient_by_number(x, y)
+                                                        : floor_quotient_alone(x, y);
+    if constexpr (is_same<F, floor_divide_op>) return quotient;
+    const i64 rest = math::subtract(x, math::multiply(quotient, y));
+    return y == 0 ? i64{} : rest;
   }
 };
 
-/// Whether there are such quotients in an expression.
+/// An expression with those in it.
 template <class E>
-inline constexpr bool divides_wide = false;
+struct with_wide_division {
+  using type = E;
+};
 template <class F, class L, class... A>
-inline constexpr bool divides_wide<op<F, L, A...>> = (is_division<F> && is_same<L, i64>) ||
-                                                     (divides_wide<A> || ...);
+struct with_wide_division<op<F, L, A...>> {
+  using type = op<F, L, typename with_wide_division<A>::type...>;
+};
+template <class F, class A, class B>
+requires(is_division<F>) struct with_wide_division<op<F, i64, A, B>> {
+  using type =
+      wide_division<F, typename with_wide_division<A>::type, typename with_wide_division<B>::type>;
+};
 template <class F, class... A>
-inline constexpr bool divides_wide<call<F, A...>> = (divides_wide<A> || ...);
+struct with_wide_division<call<F, A...>> {
+  using type = call<F, typename with_wide_division<A>::type...>;
+};
 template <class T, class A>
-inline constexpr bool divides_wide<cast<T, A>> = divides_wide<A>;
+struct with_wide_division<cast<T, A>> {
+  using type = cast<T, typename with_wide_division<A>::type>;
+};
 template <class... E>
-inline constexpr bool divides_wide<several<E...>> = (divides_wide<E> || ...);
+struct with_wide_division<several<E...>> {
+  using type = several<typename with_wide_division<E>::type...>;
+};
 
+/// An expression as loops with vectors of 32 bytes compute it.
 #if defined(__x86_64__) && !defined(__AVX512DQ__)
 template <class E>
-using context_of_32_bytes =
-    std::conditional_t<divides_wide<E>, context_without_wide, dense_context>;
+using of_32_bytes = typename with_wide_division<E>::type;
 #else
 template <class E>
-using context_of_32_bytes = dense_context;
+using of_32_bytes = E;
 #endif
 
 }  // namespace quarry::kernels

@@ -17,22 +17,19 @@ struct Variant {
   explicit Variant(const Launch& launch)
       : kept_rank(launch.argument(0)),
         reduced_rank(launch.argument(1)),
+        along(launch.argument(3)),
         has_wide_index(launch.argument(2) == 8),
-        is_along(launch.argument(3) == 1 || launch.argument(3) == 2 || launch.argument(3) == -2 ||
-                 launch.argument(3) == -3),
-        has_pieces(launch.argument(3) == 3),
-        is_tile(launch.argument(3) >= 4),
-        is_shifted(launch.argument(3) == 2),
-        is_folded(launch.argument(3) == -1 || launch.argument(3) == -5),
-        is_ragged(launch.argument(3) == -2),
-        is_run(launch.argument(3) == -3),
-        is_unaligned(launch.argument(3) == -4 || launch.argument(3) == -5),
         width(launch.argument(4)),
         wide(launch.argument(5)) {}
   int kept_rank, reduced_rank;
-  bool has_wide_index, is_along, has_pieces, is_tile, is_shifted, is_folded, is_ragged, is_run,
-      is_unaligned;
+  int along;  ///< kernels/reduce_body.cuh
+  bool has_wide_index;
   int width, wide;
+
+  bool has_pieces = along == 3, is_tile = along >= 4, is_shifted = along == 2;
+  bool is_ragged = along == -2, is_run = along == -3;
+  bool is_along = along == 1 || is_shifted || is_ragged || is_run;
+  bool is_folded = along == -1 || along == -5, is_unaligned = along == -4 || along == -5;
 
   /// Whether rows begin as many elements from a vector in all inputs.
   bool begins_anywhere() const { return is_shifted || is_ragged || is_run; }
@@ -137,7 +134,7 @@ std::string wrong_geometry(const Launch& launch, const Operands& operands) {
   if (launch.block_x * launch.block_y < 32) return "a block is less than a warp";
   if (variant.is_tile) {
     std::int64_t row = 1;
-    for (int axis = launch.argument(3) - 3; axis < variant.kept_rank; ++axis) {
+    for (int axis = variant.along - 3; axis < variant.kept_rank; ++axis) {
       row *= operands.extent(axis);
     }
     const std::int64_t a_row = launch.block_x * variant.width, tiles = (row + a_row - 1) / a_row;
@@ -249,7 +246,7 @@ std::string wrong_few(const Launch& launch, const Operands& operands) {
   if (accesses * (variant.has_pieces ? variant.width : 1) != reduced) {
     return "a thread has not all elements of its outputs";
   }
-  if (!variant.has_pieces && !variant.is_tile && !variant.is_unaligned && launch.argument(3) != 0) {
+  if (!variant.has_pieces && !variant.is_tile && !variant.is_unaligned && variant.along != 0) {
     return "several threads share an output";
   }
   if (launch.grid_y != 1) return "there are several splits";
