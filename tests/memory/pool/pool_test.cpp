@@ -69,6 +69,15 @@ TEST(Pool, TakesNoMoreThanIsNeededFromAnUpstreamThatHasLittle) {
   EXPECT_THROW(get(pool, 1, s), MemoryError);
 }
 
+TEST(Pool, TakesAsMuchMoreAsAnAlignmentMayNeed) {
+  const Source source(2 * mib);
+  Pool pool{Resource(source)};
+  const Stream s = stream();
+  void* const memory = pool.allocate(s, 64 * kib, mib);
+  EXPECT_EQ(source.sizes(), (std::vector{64 * kib + mib - 256}));
+  pool.deallocate(s, memory, 64 * kib, mib);
+}
+
 TEST(Pool, GivesEverythingBack) {
   const Source source;
   {

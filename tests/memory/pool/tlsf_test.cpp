@@ -150,6 +150,7 @@ TEST_P(TlsfModelTest, RandomOperationsAgreeWithIt) {
       live.pop_back();
     }
     ASSERT_EQ(free.largest(), model.largest_hole());
+    free.for_each([](const Block* block) { ASSERT_GT(block->bytes, 0u); });
   }
   for (Block* block : live) free.release(block);
   EXPECT_EQ(free.largest(), segment.bytes);
