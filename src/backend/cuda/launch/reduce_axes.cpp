@@ -29,7 +29,7 @@ void merge_with_next(KernelCall& call, std::size_t axis) {
   --call.kept_rank;
 }
 
-/// The elements of a folded row for each byte of its accumulators.
+/// Bytes that are read for each byte of accumulators, at least.
 constexpr std::int64_t small_part = 16;
 
 /// Whether there are rows of outputs, of accumulators that are not large, or of bytes, whose
@@ -85,7 +85,6 @@ struct Rows {
 }  // namespace
 
 std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accumulator_size) {
-  constexpr std::int64_t small_part = 16;
   if (call.kept_rank < 2 || call.operands.size() < 2) return std::nullopt;
   const auto size = static_cast<std::int64_t>(accumulator_size);
   if (call.reduced * call.program->itemsize[1] < small_part * size) return std::nullopt;
