@@ -32,15 +32,7 @@ void merge_with_next(KernelCall& call, std::size_t axis) {
 /// Bytes that are read for each byte of accumulators, at least.
 constexpr std::int64_t small_part = 16;
 
-/// Whether there are rows of outputs, of accumulators that are not large, or of bytes, whose
-/// accumulators are smaller in a thread.
-bool can_fold(const KernelCall& call, std::size_t accumulator_size) {
-  constexpr std::size_t most = 8;
-  if (call.kept_rank == 0 || call.operands.size() < 2) return false;
-  return accumulator_size <= most || call.program->itemsize[1] == 1;
-}
-
-/// Rows of outputs that may lie one behind another along the last reduced axis.
+/// Rows of outputs, one behind another along the last reduced axis.
 struct Rows {
   Rows(const KernelCall& of, std::size_t size)
       : call(of),
@@ -82,6 +74,16 @@ struct Rows {
   }
 };
 
+/// None if the rows do not lie so, or have large accumulators; those of bytes are smaller in a
+/// thread.
+std::optional<Rows> foldable_rows(const KernelCall& call, std::size_t accumulator_size) {
+  constexpr std::size_t most = 8;
+  if (call.kept_rank == 0 || call.operands.size() < 2) return std::nullopt;
+  if (accumulator_size > most && call.program->itemsize[1] > 1) return std::nullopt;
+  const Rows rows(call, accumulator_size);
+  return rows.are_dense() ? std::optional(rows) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accumulator_size) {
@@ -100,19 +102,18 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
 
 std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size) {
   constexpr std::uint32_t wide_enough = 8;  // bytes
-  if (!can_fold(call, accumulator_size)) return std::nullopt;
-  const Rows rows(call, accumulator_size);
-  const std::size_t row = rows.row;
-  const std::int64_t columns = rows.columns;
+  const std::optional<Rows> rows = foldable_rows(call, accumulator_size);
+  if (!rows) return std::nullopt;
+  const std::size_t row = rows->row;
+  const std::int64_t columns = rows->columns;
   const std::uint32_t size = call.program->itemsize[1];
   const int widest = most_columns(accumulator_size);
   const int width = column_vectors(CallOperands(call), row, columns, true, widest).width;
   if (static_cast<std::uint32_t>(width) * size >= wide_enough) return std::nullopt;
-  if (!rows.are_dense()) return std::nullopt;
   for (std::int64_t vector = widest; vector > width; vector /= 2) {
     const std::int64_t fold = vector / std::gcd(vector, columns);
-    if (!rows.can_fold(fold)) continue;
-    KernelCall result = rows.fold(fold);
+    if (!rows->can_fold(fold)) continue;
+    KernelCall result = rows->fold(fold);
     const VectorAccess vectors =
         column_vectors(CallOperands(result), row, result.shape[row], true, widest);
     if (vectors.width == vector) return result;
@@ -122,15 +123,14 @@ std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator
 
 std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t accumulator_size) {
   constexpr std::int64_t enough = 256, looks = 64;
-  if (!can_fold(call, accumulator_size)) return std::nullopt;
-  const Rows rows(call, accumulator_size);
-  if (rows.columns >= enough || !rows.are_dense()) return std::nullopt;
-  const std::int64_t least = std::min((enough - 1) / rows.columns + 1, rows.count);
-  for (std::int64_t fold = least; fold < least + looks; ++fold) {
-    if (rows.count % fold == 0 && rows.can_fold(fold)) return rows.fold(fold);
+  const std::optional<Rows> rows = foldable_rows(call, accumulator_size);
+  if (!rows || rows->columns >= enough) return std::nullopt;
+  const std::int64_t least = std::min((enough - 1) / rows->columns + 1, rows->count);
+  for (std::int64_t fold = least; fold < least + looks; ++fold) {  // of which none is left over
+    if (rows->count % fold == 0 && rows->can_fold(fold)) return rows->fold(fold);
   }
-  for (const std::int64_t fold : {least, rows.count}) {
-    if (rows.can_fold(fold)) return rows.fold(fold);
+  for (const std::int64_t fold : {least, rows->count}) {
+    if (rows->can_fold(fold)) return rows->fold(fold);
   }
   return std::nullopt;
 }
