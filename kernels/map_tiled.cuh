@@ -270,10 +270,11 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     }
   }
 
-  static __device__ void run(const P& p, const tiling& tiles, int backwards) {
+  static __device__ void run(const P& p, const tiling& tiles, int order) {
     alignas(128) __shared__ char tile[bytes()];
     __shared__ Tile t;
-    t.find(p, tiles, backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+    const bool is_backwards = (order & blocks_backwards) != 0;
+    t.find(p, tiles, is_backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
     const place_table<V>* places = nullptr;
     if constexpr (is_listed) {
       __shared__ place_table<V> list;
@@ -286,6 +287,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     prefetch_others(p, tiles, t);
     copies_done();
     __syncthreads();
+    wait_for_work_ahead();
     write(p, tiles, t, read, places);
   }
   using param_type = P;
@@ -305,9 +307,9 @@ template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, 
 __global__ void __launch_bounds__(256)
     map_tiled(const __grid_constant__
               typename map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>::param_type p,
-              const __grid_constant__ tiling tiles, int backwards) {
-  wait_for_stream();
-  map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>::run(p, tiles, backwards);
+              const __grid_constant__ tiling tiles, int order) {
+  wait_for_stream(order);
+  map_tiled_body<M, R, Dr, Dw, V, Wide, Tiled, Rows>::run(p, tiles, order);
 }
 
 }  // namespace quarry::kernels

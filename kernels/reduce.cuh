@@ -23,9 +23,9 @@ __global__ void __launch_bounds__(
     256, reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>::resident)
     reduce(const __grid_constant__ typename reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>,
                                                         Along, V, Wide>::param_type p,
-           void* partial) {
+           void* partial, int order) {
   using Body = reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
-  Body::run(p, static_cast<typename Body::acc_type*>(partial));
+  Body::run(p, static_cast<typename Body::acc_type*>(partial), order);
 }
 
 /// The same for few partial accumulators, and what reduce_finish does with them, by the block that
@@ -36,9 +36,9 @@ __global__ void __launch_bounds__(
     reduce_and_finish(const __grid_constant__
                       typename reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V,
                                            Wide>::param_type p,
-                      void* partial, u32* arrived, int finish_lanes) {
+                      void* partial, u32* arrived, int finish_lanes, int order) {
   using Body = reduce_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide>;
-  Body::run(p, static_cast<typename Body::acc_type*>(partial));
+  Body::run(p, static_cast<typename Body::acc_type*>(partial), order);
   reduce_finish_body<exact_t<M>, Rk, Rr>::run_in_last_block(p, partial, arrived, finish_lanes);
 }
 

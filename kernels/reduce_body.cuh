@@ -97,8 +97,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
   }
 
-  static __device__ void run(const P& p, Acc* partial) {
-    wait_for_stream();
+  static __device__ void run(const P& p, Acc* partial, int order) {
+    wait_for_stream(order);
     const i64 kept = p.kept(), reduced = Places::reduced(p), chunk = p.chunk();
     const Share share(p);
     const i64 output = share.output, begin = blockIdx.y * chunk;
@@ -112,6 +112,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       fold(p, base, static_cast<Index>(begin), static_cast<Index>(end), share.me.lane,
            share.me.lanes, sum);
     }
+    wait_for_work_ahead();
     total(sum, share.me);
     if (share.me.lane != 0 || output >= kept) return;
     if constexpr (seeks_vectors)

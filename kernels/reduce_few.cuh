@@ -63,6 +63,7 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
       base[g].advance(p, static_cast<Index>(OutputVectors::first_of(p, vector)), 0, Rk);
       fold(p, base[g], sum[g]);
     }
+    wait_for_work_ahead();
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
       if (first + g * step >= count) break;
@@ -71,8 +72,8 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
     }
   }
 
-  static __device__ void run(const P& p) {
-    wait_for_stream();
+  static __device__ void run(const P& p, int order) {
+    wait_for_stream(order);
     const i64 count = OutputVectors::count(p), step = blockDim.x;
     const i64 all = Along >= 4 ? count : gridDim.x * groups * step;
 #pragma unroll 1
@@ -87,8 +88,9 @@ template <class M, int Rk, int Rr, int IndexBytes, int Along, int V, unsigned Wi
 __global__ void __launch_bounds__(256)
     reduce_few(const __grid_constant__
                typename reduce_few_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide,
-                                        Count>::param_type p) {
-  reduce_few_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide, Count>::run(p);
+                                        Count>::param_type p,
+               int order) {
+  reduce_few_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Along, V, Wide, Count>::run(p, order);
 }
 
 }  // namespace quarry::kernels

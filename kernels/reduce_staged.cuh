@@ -313,10 +313,10 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
     if (is_there && threadIdx.y == 0) write(item, sums.sum, partial);
   }
 
-  static __device__ void run(const P& p, Acc* partial) {
+  static __device__ void run(const P& p, Acc* partial, int order) {
     alignas(16) __shared__ u32 stages[threads / warp * stage_words];
     alignas(16) __shared__ char storage[(has_places ? threads : 1) * sizeof(Acc)];
-    wait_for_stream();
+    wait_for_stream(order);
     const reduce_staged_body me(p, stages);
     if constexpr (has_places)
       me.reduce_places(partial, reinterpret_cast<Acc*>(storage));
@@ -324,6 +324,7 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
       me.reduce_rows();
   }
   __device__ void write(const Item& item, const Acc (&sum)[outputs], Acc* partial) const {
+    wait_for_work_ahead();
     if (lane % Lanes != 0) return;
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
@@ -353,10 +354,10 @@ __global__ void __launch_bounds__(256, 4)
     reduce_staged(const __grid_constant__
                   typename reduce_staged_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Wide, Lanes,
                                               Segments, Count>::param_type p,
-                  void* partial) {
+                  void* partial, int order) {
   using Body =
       reduce_staged_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Wide, Lanes, Segments, Count>;
-  Body::run(p, static_cast<typename Body::acc_type*>(partial));
+  Body::run(p, static_cast<typename Body::acc_type*>(partial), order);
 }
 
 }  // namespace quarry::kernels

@@ -95,8 +95,8 @@ CudaArray filled(const ArrayDescriptor& descriptor, const HostRef& from, const L
 DeviceAllocation dense(const DeviceNDArrayBase& array, const Layout& layout, const Stream& stream) {
   const Layout wanted{layout.shape, c_strides(layout.shape, array.dtype().itemsize())};
   auto buffer = Buffer::allocate(array.nbytes(), stream);
-  copy_elements({buffer->data(), array.dtype(), wanted, buffer.get()},
-                {array.device_pointer(), array.dtype(), layout, array.buffer().get()}, stream);
+  copy_elements({buffer->address(), array.dtype(), wanted, buffer.get()},
+                {array.address(), array.dtype(), layout, array.buffer().get()}, stream);
   return DeviceAllocation(std::move(buffer));
 }
 

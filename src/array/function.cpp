@@ -63,7 +63,7 @@ void require_on(const FunctionState& function, std::size_t k, const Buffer& memo
 
 void note_write(const KernelArgument& argument) {
   if (argument.array) {
-    memory::note_write(argument.array->device_pointer(), argument.array->layout(),
+    memory::note_write(argument.array->address(), argument.array->layout(),
                        argument.array->dtype().itemsize());
   } else {
     memory::note_write(argument.memory->data(), argument.memory->bytes());

@@ -80,7 +80,7 @@ DeviceNDArrayBase::DeviceNDArrayBase(DType dtype, Layout layout, const Stream& s
     : layout_(std::move(layout)), data_(nullptr), dtype_(dtype) {
   const ByteBounds bounds = byte_bounds(layout_, dtype.itemsize());  // checks before it allocates
   buffer_ = Buffer::allocate(static_cast<std::size_t>(bounds.past - bounds.lowest), stream);
-  data_ = buffer_->data() - bounds.lowest;
+  data_ = buffer_->address() - bounds.lowest;
 }
 
 Layout detail::ComputedFrom::layout(std::size_t itemsize) const {
@@ -197,7 +197,7 @@ void require_inside(const DeviceNDArrayBase& array) {
   });
   const ByteBounds bounds = byte_bounds(layout, array.dtype().itemsize());
   const Buffer& buffer = *array.buffer();
-  const std::int64_t first = bounds.past == 0 ? 0 : array.device_pointer() - buffer.data();
+  const std::int64_t first = bounds.past == 0 ? 0 : array.address() - buffer.address();
   const auto bytes = static_cast<std::int64_t>(buffer.bytes());
   require<IndexError>(
       checked_add(first, bounds.lowest) >= 0 && checked_add(first, bounds.past) <= bytes, [&] {

@@ -45,7 +45,11 @@ struct KernelCall {
   /// An upper bound of the absolute byte offset of every element of every operand: it decides
   /// whether 32-bit indices suffice.
   std::int64_t span = 0;
-  bool any_order = false;      ///< of a map: its program does not use positions
+  bool any_order = false;  ///< of a map: its program does not use positions
+  /// No other code has the addresses of the inputs, so that only kernels of this library, and what
+  /// else is asked of the device through it, can write them.
+  bool inputs_are_private = false;
+  bool is_captured = false;    ///< the kernels run when a graph is launched
   bool along_reduced = false;  ///< the smallest strides of the inputs are those of reduced axes
   /// Of a map: it writes nothing if this finds something, unless `is_new`: then nobody has the
   /// output yet, and its kernel may make the check. Not on the CPU.

@@ -48,14 +48,13 @@ bool has_fewer_axes(const DeviceNDArrayBase& out, const DeviceNDArrayBase* const
 /// Whether writing `out` element by element could change an element of `in` that is still to be
 /// read. Any element of a side operand may be read for any of `out`.
 bool conflicts(const DeviceNDArrayBase& out, const DeviceNDArrayBase& in, bool is_side) {
-  if (!in.buffer()->shares_memory(*out.buffer()) || !out.buffer()->data()) return false;
+  if (!in.buffer()->shares_memory(*out.buffer()) || !out.buffer()->address()) return false;
   if (is_side) return true;
-  if (in.device_pointer() == out.device_pointer() && in.dtype() == out.dtype() &&
-      in.layout() == out.layout()) {
+  if (in.address() == out.address() && in.dtype() == out.dtype() && in.layout() == out.layout()) {
     return false;
   }
-  return overlap(out.device_pointer(), out.layout(), out.dtype().itemsize(), in.device_pointer(),
-                 in.layout(), in.dtype().itemsize()) != Overlap::disjoint;
+  return overlap(out.address(), out.layout(), out.dtype().itemsize(), in.address(), in.layout(),
+                 in.dtype().itemsize()) != Overlap::disjoint;
 }
 
 /// Where a temporary's first element lies in its buffer, and its layout.
@@ -74,8 +73,7 @@ Placement placement_like(const DeviceNDArrayBase& out) {
   if (reach / 2 > out.nbytes() || !is_aligned(out)) {
     return {out.nbytes(), 0, {out.shape(), c_strides(out.shape(), itemsize)}};
   }
-  const std::size_t before =
-      reinterpret_cast<std::uintptr_t>(out.device_pointer() + bounds.lowest) % line;
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(out.address() + bounds.lowest) % line;
   return {before + reach, before + static_cast<std::size_t>(-bounds.lowest), out.layout()};
 }
 
@@ -85,7 +83,7 @@ void evaluate_through_temporary(const kernels::program& program, const DeviceNDA
                                 bool positions, bool partial) {
   const Placement place = placement_like(out);
   const auto buffer = Buffer::allocate(place.bytes, stream);
-  std::byte* const data = buffer->data() + place.offset;
+  std::byte* const data = buffer->address() + place.offset;
   const DeviceRef copied{data, out.dtype(), place.layout, buffer.get()};
   if (partial) copy_elements(copied, out.ref(), stream);
   const runtime::Operand temporary{data, &place.layout};
@@ -117,13 +115,13 @@ void evaluate_into(const kernels::program& program, const DeviceNDArrayBase& out
   }
   const KernelInputs inputs(out, arrays, program.inputs, stream);
   out.buffer()->used_on(stream);
-  memory::note_write(out.device_pointer(), out.layout(), out.dtype().itemsize());
+  memory::note_write(out.address(), out.layout(), out.dtype().itemsize());
   if (through_temporary) {
     if (check) check->require();
     return evaluate_through_temporary(program, out, inputs.arrays(), scalars, stream, positions,
                                       partial);
   }
-  const runtime::Operand output{out.device_pointer(), &out.layout()};
+  const runtime::Operand output{out.address(), &out.layout()};
   BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
                       stream, positions, workspace, {check, is_new});
@@ -138,7 +136,7 @@ void evaluate_together(const kernels::program& program, const DeviceNDArrayBase*
   SmallArray<runtime::Operand> outputs(program.outputs);
   for (int k = 0; k < program.outputs; ++k) {
     outs[k]->buffer()->used_on(stream);
-    outputs[k] = {outs[k]->device_pointer(), &outs[k]->layout()};
+    outputs[k] = {outs[k]->address(), &outs[k]->layout()};
   }
   runtime::launch_map(program, operands_of(outputs, inputs.arrays(), program.inputs), scalars,
                       stream, positions);

@@ -11,7 +11,7 @@ constexpr std::int64_t none = -1;  // before the number is there
 
 DeviceNDArray<std::int64_t> new_word(const Stream& stream) {
   auto buffer = memory::new_polled_line(stream);
-  std::byte* const data = buffer->data();
+  std::byte* const data = buffer->address();
   return DeviceNDArray<std::int64_t>(Layout{}, data, std::move(buffer)).bind(stream);
 }
 

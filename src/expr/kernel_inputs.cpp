@@ -60,7 +60,7 @@ SmallArray<runtime::Operand> operands_of(std::span<const runtime::Operand> outpu
   SmallArray<runtime::Operand> all(outputs.size() + static_cast<std::size_t>(count));
   auto* next = std::ranges::copy(outputs, all.begin()).out;
   for (int k = 0; k < count; ++k) {
-    *next++ = {inputs[k]->device_pointer(), &inputs[k]->layout()};
+    *next++ = {inputs[k]->address(), &inputs[k]->layout(), inputs[k]->buffer()->is_private()};
   }
   return all;
 }

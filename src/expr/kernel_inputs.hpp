@@ -12,7 +12,7 @@
 namespace quarry::expr {
 
 inline bool is_aligned(const DeviceNDArrayBase& array) {
-  return quarry::is_aligned(array.device_pointer(), array.layout(), array.dtype());
+  return quarry::is_aligned(array.address(), array.layout(), array.dtype());
 }
 
 /// Throws ShapeError unless elements of shape `in` can be written into shape `out`, which has as
@@ -49,7 +49,7 @@ class BufferWorkspace final : public backend::Workspace {
   explicit BufferWorkspace(const Stream& stream) : stream_(stream) {}
   void* take(std::size_t bytes) override {
     buffer_ = Buffer::allocate(bytes, stream_);
-    return buffer_->data();
+    return buffer_->address();
   }
   /// None where the stream is captured: launches of a graph have no place in its order.
   std::uint32_t* counter() override;

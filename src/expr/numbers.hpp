@@ -10,7 +10,7 @@ namespace quarry::expr {
 
 template <class U>
 DeviceNDArray<U> numbers_of(const DeviceNDArrayBase& array, const View& view) {
-  return DeviceNDArray<U>(view.layout, array.device_pointer() + view.offset, array.buffer())
+  return DeviceNDArray<U>(view.layout, array.address() + view.offset, array.buffer())
       .bind(array.stream());
 }
 template <class U>

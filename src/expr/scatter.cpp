@@ -22,9 +22,9 @@ namespace quarry::expr {
 namespace {
 
 bool overlaps(const DeviceNDArrayBase& a, const DeviceNDArrayBase& b) {
-  return a.buffer()->shares_memory(*b.buffer()) && a.buffer()->data() &&
-         overlap(a.device_pointer(), a.layout(), a.dtype().itemsize(), b.device_pointer(),
-                 b.layout(), b.dtype().itemsize()) != Overlap::disjoint;
+  return a.buffer()->shares_memory(*b.buffer()) && a.buffer()->address() &&
+         overlap(a.address(), a.layout(), a.dtype().itemsize(), b.address(), b.layout(),
+                 b.dtype().itemsize()) != Overlap::disjoint;
 }
 
 /// The extent or stride of an axis that is counted from the last one; 1 if there is none.
@@ -89,8 +89,8 @@ void scatter_into(const kernels::program& program, const Target& target,
   }
   const KernelInputs inputs(array, read.data(), program.inputs, stream);
   array.buffer()->used_on(stream);
-  memory::note_write(array.device_pointer(), array.layout(), array.dtype().itemsize());
-  const runtime::Operand output{target.window.device_pointer(), &out};
+  memory::note_write(array.address(), array.layout(), array.dtype().itemsize());
+  const runtime::Operand output{target.window.address(), &out};
   BufferWorkspace workspace(stream);
   runtime::launch_map(program, operands_of({&output, 1}, inputs.arrays(), program.inputs), scalars,
                       stream, true, workspace, {target.check, target.is_new});
@@ -242,9 +242,8 @@ void write_owned_rows(const Target& target, const kernels::side_axis& own, const
   row.shape[axis] = 1, row.strides[axis] = 0;
   Layout owner{Shape::filled(out.rank(), 1), Strides::filled(out.rank(), 0)};
   owner.shape[axis] = own.extent, owner.strides[axis] = owners.own[0].stride;
-  const DeviceNDArray<std::int32_t> owned(owner, owners.array.device_pointer(),
-                                          owners.array.buffer());
-  const std::int64_t to_window = target.window.device_pointer() - target.array.device_pointer();
+  const DeviceNDArray<std::int32_t> owned(owner, owners.array.address(), owners.array.buffer());
+  const std::int64_t to_window = target.window.address() - target.array.address();
   with_numbers(values.dtype(), [&]<class U>(U) {
     const auto from = numbers_of<const U>(values, {row, 0});
     const DeviceNDArrayBase* const arrays[] = {&owned, &from};

@@ -8,8 +8,8 @@
 namespace quarry::expr {
 
 void require_unwritten(const DeviceNDArrayBase& array, std::uint64_t made, int place) {
-  const bool written = memory::written_since(
-      made, {array.device_pointer(), array.layout(), array.dtype().itemsize()});
+  const bool written =
+      memory::written_since(made, {array.address(), array.layout(), array.dtype().itemsize()});
   require<LogicError>(!written, [&] {
     return fmt::format(
         "array {} of the expression, of shape {} and {}, was written after the expression was "

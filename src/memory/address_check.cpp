@@ -25,7 +25,8 @@ void require_known(const char* call, const DevicePtr& p, std::size_t bytes, cons
     return fmt::format("{}: {} lie on {}, the call is for {}", call, range_text(p.address(), bytes),
                        to_string(buffer.device()), to_string(device));
   });
-  require_within(call, p, bytes, reinterpret_cast<std::uintptr_t>(buffer.data()), buffer.bytes());
+  require_within(call, p, bytes, reinterpret_cast<std::uintptr_t>(buffer.address()),
+                 buffer.bytes());
 }
 
 void require_unknown(const char* call, const DevicePtr& p, std::size_t bytes,

@@ -47,6 +47,7 @@ Buffer::Buffer(void* memory, std::size_t bytes, const Stream& home, std::shared_
 std::shared_ptr<Buffer> Buffer::allocate(std::size_t bytes, const Stream& home) {
   const CurrentResource current(*home.state().device);
   auto buffer = allocate(bytes, home, *current);
+  buffer->is_private_ = current.is_standard() && buffer->space_ == MemorySpace::device;
   if (!current.is_standard() && bytes > 0) {
     try {
       buffer->owner_ = memory::note_granted(buffer->data_, *current);

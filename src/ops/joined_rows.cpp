@@ -128,7 +128,7 @@ void JoinedRows::merge_axes() {
 
 /// The largest word of which everything is a multiple.
 std::int64_t JoinedRows::word_size() const {
-  std::uint64_t places = reinterpret_cast<std::uintptr_t>(result_.device_pointer());
+  std::uint64_t places = reinterpret_cast<std::uintptr_t>(result_.address());
   for (const Part& part : parts_) {
     places |= static_cast<std::uint64_t>(part.begin) | static_cast<std::uint64_t>(part.end);
     if (!part.data) continue;
@@ -176,8 +176,8 @@ bool JoinedRows::write() {
     if (part.buffer) part.buffer->used_on(stream);
   }
   result_.buffer()->used_on(stream);
-  memory::note_write(result_.device_pointer(), result_.layout(), result_.dtype().itemsize());
-  runtime::launch_join(join_program_of(static_cast<std::size_t>(word)), result_.device_pointer(),
+  memory::note_write(result_.address(), result_.layout(), result_.dtype().itemsize());
+  runtime::launch_join(join_program_of(static_cast<std::size_t>(word)), result_.address(),
                        parts_of_words(word), stream);
   return true;
 }

@@ -85,15 +85,15 @@ class PositionCheck final : public quarry::detail::QueuedCheck {
   }
   void* place(const Stream& stream, const void* first, std::int64_t count,
               void** word) const override {
-    if (first != positions_.device_pointer() || count != positions_.size()) return nullptr;
+    if (first != positions_.address() || count != positions_.size()) return nullptr;
     const std::lock_guard lock(mutex_);
     if (count_) return nullptr;
     if (word) {
       next_word_ = DeviceNDArray<std::int64_t>({1}, stream);
-      *word = next_word_.device_pointer();
+      *word = next_word_.address();
     }
     count_ = std::make_shared<const HostWord>(stream);
-    return count_->array().device_pointer();
+    return count_->array().address();
   }
   void launched() const override {
     const std::lock_guard lock(mutex_);
@@ -119,7 +119,7 @@ class PositionCheck final : public quarry::detail::QueuedCheck {
  private:
   const void* word_in(const Stream& stream) const {
     const std::lock_guard lock(mutex_);
-    return count_ && count_->array().stream() == stream ? word_.device_pointer() : nullptr;
+    return count_ && count_->array().stream() == stream ? word_.address() : nullptr;
   }
   void forget() const {
     const std::lock_guard lock(mutex_);
@@ -131,8 +131,7 @@ class PositionCheck final : public quarry::detail::QueuedCheck {
     const auto count = std::make_shared<const HostWord>(stream);
     const DeviceNDArray<std::int64_t> word({1}, stream);
     using Count = results::total<bool>;
-    const Then<kernels::left_at, std::int64_t> left{
-        reinterpret_cast<std::int64_t>(word.device_pointer())};
+    const Then<kernels::left_at, std::int64_t> left{reinterpret_cast<std::int64_t>(word.address())};
     reduce_tree<kernels::sum_of, Count::accumulator, Count::type>(
         as_tree(bounds_.is_outside(positions_)), {}, {}, false, nullptr, left, &count->array());
     word_ = word;

@@ -35,7 +35,7 @@ void reduce_into(const kernels::program& program, const DeviceNDArrayBase& out,
                  const kernels::u64 (*scalars)[2], bool positions) {
   const Stream& stream = quarry::detail::stream_for(out);
   const KernelInputs inputs(out, arrays, program.inputs, stream);
-  const runtime::Operand output{out.device_pointer(), &out.layout()};
+  const runtime::Operand output{out.address(), &out.layout()};
   out.buffer()->used_on(stream);
   BufferWorkspace workspace(stream);
   runtime::launch_reduction(program, shape.input, {shape.reduced, shape.input.size()},

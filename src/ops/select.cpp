@@ -48,7 +48,7 @@ constexpr std::size_t kept_whole = 1 << 16;  // fewer bytes are not worth a copy
 void launch(const SelectCall& call, const Shape& shape, const DeviceNDArray<std::int64_t>& kept,
             const runtime::Operand& values, int arrays, const Stream& stream) {
   const KernelInputs inputs(*call.arrays[0], call.arrays, call.program.inputs, stream);
-  const runtime::Operand count{kept.device_pointer(), nullptr};
+  const runtime::Operand count{kept.address(), nullptr};
   const runtime::Operand outputs[] = {count, values};
   auto operands = operands_of(outputs, inputs.arrays(), call.program.inputs);
   for (std::size_t k = 2 + static_cast<std::size_t>(arrays); k < operands.size(); ++k) {
@@ -75,7 +75,7 @@ std::shared_ptr<Buffer> fitted(std::shared_ptr<Buffer> buffer, std::size_t bytes
   auto copy = Buffer::allocate(bytes, stream);
   if (bytes > 0) {
     stream.state().device->copy(
-        {backend::Direction::device_to_device, copy->data(), buffer->data(), bytes},
+        {backend::Direction::device_to_device, copy->address(), buffer->address(), bytes},
         stream.state().native, false);
   }
   return copy;
@@ -94,7 +94,7 @@ QueuedSelection queue_selection(const SelectCall& call, const Shape& shape) {
   const std::int64_t bytes = byte_count(shape, call.program.itemsize[1]);
   QueuedSelection queued{Buffer::allocate(static_cast<std::size_t>(bytes), stream),
                          DeviceNDArray<std::int64_t>(Shape{}, {.stream = stream})};
-  const runtime::Operand values{queued.buffer->data(), nullptr};
+  const runtime::Operand values{queued.buffer->address(), nullptr};
   launch(call, shape, queued.count, values, call.program.inputs, stream);
   return queued;
 }
@@ -127,7 +127,7 @@ Selection select_elements(const SelectCall& call, const SelectedAxes& axes) {
   }
   result.buffer = Buffer::allocate(bytes, stream);
   if (bytes > 0) {
-    const runtime::Operand values{result.buffer->data(), nullptr};
+    const runtime::Operand values{result.buffer->address(), nullptr};
     rows = launch_and_count(call, axes.shape, values, call.program.inputs, stream) / others;
   }
   result.layout.strides = c_strides(shape, itemsize);
@@ -164,8 +164,7 @@ RankedShape::RankedShape(const Shape& values, const Shape& array, std::size_t ax
 
 bool are_apart(const DeviceNDArrayBase& a, const DeviceNDArrayBase& b) {
   return !a.buffer()->shares_memory(*b.buffer()) ||
-         (a.device_pointer() == b.device_pointer() && a.layout() == b.layout() &&
-          a.dtype() == b.dtype());
+         (a.address() == b.address() && a.layout() == b.layout() && a.dtype() == b.dtype());
 }
 
 namespace {
@@ -244,9 +243,9 @@ void assign_ranked(const kernels::program& program, const DeviceNDArrayBase& out
   const KernelInputs inputs(out, arrays, 2, stream);  // which checks the devices
   if (!out.is_c_contiguous()) require_no_aliases(out.layout(), out.dtype().itemsize());
   out.buffer()->used_on(stream);
-  memory::note_write(out.device_pointer(), out.layout(), out.dtype().itemsize());
+  memory::note_write(out.address(), out.layout(), out.dtype().itemsize());
   const DeviceNDArray<std::int64_t> count(Shape{}, {.stream = stream});  // nobody waits for it
-  launch(call, out.shape(), count, {out.device_pointer(), &out.layout()}, 2, stream);
+  launch(call, out.shape(), count, {out.address(), &out.layout()}, 2, stream);
 }
 
 namespace {

@@ -262,7 +262,7 @@ bool can_write_together(const DeviceNDArrayBase* const* outs, std::size_t out_co
     }
   }
   for (std::size_t k = 0; k < out_count; ++k) {
-    memory::note_write(outs[k]->device_pointer(), outs[k]->layout(), outs[k]->dtype().itemsize());
+    memory::note_write(outs[k]->address(), outs[k]->layout(), outs[k]->dtype().itemsize());
   }
   return true;
 }

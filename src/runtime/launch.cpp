@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/launch.hpp"
 
+#include <quarry/base/captures.hpp>
 #include <quarry/base/error.hpp>
 #include <quarry/kernels/params.hpp>
 
@@ -44,8 +45,12 @@ void launch(KernelCall& call, const Shape& shape, std::span<const Operand> opera
   const backend::OperationRange range([&] { return text_of(*call.program, shape); },
                                       static_cast<std::uint64_t>(call.kept * call.reduced));
   require_room(call, *stream.state().device);
+  call.is_captured = detail::is_capturing() && stream.state().is_captured();
+  call.inputs_are_private = true;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     call.operands[k].data = const_cast<std::byte*>(operands[k].data);
+    const bool is_output = k < static_cast<std::size_t>(call.program->outputs);
+    call.inputs_are_private &= is_output || operands[k].is_private;
   }
   if (call.scalars.size() > 0) {
     std::memcpy(call.scalars.data(), scalars, sizeof(Scalar) * call.scalars.size());

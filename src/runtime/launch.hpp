@@ -15,6 +15,7 @@ namespace quarry::runtime {
 struct Operand {
   const std::byte* data;
   const Layout* layout;
+  bool is_private = false;  ///< see Buffer::is_private()
 };
 
 using Scalar = kernels::u64[2];

@@ -119,8 +119,15 @@ std::int64_t launches_of(const F& work) {
 Live live();
 std::string last_kernel();                ///< the name expression of the latest launch
 std::vector<std::uint64_t> last_block();  ///< its parameter block
-std::size_t pending();                    ///< operations that have been queued and not run
-void run_pending();                       ///< runs them all
+/// How the latest kernel of Quarry's begins: before the work ahead of it is done, with reads of
+/// what that does not write, and those behind it when all of that is done.
+struct Beginning {
+  bool is_early = false, reads_ahead = false, waits_first = false;
+  friend bool operator==(const Beginning&, const Beginning&) = default;
+};
+Beginning last_beginning();
+std::size_t pending();  ///< operations that have been queued and not run
+void run_pending();     ///< runs them all
 
 /// Misuse that was seen (bad addresses, double frees, grids that cover too little), oldest first;
 /// taking them clears the list.

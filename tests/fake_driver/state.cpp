@@ -112,6 +112,11 @@ CUresult enqueue(CUstream stream, Operation operation) {
     queue = find_stream(stream);
     if (!queue) return CUDA_ERROR_INVALID_HANDLE;
     if (queue->device != current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (operation.kernel) state().last_beginning = operation.kernel->begins;
+    if (!queue->unfinished.add(operation.kernel.get())) {
+      add_fault("a kernel reads ahead what may not be written yet");
+      return CUDA_ERROR_LAUNCH_FAILED;
+    }
     if (queue->capture) {
       // those of host functions and of managed memory are not needed
       if (!operation.work) return refuse_captured(*queue);
@@ -201,6 +206,10 @@ Live live() {
 std::vector<std::uint64_t> last_block() {
   const Guard lock(state().mutex);
   return state().last_block;
+}
+Beginning last_beginning() {
+  const Guard lock(state().mutex);
+  return state().last_beginning;
 }
 std::string last_kernel() {
   const Guard lock(state().mutex);

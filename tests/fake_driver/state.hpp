@@ -76,6 +76,7 @@ struct State {
   int captures = 0;  ///< streams that are being captured
   std::string last_kernel;
   std::vector<std::uint64_t> last_block;
+  Beginning last_beginning;
   Statistics statistics;
 
   Memory memory;

@@ -27,7 +27,7 @@ Out reduced_by_a_warp(const std::vector<V>& values) {
   static_assert(sizeof p == sizeof words);
   std::memcpy(&p, words, sizeof p);
   const auto faults =
-      launch({{1, 1}, {32, 1}}, 1, [&] { reduce<M, 1, 1, 4, 1, width, 1>(p, nullptr); });
+      launch({{1, 1}, {32, 1}}, 1, [&] { reduce<M, 1, 1, 4, 1, width, 1>(p, nullptr, 0); });
   EXPECT_EQ(faults, std::vector<std::string>{});
   return result;
 }
@@ -123,7 +123,7 @@ class cuda_narrow_columns : public ::testing::Test {
     static_assert(sizeof p == sizeof words);
     std::memcpy(&p, words, sizeof p);
     const auto faults =
-        launch({{1, 1}, {1, 1}}, 1, [&] { reduce<M, 1, 1, 4, 0, 4, 1>(p, nullptr); });
+        launch({{1, 1}, {1, 1}}, 1, [&] { reduce<M, 1, 1, 4, 0, 4, 1>(p, nullptr, 0); });
     EXPECT_EQ(faults, std::vector<std::string>{});
     return out;
   }

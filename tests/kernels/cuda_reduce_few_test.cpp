@@ -25,7 +25,7 @@ void add(FewKernels& all) {
   all[ReduceFew{{Rk, Rr, Bytes, Along, V, int{Wide}}, Count}] = [](const u64* words) {
     typename reduce_few_body<M, Rk, Rr, index_of<Bytes>, Along, V, Wide, Count>::param_type p;
     std::memcpy(&p, words, sizeof p);
-    reduce_few<M, Rk, Rr, Bytes, Along, V, Wide, Count>(p);
+    reduce_few<M, Rk, Rr, Bytes, Along, V, Wide, Count>(p, 0);
   };
 }
 template <class M, int V, unsigned Wide, int Count>

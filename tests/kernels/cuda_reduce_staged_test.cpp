@@ -24,7 +24,7 @@ void add(StagedKernels& all) {
     typename reduce_staged_body<exact_t<M>, Rk, Rr, index_of<Bytes>, Wide, Lanes, Segments,
                                 Count>::param_type p;
     std::memcpy(&p, words, sizeof p);
-    reduce_staged<M, Rk, Rr, Bytes, Wide, Lanes, Segments, Count>(p, partial);
+    reduce_staged<M, Rk, Rr, Bytes, Wide, Lanes, Segments, Count>(p, partial, 0);
   };
 }
 /// Dense rows, and those with gaps.

@@ -36,7 +36,7 @@ template <class M, int Rk, int V, unsigned Wide>
 void run_few(const u64* words) {
   typename reduce_few_body<M, Rk, 1, i32, -4, V, Wide, few>::param_type p;
   std::memcpy(&p, words, sizeof p);
-  reduce_few<M, Rk, 1, 4, -4, V, Wide, few>(p);
+  reduce_few<M, Rk, 1, 4, -4, V, Wide, few>(p, 0);
 }
 
 template <class M>

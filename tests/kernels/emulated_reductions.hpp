@@ -25,7 +25,7 @@ template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 void run_reduce(const u64* words, void* partial, u32*, int) {
   typename reduce_body<M, Rk, Rr, Index, Along, V, Wide>::param_type p;
   std::memcpy(&p, words, sizeof p);
-  reduce<M, Rk, Rr, sizeof(Index), Along, V, Wide>(p, partial);
+  reduce<M, Rk, Rr, sizeof(Index), Along, V, Wide>(p, partial, 0);
 }
 
 /// Reductions of watched elements have kernels for all ranks. Of the others, which differ in their
@@ -54,7 +54,7 @@ template <class M, int Rk, int Rr, class Index, int Along>
 void run_reduce_and_finish(const u64* words, void* partial, u32* arrived, int lanes) {
   typename reduce_body<M, Rk, Rr, Index, Along, 1, 0>::param_type p;
   std::memcpy(&p, words, sizeof p);
-  reduce_and_finish<M, Rk, Rr, sizeof(Index), Along>(p, partial, arrived, lanes);
+  reduce_and_finish<M, Rk, Rr, sizeof(Index), Along>(p, partial, arrived, lanes, 0);
 }
 template <class M, int Rk, int Rr, class Index, int Along>
 void add_finishing(ReduceKernels& all) {

@@ -154,16 +154,16 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
       const __grid_constant__ tiled_params<M, __VA_ARGS__>, const __grid_constant__ tiling, int);
 #define QUARRY_REDUCE(M, ...)                      \
   template __global__ void reduce<M, __VA_ARGS__>( \
-      const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*);
+      const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*, int);
 #define QUARRY_REDUCE_AND_FINISH(M, ...)                      \
   template __global__ void reduce_and_finish<M, __VA_ARGS__>( \
-      const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*, u32*, int);
+      const __grid_constant__ reduce_params<M, __VA_ARGS__>, void*, u32*, int, int);
 #define QUARRY_REDUCE_FEW(M, Count, ...)                      \
   template __global__ void reduce_few<M, __VA_ARGS__, Count>( \
-      const __grid_constant__ reduce_params<M, __VA_ARGS__>);
+      const __grid_constant__ reduce_params<M, __VA_ARGS__>, int);
 #define QUARRY_REDUCE_STAGED(M, ...)                      \
   template __global__ void reduce_staged<M, __VA_ARGS__>( \
-      const __grid_constant__ staged_params<M, __VA_ARGS__>, void*);
+      const __grid_constant__ staged_params<M, __VA_ARGS__>, void*, int);
 #define QUARRY_BINCOUNT(M, ...)                                 \
   template __global__ void bincount_private<M, __VA_ARGS__>(    \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \

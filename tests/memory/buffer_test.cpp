@@ -30,6 +30,24 @@ TEST(Buffer, KnowsItsBytesStreamAndDevice) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % 256, 0u);
 }
 
+TEST(Buffer, IsPrivateUntilSomebodyAsksForItsAddress) {
+  const Stream s = stream();
+  EXPECT_TRUE(Buffer::allocate(1000, s)->is_private());
+  EXPECT_NE(Buffer::allocate(1000, s)->address(), nullptr);
+  const auto buffer = Buffer::allocate(1000, s);
+  EXPECT_NE(buffer->data(), nullptr);
+  EXPECT_FALSE(buffer->is_private());
+  EXPECT_FALSE(Buffer::allocate(1000, s, current_resource())->is_private());
+  const auto a = zeros<float>({100});
+  EXPECT_TRUE(a.buffer()->is_private());
+  EXPECT_NE(a(range(1, 3)).device_pointer(), nullptr);
+  EXPECT_FALSE(a.buffer()->is_private());
+  EXPECT_FALSE(managed_array<float>({100}).buffer()->is_private());
+  auto owner = std::make_shared<std::vector<float>>(3);
+  EXPECT_FALSE(
+      Buffer::adopt(owner->data(), 12, default_stream(Device::cpu()), owner)->is_private());
+}
+
 TEST(Buffer, ZeroBytesTakeNoMemory) {
   const auto before = now();
   const auto buffer = Buffer::allocate(0, default_stream());

@@ -95,7 +95,7 @@ struct KernelValue<A> {
   const A& array;
   std::byte* address;
 
-  KernelValue(const A& given, const Stream&) : array(given), address(given.device_pointer()) {}
+  KernelValue(const A& given, const Stream&) : array(given), address(given.address()) {}
   KernelArgument argument() const {
     return {&address, sizeof address, array.buffer().get(), &array, !array.is_read_only()};
   }
@@ -149,7 +149,7 @@ struct HostArgument {
 
   template <class Given>
   HostArgument(const Given& given, const Stream& stream)
-      : host(given.host), array(made(host, stream)), address(array.device_pointer()) {}
+      : host(given.host), array(made(host, stream)), address(array.address()) {}
   KernelArgument argument() const {
     return {&address, sizeof address, array.buffer().get(), &array, true};
   }

@@ -234,7 +234,7 @@ class DeviceNDArray : public DeviceNDArrayBase,
   DeviceNDArray<value_type> flatten(Order order = Order::c) const {
     const auto flat = ravel(order);
     if (flat.buffer() == buffer()) return flat.copy();
-    return DeviceNDArray<value_type>(flat.layout(), flat.device_pointer(), flat.buffer());
+    return DeviceNDArray<value_type>(flat.layout(), flat.address(), flat.buffer());
   }
   /// A view with the axes reversed.
   DeviceNDArray transpose() const { return view({quarry::transpose(layout_), 0}); }

@@ -65,8 +65,13 @@ class DeviceNDArrayBase {
   bool is_c_contiguous() const { return quarry::is_c_contiguous(layout_, dtype_.itemsize()); }
   bool is_f_contiguous() const { return quarry::is_f_contiguous(layout_, dtype_.itemsize()); }
   ///@}
-  /// Address of element 0 on the device.
-  std::byte* device_pointer() const { return data_; }
+  /// Address of element 0 on the device. The memory is no longer private: see Buffer.
+  std::byte* device_pointer() const {
+    if (buffer_) buffer_->data();
+    return data_;
+  }
+  /// The same, for the library itself.
+  std::byte* address() const { return data_; }
   /// The memory of the array. Throws LogicError for a moved-from array.
   const std::shared_ptr<Buffer>& buffer() const {
     if (!buffer_) [[unlikely]]

@@ -97,7 +97,7 @@ struct Places {
   Layout window;
   std::vector<kernels::side_axis> own;
 
-  DeviceNDArray<T> seen() const { return {window, array.device_pointer(), array.buffer()}; }
+  DeviceNDArray<T> seen() const { return {window, array.address(), array.buffer()}; }
   template <int Axes>
   OwnAxes<Axes> axes() const {
     OwnAxes<Axes> made;

@@ -48,6 +48,11 @@ inline constexpr i64 lead_columns = 1024;
 /// in the L2 cache. Rows first: all rows of some columns, then those of the next ones, where rows
 /// of an input are the same one; the grid has fewer than 2^32 blocks.
 inline constexpr int blocks_backwards = 1, blocks_rows_first = 2;
+/// Further bits, of kernels that may begin before the work ahead of them in the stream is done
+/// (kernels/stream_order.cuh). Reads ahead: nothing that may still be running writes what the
+/// kernel reads. Waits first: the kernels behind this one begin when all that is ahead of it is
+/// done.
+inline constexpr int order_reads_ahead = 4, order_waits_first = 8;
 
 /// Divides integers below 2^31 by a constant of at most 2^31 with one multiplication (Granlund and
 /// Montgomery, Division by Invariant Integers using Multiplication, 1994).

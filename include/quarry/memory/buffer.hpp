@@ -3,6 +3,7 @@
 #include <quarry/base/captures.hpp>
 #include <quarry/memory/resource.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,8 +41,18 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  /// The address for kernels; for host-only memory the host address.
-  std::byte* data() const { return data_; }
+  /// The address for kernels; for host-only memory the host address. The buffer is no longer
+  /// private.
+  std::byte* data() const {
+    is_private_.store(false, std::memory_order_relaxed);
+    return data_;
+  }
+  /// The same, for the library itself: the buffer stays private.
+  std::byte* address() const { return data_; }
+  /// Whether no other code has the address: device memory of the standard resource of which nobody
+  /// has asked for it. Kernels may begin to read it while kernels before them that write something
+  /// else are running.
+  bool is_private() const { return is_private_.load(std::memory_order_relaxed); }
   std::size_t bytes() const { return bytes_; }      ///< the size
   const Stream& stream() const { return home_; }    ///< the home stream
   Device device() const { return home_.device(); }  ///< of the home stream
@@ -90,6 +101,7 @@ class Buffer {
   std::byte* data_;
   std::size_t bytes_;
   MemorySpace space_ = MemorySpace::device;
+  mutable std::atomic<bool> is_private_ = false;
   bool is_per_thread_ = false;  ///< the home stream is the per-thread default stream
   Stream home_;
   std::optional<Resource> resource_;

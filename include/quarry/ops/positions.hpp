@@ -92,7 +92,7 @@ P with_axes(const P& positions, std::size_t axes) {
 template <class T>
 DeviceNDArray<T> window_of(const DeviceNDArray<T>& array, const SideView& side) {
   const auto seen = [&](const auto& of, std::int64_t offset) {
-    return DeviceNDArray<T>(side.window.layout, of.device_pointer() + offset, of.buffer())
+    return DeviceNDArray<T>(side.window.layout, of.address() + offset, of.buffer())
         .bind(array.stream());
   };
   if (!side.is_empty()) return seen(array, side.window.offset);

@@ -132,7 +132,7 @@ void add_floating(const Indexed<Mode, T, P...>& place, const SideLeaf<T, sizeof.
   const auto sums = [&](const Owners<std::int64_t>& of) {
     return Leaf<std::int64_t>{of.array.reshape(region.shape)};
   };
-  const DeviceNDArray<T> out(region, elements.window.device_pointer(), elements.window.buffer());
+  const DeviceNDArray<T> out(region, elements.window.address(), elements.window.buffer());
   using L = Leaf<std::int64_t>;
   out.bind(elements.array.stream())
       .assign(Node<Call<kernels::fixed_sum>, Leaf<T>, L, L, L, Constant<i64>>(
@@ -145,12 +145,11 @@ auto part_of(const Indexed<Mode, T, P...>& place) {
   using Real = typename T::value_type;
   const auto part = [](const DeviceNDArray<T>& of) {
     constexpr std::ptrdiff_t offset = Part * sizeof(Real);
-    return DeviceNDArray<Real>(of.layout(), of.device_pointer() + offset, of.buffer())
-        .bind(of.stream());
+    return DeviceNDArray<Real>(of.layout(), of.address() + offset, of.buffer()).bind(of.stream());
   };
   return place.arguments().apply([&](const auto& elements, const P&... positions) {
     const auto& [array, window, axis, check, made] = elements;
-    const SideView side{{window.layout(), window.device_pointer() - array.device_pointer()},
+    const SideView side{{window.layout(), window.address() - array.address()},
                         {std::begin(axis), std::end(axis)},
                         {},
                         0,

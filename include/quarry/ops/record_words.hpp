@@ -23,8 +23,7 @@ auto as_words(const DeviceNDArray<T>& array) {
   layout.shape.push_back(std::int64_t(sizeof(T) / sizeof(Word)));
   layout.strides.push_back(sizeof(Word));
   using W = std::conditional_t<std::is_const_v<T>, const Word, Word>;
-  return DeviceNDArray<W>(std::move(layout), array.device_pointer(), array.buffer())
-      .bind(array.stream());
+  return DeviceNDArray<W>(std::move(layout), array.address(), array.buffer()).bind(array.stream());
 }
 
 /// An array or expression of records.
@@ -63,7 +62,7 @@ DeviceNDArray<R> from_words(const DeviceNDArray<word_of<R>>& words) {
   Layout layout = words.layout();
   layout.shape.pop_back();
   layout.strides.pop_back();
-  return DeviceNDArray<R>(layout, words.device_pointer(), words.buffer()).bind(words.stream());
+  return DeviceNDArray<R>(layout, words.address(), words.buffer()).bind(words.stream());
 }
 
 }  // namespace quarry::expr

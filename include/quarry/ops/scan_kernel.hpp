@@ -80,8 +80,7 @@ class ScanKernel {
     const StreamGuard guard(quarry::detail::stream_for(out));
     if constexpr (is_plain<X>) {
       if (can_scan(x) && can_scan(out) &&
-          (x.device_pointer() == out.device_pointer() ||
-           !x.buffer()->shares_memory(*out.buffer()))) {
+          (x.address() == out.address() || !x.buffer()->shares_memory(*out.buffer()))) {
         require_scan(x, x.shape());
         return text_.run(x, out);
       }

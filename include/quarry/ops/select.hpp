@@ -89,7 +89,7 @@ auto with_selection(const M& mask, const V& values, const F& f) {
 }
 template <class T>
 DeviceNDArray<T> selected_array(Selection&& kept) {
-  std::byte* const data = kept.buffer->data();
+  std::byte* const data = kept.buffer->address();
   return DeviceNDArray<T>(std::move(kept.layout), data, std::move(kept.buffer));
 }
 template <class X>

@@ -117,7 +117,7 @@ struct UntypedArgument<Raw<T>> {
   }
   static auto tree(const Raw<T>& raw) {
     using K = typename Raw<T>::K;
-    return Constant<const K*>{reinterpret_cast<const K*>(raw.array.device_pointer())};
+    return Constant<const K*>{reinterpret_cast<const K*>(raw.array.address())};
   }
 };
 

@@ -139,11 +139,11 @@ class Transfer {
     return plan_.lands ? nullptr : Buffer::allocate(plan_.packed.bytes, home);
   }
   void unpack(const std::byte* from) const {
-    copy_strided(device_, copy_.device.layout, from, plan_.packed.layout.strides,
+    copy_strided(device_, copy_.device.layout, {from, &plan_.packed.layout},
                  copy_.host.dtype.itemsize(), stream_);
   }
   void pack(std::byte* to) const {
-    copy_strided(to, plan_.packed.layout, device_, copy_.device.layout.strides,
+    copy_strided(to, plan_.packed.layout, {device_, &copy_.device.layout},
                  copy_.host.dtype.itemsize(), stream_);
   }
 

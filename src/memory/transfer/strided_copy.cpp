@@ -9,7 +9,6 @@
 #include <span>
 
 #include "memory/transfer/words.hpp"
-#include "runtime/launch.hpp"
 
 namespace quarry::memory {
 namespace {
@@ -70,12 +69,12 @@ const kernels::program& copy_program_of(std::size_t word) {
       });
 }
 
-void copy_strided(std::byte* to, const Layout& to_layout, const std::byte* from,
-                  const Strides& from_strides, std::size_t itemsize, const Stream& stream) {
+void copy_strided(std::byte* to, const Layout& to_layout, const runtime::Operand& from,
+                  std::size_t itemsize, const Stream& stream) {
   const WordCopy plan =
-      plan_words(to, from, to_layout.shape, to_layout.strides, from_strides, itemsize);
+      plan_words(to, from.data, to_layout.shape, to_layout.strides, from.layout->strides, itemsize);
   const Layout out{plan.shape, plan.strides[0]}, in{plan.shape, plan.strides[1]};
-  const runtime::Operand operands[] = {{to, &out}, {from, &in}};
+  const runtime::Operand operands[] = {{to, &out}, {from.data, &in, from.is_private}};
   runtime::launch_map(copy_program_of(plan.word), operands, nullptr, stream);
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "runtime/launch.hpp"
+
 /// Copies between layouts on one device, by kernels.
 namespace quarry::memory {
 
@@ -14,8 +16,8 @@ const kernels::program& copy_program_of(std::size_t word);
 
 /// Every element of `from`, whose strides belong to the shape of `to_layout`, into its place.
 /// Queued in `stream`.
-void copy_strided(std::byte* to, const Layout& to_layout, const std::byte* from,
-                  const Strides& from_strides, std::size_t itemsize, const Stream& stream);
+void copy_strided(std::byte* to, const Layout& to_layout, const runtime::Operand& from,
+                  std::size_t itemsize, const Stream& stream);
 
 /// Whether both layouts are the same dense block, so that one copy of bytes does it.
 bool same_block(const Layout& a, const Layout& b, std::size_t itemsize);

@@ -171,7 +171,7 @@ class HostTemporary {
 };
 
 void copy_on_host(const HostRef& to, const HostRef& from) {
-  memory::copy_strided(to.data, to.layout, from.data, from.layout.strides, to.dtype.itemsize(),
+  memory::copy_strided(to.data, to.layout, {from.data, &from.layout}, to.dtype.itemsize(),
                        default_stream(Device::cpu()));
 }
 

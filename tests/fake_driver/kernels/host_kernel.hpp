@@ -25,6 +25,7 @@ struct HostLaunch {
   unsigned shared = 0;
   std::array<unsigned, 3> cluster{1, 1, 1};
   bool cooperative = false;
+  bool early = false;  ///< may begin before the work ahead of it is done
   std::vector<std::vector<std::byte>> arguments = {};
 
   std::int64_t threads() const {

@@ -29,7 +29,7 @@ struct Kernel {
   std::size_t arguments;                           ///< of the template, behind the program
   int most_threads;                                ///< of a block
   int (*rank)(const std::vector<int>& arguments);  ///< how many axes the parameter block has
-  std::array<std::size_t, 3> more;                 ///< sizes of the parameters behind the block
+  std::array<std::size_t, 4> more;                 ///< sizes of the parameters behind the block
   CUresult (*run)(const Launch& launch);
 };
 

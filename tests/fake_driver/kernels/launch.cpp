@@ -148,6 +148,7 @@ CUresult launch_any(CUfunction handle, HostLaunch as_given, CUstream stream, voi
   launch.seed = count_launch(launch);
   Operation operation;
   operation.cost_ms = 0.002;
+  operation.kernel = std::make_shared<KernelAccess>(launch, as_given.early);
   operation.work = [launch = std::move(launch)] { return run_launch(launch); };
   return enqueue(stream, std::move(operation));
 }
@@ -162,6 +163,9 @@ HostLaunch launch_of(const CUlaunchConfig& config) {
     const auto& cluster = attribute.value.clusterDim;
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
       launch.cluster = {cluster.x, cluster.y, cluster.z};
+    }
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+      launch.early = attribute.value.programmaticStreamSerializationAllowed != 0;
     }
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
       launch.cooperative = attribute.value.cooperative != 0;
@@ -178,20 +182,34 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                        CUstream stream, void** parameters, void** extra) {
   if (const CUresult result = enter()) return result;
-  return launch_any(
-      handle,
-      {{}, 0, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, {1, 1, 1}, false, {}},
-      stream, parameters, extra);
+  return launch_any(handle,
+                    {{},
+                     0,
+                     {grid_x, grid_y, grid_z},
+                     {block_x, block_y, block_z},
+                     shared,
+                     {1, 1, 1},
+                     false,
+                     false,
+                     {}},
+                    stream, parameters, extra);
 }
 
 CUresult launch_cooperative(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                             CUstream stream, void** parameters) {
   if (const CUresult result = enter()) return result;
-  return launch_any(
-      handle,
-      {{}, 0, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, {1, 1, 1}, true, {}},
-      stream, parameters, nullptr);
+  return launch_any(handle,
+                    {{},
+                     0,
+                     {grid_x, grid_y, grid_z},
+                     {block_x, block_y, block_z},
+                     shared,
+                     {1, 1, 1},
+                     true,
+                     false,
+                     {}},
+                    stream, parameters, nullptr);
 }
 
 CUresult best_block_size(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize, std::size_t,
@@ -239,7 +257,7 @@ CUresult clusters_at_once(int* clusters, CUfunction handle, const CUlaunchConfig
   return CUDA_SUCCESS;
 }
 
-/// One attribute lets a kernel begin early; here none does.
+/// One attribute lets a kernel begin early; here none does, but what it reads is looked at.
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction handle, void** parameters,
                           void** extra) {
   if (const CUresult result = enter()) return result;

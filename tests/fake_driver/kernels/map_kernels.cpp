@@ -260,6 +260,12 @@ CUresult run_in_order(const Launch& launch, CUresult (*run)(const Launch&)) {
 CUresult run_if_direction(const Launch& launch, CUresult (*run)(const Launch&)) {
   return launch.more.back() > 1 ? illegal(launch, "`backwards` is neither 0 nor 1") : run(launch);
 }
+CUresult run_if_tiled(const Launch& launch, CUresult (*run)(const Launch&)) {
+  constexpr int known =
+      kernels::blocks_backwards | kernels::order_reads_ahead | kernels::order_waits_first;
+  const bool is_order = (launch.more.back() & ~std::uint64_t{known}) == 0;
+  return is_order ? run(launch) : illegal(launch, "the order has other bits");
+}
 
 }  // namespace
 
@@ -334,7 +340,7 @@ std::span<const Kernel> map_kernels() {
        256,
        [](const std::vector<int>& arguments) { return arguments[0]; },
        {sizeof(kernels::tiling), sizeof(int)},
-       [](const Launch& launch) { return run_if_direction(launch, run_tiled); }}};
+       [](const Launch& launch) { return run_if_tiled(launch, run_tiled); }}};
   return kernels;
 }
 

@@ -61,6 +61,18 @@ class TiledMap {
     return CUDA_SUCCESS;
   }
 
+  Bytes bytes_of(int k) const {
+    std::int64_t lowest = 0, highest = 0;
+    for (int axis = 0; axis < rank_; ++axis) {
+      if (has_rows_of_last(k, axis)) continue;
+      const std::int64_t reach = (axes(k)[axis].extent - 1) * stride(k, axis);
+      (reach < 0 ? lowest : highest) += reach;
+    }
+    const std::uint64_t from = launch_.pointer(k);
+    return {from + static_cast<std::uint64_t>(lowest),
+            from + static_cast<std::uint64_t>(highest) + launch_.program->itemsize[k]};
+  }
+
  private:
   using Axes = const tiled_axis*;
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -80,18 +92,11 @@ class TiledMap {
     return !is_tiled(k) && tiling_.write.row_step > 0 && axis == rank_ - 2;
   }
   char* memory_of(int k) const {
-    std::int64_t lowest = 0, highest = 0;
-    for (int axis = 0; axis < rank_; ++axis) {
-      if (has_rows_of_last(k, axis)) continue;
-      const std::int64_t reach = (axes(k)[axis].extent - 1) * stride(k, axis);
-      (reach < 0 ? lowest : highest) += reach;
-    }
-    const CUdeviceptr from = launch_.pointer(k) + static_cast<std::uint64_t>(lowest);
-    const auto bytes = static_cast<std::size_t>(highest - lowest) + launch_.program->itemsize[k];
-    std::byte* const memory = state().memory.find(from, bytes, launch_.device);
-    return memory ? reinterpret_cast<char*>(memory) - lowest : nullptr;
+    const Bytes bytes = bytes_of(k);
+    std::byte* const memory =
+        state().memory.find(bytes.begin, bytes.end - bytes.begin, launch_.device);
+    return memory ? reinterpret_cast<char*>(memory) + (launch_.pointer(k) - bytes.begin) : nullptr;
   }
-
   /// Bytes read at once of elements of less than 4.
   int word() const {
     constexpr int words[] = {0, 4, 16, 8};
@@ -321,5 +326,9 @@ class TiledMap {
 }  // namespace
 
 CUresult run_tiled(const Launch& launch) { return TiledMap(launch).run(); }
+
+Bytes bytes_of_tiled(const Launch& launch, int operand) {
+  return TiledMap(launch).bytes_of(operand);
+}
 
 }  // namespace quarry::fake

@@ -118,6 +118,7 @@ CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode) {
   if (queue->kind == StreamKind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (queue->capture) return CUDA_ERROR_ILLEGAL_STATE;
   ++state().captures;
+  queue->unfinished.add(nullptr);
   queue->capture = std::make_shared<Capture>(Capture{mode, std::this_thread::get_id(), true, {}});
   return CUDA_SUCCESS;
 }
@@ -128,6 +129,7 @@ CUresult end_capture(CUstream stream, CUgraph* graph) {
   const auto queue = find_stream(stream);
   if (!queue) return CUDA_ERROR_INVALID_HANDLE;
   const auto capture = std::exchange(queue->capture, nullptr);
+  queue->unfinished.add(nullptr);
   if (!capture) return CUDA_ERROR_ILLEGAL_STATE;
   --state().captures;
   *graph = nullptr;

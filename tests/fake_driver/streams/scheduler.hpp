@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fake_driver/fake_driver.hpp"
+#include "fake_driver/kernels/early_reads.hpp"
 #include "fake_driver/streams/shared_event.hpp"
 
 /// Queues of operations and the orders in which they may run. Every operation has a ticket, its
@@ -33,6 +34,7 @@ struct Operation {
   std::shared_ptr<Mark> wait_for;  ///< runs no earlier than this
   std::shared_ptr<Mark> mark;      ///< set when done
   CUhostFn host_function = nullptr;
+  std::shared_ptr<const KernelAccess> kernel;  ///< of a kernel of Quarry's
   void* state = nullptr;
   double cost_ms = 0.001;  ///< in the virtual time that events measure
   std::uint64_t ticket = 0;
@@ -48,8 +50,12 @@ struct Queue {
   int device;
   StreamKind kind;
   bool is_running = false, is_destroyed = false;
-  std::deque<Operation> waiting;     ///< the first one may be running
-  std::shared_ptr<Capture> capture;  ///< that operations go into instead; under the state's lock
+  std::deque<Operation> waiting;  ///< the first one may be running
+  ///@{
+  /// Under the state's lock.
+  std::shared_ptr<Capture> capture;  ///< that operations go into instead
+  UnfinishedWork unfinished;
+  ///@}
 };
 
 class Scheduler {

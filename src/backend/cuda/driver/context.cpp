@@ -70,6 +70,12 @@ CUcontext Context::retained() {
 }
 
 CurrentContext Context::bind() {
+  std::uint64_t number;
+  return bind(number);
+}
+
+CurrentContext Context::bind(std::uint64_t& number) {
+  number = note_use();
   require_not_forked();
   require_alive(id_);
   set_checked_device(id_);
@@ -82,6 +88,7 @@ CurrentContext Context::bind() {
 }
 
 CurrentContext Context::try_bind() noexcept {
+  note_use();
   const CUcontext handle = handle_.load(std::memory_order_acquire);
   if (is_forked() || is_lost(id_) || !handle) return {};
   set_checked_device(id_);
@@ -94,6 +101,7 @@ CurrentContext Context::try_bind() noexcept {
 }
 
 CUcontext Context::handle() {
+  note_use();
   require_not_forked();
   require_alive(id_);
   const CUcontext handle = handle_.load(std::memory_order_acquire);
@@ -117,6 +125,7 @@ void Context::reset() {
   require_not_forked();
   require_alive(id_);
   set_checked_device(id_);
+  note_use();
   const std::lock_guard lock(mutex_);
   const CUcontext handle = handle_.exchange(nullptr);
   if (!handle) return;
@@ -131,6 +140,7 @@ void Context::release() {
   require_not_forked();
   require_alive(id_);
   set_checked_device(id_);
+  note_use();
   const std::lock_guard lock(mutex_);
   const CUcontext handle = handle_.load();
   if (!handle) return;

@@ -40,7 +40,12 @@ class Context {
   /// and at the end of the process, where the driver may be gone and nothing is left to release;
   /// BackendUnavailable if no context can be created.
   CurrentContext bind();
-  /// The same for functions that must not throw: false when the device is lost or has no context.
+  /// The same, with the number of this use of the device: those of all threads are counted.
+  CurrentContext bind(std::uint64_t& number);
+  /// The number of the last use.
+  std::uint64_t uses() const { return uses_.load(std::memory_order_relaxed); }
+  /// The same as bind() for functions that must not throw: false when the device is lost or has no
+  /// context.
   CurrentContext try_bind() noexcept;
 
   /// The context, created if necessary, without making it current.
@@ -65,12 +70,14 @@ class Context {
  private:
   CUcontext retained();
   CUcontext retain() const;
+  std::uint64_t note_use() noexcept { return uses_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   CUdevice device_;
   int id_;
   std::atomic<CUcontext> handle_ = nullptr;
   std::atomic<unsigned long long> unique_ = 0;  ///< the driver's number of the context
   std::atomic<std::uint32_t> generation_ = 0;
+  std::atomic<std::uint64_t> uses_ = 0;
   std::mutex mutex_;  // of the first use and of reset
 };
 

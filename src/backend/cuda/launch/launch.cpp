@@ -47,18 +47,61 @@ const Kernel& Launcher::find(const Variant& variant) const {
 }
 
 void Launcher::run_kernel(const Kernel& kernel, const Blocks& blocks, const void** parameters,
-                          bool early) const {
+                          Start start) const {
   const auto stream = static_cast<CUstream>(target_.stream);
   void** const values = const_cast<void**>(parameters);
-  if (early && target_.kernels.compute_capability.first >= 9 && has_early_launches()) {
-    return check_launch(launch_early(kernel.function, blocks, stream, values));
+  if (target_.kernels.compute_capability.first < 9 || !has_early_launches()) start = Start::behind;
+  if (start != Start::behind) {
+    check_launch(launch_early(kernel.function, blocks, stream, values));
+  } else {
+    check_launch(driver().LaunchKernel(kernel.function, blocks.grid_x, blocks.grid_y, 1,
+                                       blocks.block_x, blocks.block_y, 1, 0, stream, values,
+                                       nullptr));
   }
-  check_launch(driver().LaunchKernel(kernel.function, blocks.grid_x, blocks.grid_y, 1,
-                                     blocks.block_x, blocks.block_y, 1, 0, stream, values,
-                                     nullptr));
+  note_writes(start);
+}
+
+/// Of functions of the program's own nobody knows what they read, of graphs what runs before them.
+int Launcher::order_in_stream() const {
+  if (call.is_captured) return 0;
+  RunningWrites& running = target_.running;
+  if (!is_used_alone()) running.forget();
+  if (!running.are_known()) return kernels::order_waits_first;
+  const kernels::program& program = *call.program;
+  if (!call.inputs_are_private || texts_) return 0;
+  for (std::size_t k = static_cast<std::size_t>(program.outputs); k < call.operands.size(); ++k) {
+    if (program.is_side(k)) return 0;
+    const AddressRange range =
+        range_of(call.operands[k], call.shape, call.rank(), program.itemsize[k]);
+    if (running.overlap(range)) return 0;
+  }
+  return kernels::order_reads_ahead;
+}
+
+/// Whether the call writes its outputs, along the kept axes, and the workspace alone.
+bool Launcher::are_writes_known() const {
+  const kernels::program& program = *call.program;
+  const bool has_outputs_alone =
+      program.kind == kernels::family::map || program.kind == kernels::family::reduce;
+  if (!has_outputs_alone || call.check || texts_) return false;
+  for (std::size_t k = 0; k < call.operands.size(); ++k) {
+    if (program.is_side(k)) return false;
+  }
+  return true;
+}
+
+void Launcher::note_writes(Start start) const {
+  RunningWrites& running = target_.running;
+  if (start != Start::early) running.begin_anew();
+  if (call.is_captured || !is_used_alone() || !are_writes_known()) return running.forget();
+  for (std::size_t k = 0; k < static_cast<std::size_t>(call.program->outputs); ++k) {
+    running.add(range_of(call.operands[k], call.shape, call.kept_rank, call.program->itemsize[k]));
+  }
+  if (taken_.end != 0) running.add(taken_);
 }
 
 void Launcher::clear(void* memory, std::size_t bytes) const {
+  target_.running.forget();
   check(driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(memory), 0, bytes,
                                static_cast<CUstream>(target_.stream)));
 }
@@ -69,9 +112,13 @@ void CudaDevice::launch(const KernelCall& call, Workspace& workspace, Stream str
 #include <quarry/kernels/families.def>
 #undef QUARRY_FAMILY
   };
-  const auto current = context_.bind();
+  std::uint64_t use;
+  const auto current = context_.bind(use);
+  RunningWrites& running = RunningWrites::of_thread();
+  running.go_on(context_, stream, use);
   families[static_cast<std::size_t>(call.program->kind)](
-      Launcher(call, workspace, {target(), multiprocessors_, cache_, maps_, stream}));
+      Launcher(call, workspace,
+               {target(), multiprocessors_, cache_, maps_, stream, context_, use, running}));
 }
 
 }  // namespace quarry::backend::cuda

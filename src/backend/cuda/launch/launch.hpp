@@ -8,6 +8,7 @@
 #include "backend/cuda/jit/texts.hpp"
 #include "backend/cuda/launch/geometry.hpp"
 #include "backend/cuda/launch/parameter_block.hpp"
+#include "backend/cuda/launch/running_writes.hpp"
 
 /// From a KernelCall to launches: every family chooses its kernels, their variants and the grids.
 namespace quarry::backend::cuda {
@@ -30,6 +31,9 @@ class Launcher {
     std::int64_t cache;           ///< bytes of its L2
     std::atomic<unsigned>& maps;  ///< launched on the device so far
     Stream stream;
+    const Context& context;
+    std::uint64_t use;       ///< of the context, by this call
+    RunningWrites& running;  ///< of the thread
   };
   Launcher(const KernelCall& of, Workspace& memory, const Target& target)
       : call(of),
@@ -38,6 +42,9 @@ class Launcher {
         target_(target),
         sharing_(sharing_of(of)),
         texts_(texts_of(of)) {}
+
+  /// For another call, which does a part of this one.
+  Launcher with(const KernelCall& part) const { return {part, workspace, target_}; }
 
   int multiprocessors() const { return target_.multiprocessors; }
   std::int64_t cache() const { return target_.cache; }
@@ -53,7 +60,7 @@ class Launcher {
   void run(const Variant& variant, const Blocks& blocks, const ParameterBlock& block,
            const More&... more) const {
     const void* parameters[] = {block.data(), &more...};
-    run_kernel(find(variant), blocks, parameters, false);
+    run_kernel(find(variant), blocks, parameters, Start::behind);
   }
   /// The same for kernels that wait themselves for what is ahead of them in the stream
   /// (kernels/stream_order.cuh): where the GPU can, their blocks start before that is done.
@@ -66,7 +73,25 @@ class Launcher {
   void run_early(const Kernel& kernel, const Blocks& blocks, const ParameterBlock& block,
                  const More&... more) const {
     const void* parameters[] = {block.data(), &more...};
-    run_kernel(kernel, blocks, parameters, true);
+    run_kernel(kernel, blocks, parameters, Start::early);
+  }
+  /// The same for kernels that read nothing but the inputs of the call before they wait, and get
+  /// their order as the last parameter: `order` and what the stream has them do.
+  template <class... More>
+  void run_ahead(const Kernel& kernel, const Blocks& blocks, const ParameterBlock& block, int order,
+                 const More&... more) const {
+    order |= order_in_stream();
+    const void* parameters[] = {block.data(), &more..., &order};
+    const bool waits = (order & kernels::order_waits_first) != 0;
+    run_kernel(kernel, blocks, parameters, waits ? Start::anew : Start::early);
+  }
+
+  /// Memory of the workspace, which the kernels of the call write.
+  void* take(std::size_t bytes) const {
+    auto* const memory = static_cast<std::byte*>(workspace.take(bytes));
+    taken_ = {reinterpret_cast<std::uintptr_t>(memory),
+              reinterpret_cast<std::uintptr_t>(memory) + bytes};
+    return memory;
   }
 
   /// Sets memory to 0, in the order of the stream.
@@ -81,10 +106,18 @@ class Launcher {
   }
 
  private:
+  /// When a kernel begins: behind the work ahead of it in the stream, or before that is done; the
+  /// latter anew if kernels behind it begin when all that is done.
+  enum class Start { behind, early, anew };
   void run_kernel(const Kernel& kernel, const Blocks& blocks, const void** parameters,
-                  bool early) const;
+                  Start start) const;
+  bool is_used_alone() const { return target_.context.uses() == target_.use; }
+  int order_in_stream() const;
+  bool are_writes_known() const;
+  void note_writes(Start start) const;
 
   Target target_;
+  mutable AddressRange taken_;
   const Sharing* sharing_;
   const Texts* texts_;
 };

@@ -119,9 +119,9 @@ void launch_tiled(const Launcher& launcher, Tiles& tiles) {
   call.shape = tiles.shape;
   std::ranges::move(tiles.operands, call.operands.begin());
   std::ranges::copy(launcher.call.scalars, call.scalars.begin());
-  const int backwards = launcher.backwards();
-  launcher.run_early(tiles.variant, {tiles.count, 1, tile_threads, 1},
-                     parameter_block(call, true, call.reduced), tiles.tiling, backwards);
+  const int backwards = launcher.backwards() != 0 ? kernels::blocks_backwards : 0;
+  launcher.run_ahead(launcher.find(tiles.variant), {tiles.count, 1, tile_threads, 1},
+                     parameter_block(call, true, call.reduced), backwards, tiles.tiling);
 }
 
 /// Returns false unless one constant is stored into rows of a dense output.

@@ -104,8 +104,7 @@ bool launch_parted(const Launcher& launcher) {
       static_cast<std::size_t>(parts.tiles) * (parts.count + 1) * sizeof *parts.runs};
   std::byte* memory = nullptr;
   try {
-    memory =
-        static_cast<std::byte*>(launcher.workspace.take(sizes[0] + sizes[1] + sizes[2] + sizes[3]));
+    memory = static_cast<std::byte*>(launcher.take(sizes[0] + sizes[1] + sizes[2] + sizes[3]));
   } catch (const MemoryError&) {
     return false;
   }

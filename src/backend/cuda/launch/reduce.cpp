@@ -255,14 +255,14 @@ void launch_few(const Launcher& launcher, const ReduceOrder& order, const Vector
                                                bytes_of(call, vectors));
   const FewGeometry g = few_geometry(shape_of(call, order, vectors), groups);
   const ReduceFew variant{variant_of(call, order, vectors, g.wide_index), order.accesses};
-  launcher.run_early(variant, {g.grid_x, 1, g.block_x, g.block_y},
-                     parameter_block(call, true, call.reduced));
+  launcher.run_ahead(launcher.find(variant), {g.grid_x, 1, g.block_x, g.block_y},
+                     parameter_block(call, true, call.reduced), 0);
 }
 
 /// Memory for `splits` partial accumulators of every output.
 void* take_partial(const Launcher& launcher, std::int64_t splits) {
   const auto accumulators = static_cast<std::size_t>(splits * launcher.call.kept);
-  return launcher.workspace.take(accumulators * loops_of(launcher.call).fold->accumulator_size);
+  return launcher.take(accumulators * loops_of(launcher.call).fold->accumulator_size);
 }
 
 /// What combines the partial accumulators of every output, `splits` of each.
@@ -304,7 +304,7 @@ bool launch_staged(const Launcher& launcher) {
   void* const partial = g.splits > 1 ? take_partial(launcher, g.splits) : nullptr;
   const ParameterBlock block = parameter_block(call, true, g.chunk);
   const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
-  launcher.run_early(variant, blocks, block, partial);
+  launcher.run_ahead(launcher.find(variant), blocks, block, 0, partial);
   if (partial) launch_finish(launcher, g.splits, block, partial);
   return true;
 }
@@ -362,9 +362,9 @@ void launch_reduce(const Launcher& launcher) {
   const ParameterBlock block = parameter_block(walked, true, g.chunk);
   if (arrived) {
     const auto lanes = static_cast<int>(finish_geometry(call.kept, splits).block_y);
-    return launcher.run_early(*kernel, blocks, block, partial, arrived, lanes);
+    return launcher.run_ahead(*kernel, blocks, block, 0, partial, arrived, lanes);
   }
-  launcher.run_early(*kernel, blocks, block, partial);
+  launcher.run_ahead(*kernel, blocks, block, 0, partial);
   if (!is_partial) return;
   launch_finish(launcher, splits, parameter_block(call, true, g.chunk), partial);
 }

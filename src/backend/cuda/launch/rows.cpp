@@ -29,8 +29,8 @@ void launch_rows(const Launcher& launcher) {
   }
   RowParts parts{true, kept_rank, index_bytes, call.along_reduced, vectors.width, vectors.wide};
   const auto& loops = *static_cast<const kernels::rows_loops*>(call.program->loops);
-  void* const partial = launcher.workspace.take(static_cast<std::size_t>(g.splits * call.kept) *
-                                                loops.fold->accumulator_size);
+  void* const partial =
+      launcher.take(static_cast<std::size_t>(g.splits * call.kept) * loops.fold->accumulator_size);
   launcher.run(parts, blocks, block, partial);
   parts.partial = false;
   launcher.run(parts, blocks, block, partial);

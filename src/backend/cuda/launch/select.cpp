@@ -41,7 +41,7 @@ void launch_select(const Launcher& launcher) {
   if (g.blocks == 1) return run(select_pass::both);
   const std::size_t counts = g.blocks * sizeof *marks.counts;
   void* const memory =
-      launcher.workspace.take(counts + static_cast<std::size_t>(g.words()) * sizeof *marks.bits);
+      launcher.take(counts + static_cast<std::size_t>(g.words()) * sizeof *marks.bits);
   marks.counts = static_cast<kernels::i64*>(memory);
   marks.bits = reinterpret_cast<kernels::u32*>(marks.counts + g.blocks);
   run(select_pass::first);
