@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include <quarry/kernels/map.hpp>
 
 #include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/launch.hpp"
@@ -182,6 +187,101 @@ void launch_singles(const Launcher& launcher) {
   if (word) call.check->launched();
 }
 
+/// Of a map of two axes: the inputs that are the same in every row, but not constant. None if an
+/// operand is neither that nor dense, or constant.
+std::vector<std::size_t> repeated_rows(const Launcher& launcher) {
+  const KernelCall& call = launcher.call;
+  std::vector<std::size_t> repeated;
+  for (std::size_t k = 0; k < call.operands.size(); ++k) {
+    const Strides& strides = call.operands[k].strides;
+    const bool is_input = k >= launcher.operands.outputs, is_same = is_input && strides[0] == 0;
+    if (is_same && strides[1] == 0) continue;
+    if (!is_same && !launcher.operands.has_dense_rows(k, call.shape[1])) return {};
+    if (is_same) repeated.push_back(k);
+  }
+  return repeated;
+}
+
+const kernels::program* program_of_copies(std::uint32_t itemsize) {
+  const auto of = []<class Word>(std::type_identity<Word>) {
+    return &kernels::program_for<kernels::map_of<kernels::in<Word, 0>, Word, 0, Word>>::value;
+  };
+  switch (itemsize) {
+    case 1:
+      return of(std::type_identity<kernels::u8>());
+    case 2:
+      return of(std::type_identity<kernels::u16>());
+    case 4:
+      return of(std::type_identity<kernels::u32>());
+    case 8:
+      return of(std::type_identity<kernels::u64>());
+    default:
+      return nullptr;
+  }
+}
+
+/// `rows` of `columns` elements, from element `first` of the outputs on.
+KernelCall part_of(const KernelCall& call, std::int64_t first, std::int64_t rows,
+                   std::int64_t columns) {
+  KernelCall part = call;
+  part.shape = {rows, columns};
+  part.kept = rows * columns;
+  for (std::size_t k = 0; k < call.operands.size(); ++k) {
+    Operand& operand = part.operands[k];
+    if (operand.strides[0] == 0) continue;
+    operand.data += first * operand.strides[1];
+    operand.strides[0] = columns * operand.strides[1];
+  }
+  return part;
+}
+
+void launch_singly(const Launcher& launcher) {
+  launch_rows<StridedMap>(launcher, {}, lead_of(launcher.operands, launcher.call.shape.back()));
+}
+
+/// Rows of a few bytes, such as the channels of a pixel, beside inputs that are the same in every
+/// row: these are repeated in memory first, so that rows are long and of whole vectors. Returns
+/// false unless that is worth two more launches.
+bool launch_repeated(const Launcher& launcher) {
+  constexpr std::int64_t most_bytes = 16, long_row = 2048, vector = 16, enough = 1 << 24;
+  const KernelCall& call = launcher.call;
+  if (call.rank() != 2 || !call.any_order || call.check || has_sides(call)) return false;
+  if (&launcher.workspace == &no_workspace()) return false;
+  const std::int64_t columns = call.shape[1];
+  const auto size = static_cast<std::int64_t>(*std::min_element(
+      launcher.operands.itemsizes, launcher.operands.itemsizes + call.operands.size()));
+  const std::int64_t width = map_vectors(launcher.operands, columns).width;
+  if (size > 2 || columns * size >= most_bytes || call.kept * size < enough) return false;
+  if (width * size > 4 || (size == 2 && width > 1)) return false;
+  const std::vector<std::size_t> repeated = repeated_rows(launcher);
+  const std::int64_t whole = std::lcm(columns, vector), row = divide_up(long_row, whole) * whole;
+  std::int64_t bytes = 0;
+  for (const std::size_t k : repeated) {
+    if (!program_of_copies(call.program->itemsize[k])) return false;
+    bytes += row * call.program->itemsize[k];
+  }
+  if (bytes == 0) return false;
+  const std::int64_t rows = call.kept / row, rest = call.kept - rows * row;
+  KernelCall most = part_of(call, 0, rows, row);
+  auto* place = static_cast<std::byte*>(launcher.take(static_cast<std::size_t>(bytes)));
+  for (const std::size_t k : repeated) {
+    const auto itemsize = static_cast<std::int64_t>(call.program->itemsize[k]);
+    KernelCall copy(*program_of_copies(call.program->itemsize[k]));
+    copy.shape = {row / columns, columns};
+    copy.kept_rank = 2, copy.kept = row, copy.span = call.span, copy.any_order = true;
+    copy.is_captured = call.is_captured;
+    copy.operands[0] = {place, {columns * itemsize, itemsize}};
+    copy.operands[1] = call.operands[k];
+    launch_singly(launcher.with(copy));
+    most.operands[k] = {place, {0, itemsize}};
+    place += row * itemsize;
+  }
+  most.inputs_are_private = false;  // they are written just now
+  launch_map(launcher.with(most));
+  if (rest > 0) launch_singly(launcher.with(part_of(call, rows * row, rest / columns, columns)));
+  return true;
+}
+
 /// Dense operands that are not aligned alike have no vectors of map_flat.
 void launch_dense(const Launcher& launcher) {
   const int width = vector_width(launcher.operands);
@@ -198,6 +298,7 @@ void launch_dense(const Launcher& launcher) {
 void launch_map(const Launcher& launcher) {
   if (launcher.call.is_flat()) return launch_dense(launcher);
   if (launch_masked_rows(launcher) || launch_parted(launcher)) return;
+  if (launch_repeated(launcher)) return;
   const bool is_along_one_axis = launcher.call.rank() == 1;
   if (is_along_one_axis && launcher.operands.is_side(0) && launcher.operands.last_stride(0) == 0) {
     return launch_singles(launcher);
