@@ -40,7 +40,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using typename Walk::Share, typename Walk::Value, typename Walk::Vectors;
   using Walk::add, Walk::K, Walk::outputs, Walk::R, Walk::seeks_vectors;
   using Walk::taken, Walk::threads, Walk::threads_along, Walk::walk_parts;
-  static constexpr bool is_folded = Along == -1 || Along == -5;
+  static constexpr bool is_folded = has_folded_rows<Along>;
   template <int Lanes, unsigned Mask>
   using Loaded = typename Walk::template Loaded<Lanes, Mask>;
 

@@ -17,6 +17,9 @@ inline constexpr bool has_singles = Along == 2 || Along == -3;
 /// Whether vectors of outputs begin at any element.
 template <int Along>
 inline constexpr bool has_unaligned_columns = Along == -4 || Along == -5;
+/// Whether several rows of outputs are one.
+template <int Along>
+inline constexpr bool has_folded_rows = Along == -1 || Along == -5;
 
 /// The vectors of V outputs of a reduction whose threads compute one each. The last one of a row of
 /// unaligned columns has the last V of them, some of which the one before has, too.

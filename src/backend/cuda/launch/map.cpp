@@ -276,7 +276,6 @@ bool launch_repeated(const Launcher& launcher) {
     most.operands[k] = {place, {0, itemsize}};
     place += row * itemsize;
   }
-  most.inputs_are_private = false;  // they are written just now
   launch_map(launcher.with(most));
   if (rest > 0) launch_singly(launcher.with(part_of(call, rows * row, rest / columns, columns)));
   return true;

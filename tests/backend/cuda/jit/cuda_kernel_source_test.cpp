@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -224,6 +225,33 @@ TEST_F(cuda_jit, kernels_of_maps_and_reductions_wait_before_they_read) {
   expect_wait(program_for<join_of<u8>>::value, Interleave{3});
   expect_wait(total, Reduce{0, 1, 4, 1});
   expect_wait(total, ReduceFinish{0, 1});
+}
+
+/// What may read ahead of the work before it waits for that between its first read and its first
+/// write.
+TEST_F(cuda_jit, kernels_that_read_ahead_wait_before_they_write) {
+  using Sum = op<add_op, float, in<float, 0>, in<float, 1>>;
+  const program& map = program_for<map_of<Sum, float, 0, float, float>>::value;
+  const program& total =
+      program_for<reduction_of<in<float, 0>, sum_of, float, float, 0, float>>::value;
+  const auto expect_wait = [](const program& of, const Variant& variant) {
+    const std::string code = instructions_of(of, variant);
+    const auto read =
+        std::min({code.find("ld.global"), code.find("cp.async"), code.find("ld.v4.")});
+    const auto write = std::min(code.find("st.global"), code.find("atom."));
+    ASSERT_NE(std::max(read, write), code.npos) << variant.kernel();
+    EXPECT_LT(code.find("griddepcontrol.wait", read), write) << variant.kernel();
+  };
+  expect_wait(map, TiledMap{2, 2, 4, 2, 1});
+  expect_wait(total, Reduce{0, 1, 4, 1});
+  expect_wait(total, Reduce{.kept_rank = 0,
+                            .reduced_rank = 1,
+                            .index_bytes = 4,
+                            .along_reduced = 1,
+                            .finishes = true});
+  expect_wait(total, Reduce{1, 1, 4, 0});
+  expect_wait(total, ReduceFew{{1, 1, 4, 0}, 3});
+  expect_wait(total, ReduceStaged{1, 1, 4, 1, 4, 2, 3});
 }
 
 /// Loads are not moved behind branches, of which the sine has one.
