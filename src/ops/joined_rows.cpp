@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/power_of_two.hpp"
-#include "memory/transfer/words.hpp"
+#include "kernels/words.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 
@@ -14,7 +14,7 @@ namespace quarry::expr {
 namespace {
 
 const kernels::program& join_program_of(std::size_t word) {
-  return memory::word_program(
+  return kernels::word_program(
       word, []<class Word>(std::type_identity<Word>) -> auto& {
         return kernels::program_for<kernels::join_of<Word>>::value;
       });
@@ -135,7 +135,7 @@ std::int64_t JoinedRows::word_size() const {
     places |= reinterpret_cast<std::uintptr_t>(part.data);
     for (const std::int64_t pitch : part.pitch) places |= static_cast<std::uint64_t>(pitch);
   }
-  return static_cast<std::int64_t>(memory::common_word(places));
+  return static_cast<std::int64_t>(kernels::common_word(places));
 }
 
 std::shared_ptr<kernels::join_parts> JoinedRows::parts_of_words(std::int64_t word) const {

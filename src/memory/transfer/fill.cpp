@@ -11,8 +11,8 @@
 
 #include "backend/annotation.hpp"
 #include "base/power_of_two.hpp"
+#include "kernels/words.hpp"
 #include "memory/transfer/strided_copy.hpp"
-#include "memory/transfer/words.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
@@ -21,7 +21,7 @@ namespace quarry {
 namespace {
 
 const kernels::program& fill_program_of(std::size_t word) {
-  return memory::word_program(
+  return kernels::word_program(
       word, []<class Word>(std::type_identity<Word>) -> auto& {
         return kernels::program_for<kernels::map_of<kernels::val<Word, 0>, Word, 1>>::value;
       });

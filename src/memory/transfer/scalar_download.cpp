@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "base/power_of_two.hpp"
+#include "kernels/words.hpp"
 #include "memory/host/polled_line.hpp"
-#include "memory/transfer/strided_copy.hpp"
 #include "runtime/launch.hpp"
 
 namespace quarry::memory {
@@ -24,7 +24,7 @@ const kernels::program& program_of(std::size_t size) {
   using namespace kernels;
   if (size == 1) return program_for<map_of<cast<u32, in<u8, 0>>, u32, 0, u8>>::value;
   if (size == 2) return program_for<map_of<cast<u32, in<u16, 0>>, u32, 0, u16>>::value;
-  return copy_program_of(size == 4 ? 4 : 8);
+  return kernels::copy_program_of(size == 4 ? 4 : 8);
 }
 
 /// Words for one element in a line, aligned to the element and no more, so that elements at all

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/transfer/strided_copy.hpp"
 
-#include <quarry/kernels/map.hpp>
-
 #include <array>
 #include <bit>
 #include <initializer_list>
 #include <span>
 
-#include "memory/transfer/words.hpp"
+#include "kernels/words.hpp"
 
 namespace quarry::memory {
 namespace {
@@ -20,7 +18,7 @@ std::size_t common_word(std::initializer_list<std::int64_t> values, std::span<co
   for (const Dims& dims : more) {
     for (const std::int64_t v : dims) bits |= static_cast<std::uint64_t>(v);
   }
-  return memory::common_word(bits);
+  return kernels::common_word(bits);
 }
 
 std::int64_t address(const std::byte* p) { return std::bit_cast<std::int64_t>(p); }
@@ -62,20 +60,13 @@ WordCopy plan_words(const std::byte* to, const std::byte* from, const Shape& sha
 
 }  // namespace
 
-const kernels::program& copy_program_of(std::size_t word) {
-  return word_program(
-      word, []<class Word>(std::type_identity<Word>) -> auto& {
-        return kernels::program_for<kernels::map_of<kernels::in<Word, 0>, Word, 0, Word>>::value;
-      });
-}
-
 void copy_strided(std::byte* to, const Layout& to_layout, const runtime::Operand& from,
                   std::size_t itemsize, const Stream& stream) {
   const WordCopy plan =
       plan_words(to, from.data, to_layout.shape, to_layout.strides, from.layout->strides, itemsize);
   const Layout out{plan.shape, plan.strides[0]}, in{plan.shape, plan.strides[1]};
   const runtime::Operand operands[] = {{to, &out}, {from.data, &in, from.is_private}};
-  runtime::launch_map(copy_program_of(plan.word), operands, nullptr, stream);
+  runtime::launch_map(kernels::copy_program_of(plan.word), operands, nullptr, stream);
 }
 
 bool same_block(const Layout& a, const Layout& b, std::size_t itemsize) {

@@ -11,9 +11,6 @@
 /// Copies between layouts on one device, by kernels.
 namespace quarry::memory {
 
-/// The program that copies words of so many bytes, 1 to 16.
-const kernels::program& copy_program_of(std::size_t word);
-
 /// Every element of `from`, whose strides belong to the shape of `to_layout`, into its place.
 /// Queued in `stream`.
 void copy_strided(std::byte* to, const Layout& to_layout, const runtime::Operand& from,

@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <type_traits>
 #include <vector>
-
-#include <quarry/kernels/map.hpp>
 
 #include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/launch.hpp"
 #include "backend/cuda/launch/parted.hpp"
 #include "backend/cuda/launch/tiles.hpp"
+#include "kernels/words.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
@@ -202,24 +200,6 @@ std::vector<std::size_t> repeated_rows(const Launcher& launcher) {
   return repeated;
 }
 
-const kernels::program* program_of_copies(std::uint32_t itemsize) {
-  const auto of = []<class Word>(std::type_identity<Word>) {
-    return &kernels::program_for<kernels::map_of<kernels::in<Word, 0>, Word, 0, Word>>::value;
-  };
-  switch (itemsize) {
-    case 1:
-      return of(std::type_identity<kernels::u8>());
-    case 2:
-      return of(std::type_identity<kernels::u16>());
-    case 4:
-      return of(std::type_identity<kernels::u32>());
-    case 8:
-      return of(std::type_identity<kernels::u64>());
-    default:
-      return nullptr;
-  }
-}
-
 /// `rows` of `columns` elements, from element `first` of the outputs on.
 KernelCall part_of(const KernelCall& call, std::int64_t first, std::int64_t rows,
                    std::int64_t columns) {
@@ -257,7 +237,8 @@ bool launch_repeated(const Launcher& launcher) {
   const std::int64_t whole = std::lcm(columns, vector), row = divide_up(long_row, whole) * whole;
   std::int64_t bytes = 0;
   for (const std::size_t k : repeated) {
-    if (!program_of_copies(call.program->itemsize[k])) return false;
+    const std::uint32_t word = call.program->itemsize[k];
+    if (!std::has_single_bit(word) || word > vector) return false;
     bytes += row * call.program->itemsize[k];
   }
   if (bytes == 0) return false;
@@ -266,7 +247,7 @@ bool launch_repeated(const Launcher& launcher) {
   auto* place = static_cast<std::byte*>(launcher.take(static_cast<std::size_t>(bytes)));
   for (const std::size_t k : repeated) {
     const auto itemsize = static_cast<std::int64_t>(call.program->itemsize[k]);
-    KernelCall copy(*program_of_copies(call.program->itemsize[k]));
+    KernelCall copy(kernels::copy_program_of(call.program->itemsize[k]));
     copy.shape = {row / columns, columns};
     copy.kept_rank = 2, copy.kept = row, copy.span = call.span, copy.any_order = true;
     copy.is_captured = call.is_captured;
