@@ -64,11 +64,17 @@ struct KernelCall {
     return reinterpret_cast<std::int64_t>(check ? check->word(*check_stream) : nullptr);
   }
   std::size_t reduced_rank() const { return rank() - kept_rank; }
+  bool has_sides() const {
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (program->is_side(k)) return true;
+    }
+    return false;
+  }
   /// Whether all operands are dense along the only axis, and none is a side operand.
   bool is_flat() const {
-    if (rank() != 1) return false;
+    if (rank() != 1 || has_sides()) return false;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (program->is_side(k) || operands[k].strides[0] != program->itemsize[k]) return false;
+      if (operands[k].strides[0] != program->itemsize[k]) return false;
     }
     return true;
   }

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "base/byte_bounds.hpp"
+
 namespace quarry {
 
 namespace {
@@ -169,10 +171,16 @@ Layout broadcast_to(const Layout& layout, const Shape& shape) {
 }
 
 ByteBounds byte_bounds(const Layout& layout, std::size_t itemsize) {
+  if (element_count(layout.shape) == 0) return {0, 0};
+  return byte_bounds({layout.shape.data(), layout.rank()}, {layout.strides.data(), layout.rank()},
+                     itemsize);
+}
+
+ByteBounds byte_bounds(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                       std::size_t itemsize) {
   ByteBounds bounds{0, 0};
-  if (element_count(layout.shape) == 0) return bounds;
-  for (std::size_t i = 0; i < layout.rank(); ++i) {
-    const std::int64_t last = checked_mul(layout.shape[i] - 1, layout.strides[i]);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t last = checked_mul(shape[i] - 1, strides[i]);
     std::int64_t& end = last < 0 ? bounds.lowest : bounds.past;
     end = checked_add(end, last);
   }

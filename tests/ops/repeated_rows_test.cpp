@@ -3,6 +3,8 @@
 // are repeated in memory first.
 #include "array/model.hpp"
 
+#include <quarry/memory/failing.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -108,6 +110,18 @@ TEST(RepeatedRowsOf, FewOrLongOnesAreNot) {
   expect_one(many / 17 + 1, 17, bytes({many / 17 + 1, 17}), bytes({17}));
   expect_one(many / 3, 3, bytes({many / 3, 3}), bytes({many / 3, 1}));
   expect_one(many / 3, 3, full<float>({many / 3, 3}, 1.f), full<float>({3}, 1.f));
+}
+/// Where there is none the map is one kernel, as if rows were few.
+TEST(RepeatedRowsOf, NeedNoMemory) {
+  const auto a = full<std::int8_t>({many / 3, 3}, 5);
+  const auto row = to_device(std::vector<std::int8_t>{1, 2, 3});
+  auto out = zeros<std::int8_t>({many / 3, 3});
+  {
+    const ResourceGuard none(Failing(current_resource(), {.nth = 1, .and_later = true}));
+    expect_launches(1, [&] { out.assign(a + row); });
+  }
+  const auto sums = values(sum(out, 0));
+  EXPECT_EQ(sums, (std::vector<std::int64_t>{many / 3 * 6, many / 3 * 7, many / 3 * 8}));
 }
 /// A copy of rows has no memory to repeat them in.
 TEST(RepeatedRowsOf, CopiesAreNot) {

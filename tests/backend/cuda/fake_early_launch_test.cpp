@@ -189,8 +189,7 @@ TEST_F(ReadsAhead, OfFewKernels) {
   EXPECT_GE(most, 8);
   EXPECT_LT(most, 20);
 }
-/// A kernel that others begin before it is done, as all of Quarry's, has what it waits for done
-/// when those behind it begin only if it waits first.
+/// Maps do not wait first: behind them what was there before is as unknown.
 TEST_F(ReadsAhead, OnlyOfWhatIsKnown) {
   const Ints a = ints(), b = ints();
   gpu().synchronize();

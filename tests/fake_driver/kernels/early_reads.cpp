@@ -13,20 +13,16 @@ namespace {
 Bytes bytes_of(const Launch& launch, int k, int axes) {
   if (launch.name.kernel->name == "map_tiled") return bytes_of_tiled(launch, k);
   const kernels::block_places places = launch.places();
-  const auto size = static_cast<std::uint64_t>(launch.program->itemsize[k]);
+  const std::uint32_t size = launch.program->itemsize[k];
   const std::uint64_t begin = launch.pointer(k);
   if (launch.rank() == 0) {
     const auto kept = static_cast<std::uint64_t>(launch.word(kernels::block_places::kept));
     return {begin, begin + kept * size};
   }
-  Bytes bytes{begin, begin + size};
-  for (int axis = 0; axis < axes; ++axis) {
-    const std::int64_t last = launch.word(places.shape() + axis) - 1,
-                       stride = launch.word(places.strides() + k * launch.rank() + axis);
-    auto& end = stride < 0 ? bytes.begin : bytes.end;
-    end += static_cast<std::uint64_t>(last * stride);
-  }
-  return bytes;
+  return bytes_reached(begin, size, axes, [&](int axis) {
+    return (launch.word(places.shape() + axis) - 1) *
+           launch.word(places.strides() + k * launch.rank() + axis);
+  });
 }
 
 }  // namespace

@@ -4,16 +4,13 @@
 #include <vector>
 
 #include "fake_driver/fake_driver.hpp"
+#include "fake_driver/kernels/operands.hpp"
 
 /// Kernels that read before the work ahead of them in their stream is done: whether it may write
 /// what they read.
 namespace quarry::fake {
 
 struct Launch;
-
-struct Bytes {
-  std::uint64_t begin, end;
-};
 
 /// What a kernel reads and writes in global memory, and when it begins.
 struct KernelAccess {

@@ -19,7 +19,7 @@ namespace quarry::fake {
 
 /// A launch with its arguments as they were at the call.
 struct HostLaunch {
-  std::string kernel;
+  std::string kernel = {};
   int device = 0;
   std::array<unsigned, 3> grid{}, block{};
   unsigned shared = 0;

@@ -182,17 +182,10 @@ CUresult launch_kernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsi
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                        CUstream stream, void** parameters, void** extra) {
   if (const CUresult result = enter()) return result;
-  return launch_any(handle,
-                    {{},
-                     0,
-                     {grid_x, grid_y, grid_z},
-                     {block_x, block_y, block_z},
-                     shared,
-                     {1, 1, 1},
-                     false,
-                     false,
-                     {}},
-                    stream, parameters, extra);
+  return launch_any(
+      handle,
+      {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .shared = shared},
+      stream, parameters, extra);
 }
 
 CUresult launch_cooperative(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -200,15 +193,10 @@ CUresult launch_cooperative(CUfunction handle, unsigned grid_x, unsigned grid_y,
                             CUstream stream, void** parameters) {
   if (const CUresult result = enter()) return result;
   return launch_any(handle,
-                    {{},
-                     0,
-                     {grid_x, grid_y, grid_z},
-                     {block_x, block_y, block_z},
-                     shared,
-                     {1, 1, 1},
-                     true,
-                     false,
-                     {}},
+                    {.grid = {grid_x, grid_y, grid_z},
+                     .block = {block_x, block_y, block_z},
+                     .shared = shared,
+                     .cooperative = true},
                     stream, parameters, nullptr);
 }
 

@@ -32,17 +32,18 @@ std::int64_t Operands::stride(int operand, int axis) const {
   return static_cast<std::int64_t>(source_.strides[operand * source_.rank + axis]);
 }
 
-/// Finds the memory of everything the operand reaches, offsets taken in 64 bits.
+/// Finds the memory of everything the operand reaches.
 bool Operands::place(int operand) {
-  std::int64_t lowest = 0, highest = 0;
-  for (int axis = 0; axis < (operand > 0 ? source_.rank : source_.output_rank); ++axis) {
-    const std::int64_t reach = (extent(axis) - 1) * stride(operand, axis);
-    (reach < 0 ? lowest : highest) += reach;
-  }
+  const std::uint64_t from = source_.pointers[operand];
+  const std::uint32_t size = source_.itemsize[operand];
+  const int axes = operand > 0 ? source_.rank : source_.output_rank;
+  const Bytes bytes = bytes_reached(
+      from, size, axes, [&](int axis) { return (extent(axis) - 1) * stride(operand, axis); });
+  const auto lowest = static_cast<std::int64_t>(bytes.begin - from),
+             highest = static_cast<std::int64_t>(bytes.end - size - from);
   if (!source_.has_wide_index && !(fits_int(lowest) && fits_int(highest))) wraps_ = true;
-  const CUdeviceptr from = source_.pointers[operand] + static_cast<std::uint64_t>(lowest);
-  const auto bytes = static_cast<std::size_t>(highest - lowest) + source_.itemsize[operand];
-  std::byte* const memory = state().memory.find(from, bytes, source_.device);
+  std::byte* const memory =
+      state().memory.find(bytes.begin, bytes.end - bytes.begin, source_.device);
   if (memory) base_[at(operand)] = reinterpret_cast<char*>(memory) - lowest;
   return memory != nullptr;
 }

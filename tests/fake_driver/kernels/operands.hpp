@@ -8,6 +8,22 @@
 /// The operands of a strided kernel, and where their elements lie.
 namespace quarry::fake {
 
+/// From `begin` to `end`, without it.
+struct Bytes {
+  std::uint64_t begin, end;
+};
+/// Those of the elements of `size` bytes whose first index is at `from`, in 64 bits; reach(axis) is
+/// how far the last index of each of so many axes is from the first.
+template <class F>
+Bytes bytes_reached(std::uint64_t from, std::uint32_t size, int axes, const F& reach) {
+  Bytes bytes{from, from + size};
+  for (int axis = 0; axis < axes; ++axis) {
+    const std::int64_t far = reach(axis);
+    (far < 0 ? bytes.begin : bytes.end) += static_cast<std::uint64_t>(far);
+  }
+  return bytes;
+}
+
 class Operands {
  public:
   struct Source {

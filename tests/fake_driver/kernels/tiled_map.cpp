@@ -62,15 +62,9 @@ class TiledMap {
   }
 
   Bytes bytes_of(int k) const {
-    std::int64_t lowest = 0, highest = 0;
-    for (int axis = 0; axis < rank_; ++axis) {
-      if (has_rows_of_last(k, axis)) continue;
-      const std::int64_t reach = (axes(k)[axis].extent - 1) * stride(k, axis);
-      (reach < 0 ? lowest : highest) += reach;
-    }
-    const std::uint64_t from = launch_.pointer(k);
-    return {from + static_cast<std::uint64_t>(lowest),
-            from + static_cast<std::uint64_t>(highest) + launch_.program->itemsize[k]};
+    return bytes_reached(launch_.pointer(k), launch_.program->itemsize[k], rank_, [&](int axis) {
+      return has_rows_of_last(k, axis) ? 0 : (axes(k)[axis].extent - 1) * stride(k, axis);
+    });
   }
 
  private:
@@ -97,6 +91,7 @@ class TiledMap {
         state().memory.find(bytes.begin, bytes.end - bytes.begin, launch_.device);
     return memory ? reinterpret_cast<char*>(memory) + (launch_.pointer(k) - bytes.begin) : nullptr;
   }
+
   /// Bytes read at once of elements of less than 4.
   int word() const {
     constexpr int words[] = {0, 4, 16, 8};

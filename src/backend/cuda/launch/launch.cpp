@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/launch/launch.hpp"
 
+#include <quarry/base/error.hpp>
+
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/driver/check.hpp"
 #include "backend/cuda/driver/driver.hpp"
@@ -68,9 +70,8 @@ int Launcher::order_in_stream() const {
   if (!is_used_alone()) running.forget();
   if (!running.are_known()) return kernels::order_waits_first;
   const kernels::program& program = *call.program;
-  if (!call.inputs_are_private || texts_) return 0;
+  if (!call.inputs_are_private || call.has_sides() || texts_) return 0;
   for (std::size_t k = static_cast<std::size_t>(program.outputs); k < call.operands.size(); ++k) {
-    if (program.is_side(k)) return 0;
     const AddressRange range =
         range_of(call.operands[k], call.shape, call.rank(), program.itemsize[k]);
     if (running.overlap(range)) return 0;
@@ -80,14 +81,9 @@ int Launcher::order_in_stream() const {
 
 /// Whether the call writes its outputs, along the kept axes, and the workspace alone.
 bool Launcher::are_writes_known() const {
-  const kernels::program& program = *call.program;
-  const bool has_outputs_alone =
-      program.kind == kernels::family::map || program.kind == kernels::family::reduce;
-  if (!has_outputs_alone || call.check || texts_) return false;
-  for (std::size_t k = 0; k < call.operands.size(); ++k) {
-    if (program.is_side(k)) return false;
-  }
-  return true;
+  const kernels::family kind = call.program->kind;
+  const bool has_outputs_alone = kind == kernels::family::map || kind == kernels::family::reduce;
+  return has_outputs_alone && !call.check && !call.has_sides() && !texts_;
 }
 
 void Launcher::note_writes(Start start) const {
@@ -98,6 +94,12 @@ void Launcher::note_writes(Start start) const {
     running.add(range_of(call.operands[k], call.shape, call.kept_rank, call.program->itemsize[k]));
   }
   if (taken_.end != 0) running.add(taken_);
+}
+
+std::byte* Launcher::try_take(std::size_t bytes) const try {
+  return take(bytes);
+} catch (const MemoryError&) {
+  return nullptr;
 }
 
 void Launcher::clear(void* memory, std::size_t bytes) const {

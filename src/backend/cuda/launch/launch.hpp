@@ -87,12 +87,14 @@ class Launcher {
   }
 
   /// Memory of the workspace, which the kernels of the call write.
-  void* take(std::size_t bytes) const {
+  std::byte* take(std::size_t bytes) const {
     auto* const memory = static_cast<std::byte*>(workspace.take(bytes));
     taken_ = {reinterpret_cast<std::uintptr_t>(memory),
               reinterpret_cast<std::uintptr_t>(memory) + bytes};
     return memory;
   }
+  /// The same for what there is another way for: nullptr where memory has run out.
+  std::byte* try_take(std::size_t bytes) const;
 
   /// Sets memory to 0, in the order of the stream.
   void clear(void* memory, std::size_t bytes) const;

@@ -91,11 +91,6 @@ void launch_rows(const Launcher& launcher, const VectorAccess& vectors, std::int
                      checked_block(launcher, vectors.wide, g.block_x * g.block_y), order);
 }
 
-bool has_sides(const KernelCall& call) {
-  const kernels::own_axes* const own = call.program->own;
-  return std::any_of(own, own + call.program->operands(), [](auto axes) { return axes.count > 0; });
-}
-
 void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
   const KernelCall& call = launcher.call;
   const AcrossGeometry g = across_geometry(call.kept, call.span, vectors.width,
@@ -112,7 +107,7 @@ void launch_across(const Launcher& launcher, const VectorsAcross& vectors) {
 
 std::optional<Tiles> tiles_of(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
-  if (!call.any_order || has_sides(call)) return std::nullopt;
+  if (!call.any_order || call.has_sides()) return std::nullopt;
   return tiles_of(launcher.operands, call.shape, launcher.multiprocessors());
 }
 
@@ -185,16 +180,34 @@ void launch_singles(const Launcher& launcher) {
   if (word) call.check->launched();
 }
 
+/// Whether rows are a few bytes, such as the channels of a pixel, of which threads have no vectors,
+/// and so many that two more launches are worth it.
+bool has_short_rows(const Launcher& launcher) {
+  constexpr std::int64_t most_bytes = 16, word = 4, enough = 1 << 24;
+  const KernelCall& call = launcher.call;
+  if (call.rank() != 2 || !call.any_order || call.check || call.has_sides()) return false;
+  const std::int64_t columns = call.shape[1];
+  const std::int64_t size =
+      *std::min_element(call.program->itemsize, call.program->itemsize + call.operands.size());
+  if (size > 2 || columns * size >= most_bytes || call.kept * size < enough) return false;
+  const std::int64_t width = map_vectors(launcher.operands, columns).width;
+  return size == 1 ? width <= word : width == 1;
+}
+
 /// Of a map of two axes: the inputs that are the same in every row, but not constant. None if an
-/// operand is neither that nor dense, or constant.
+/// operand is neither that nor dense, or constant, or has elements that are no words.
 std::vector<std::size_t> repeated_rows(const Launcher& launcher) {
+  constexpr std::uint32_t most = 16;
   const KernelCall& call = launcher.call;
   std::vector<std::size_t> repeated;
   for (std::size_t k = 0; k < call.operands.size(); ++k) {
     const Strides& strides = call.operands[k].strides;
     const bool is_input = k >= launcher.operands.outputs, is_same = is_input && strides[0] == 0;
     if (is_same && strides[1] == 0) continue;
-    if (!is_same && !launcher.operands.has_dense_rows(k, call.shape[1])) return {};
+    const std::uint32_t size = call.program->itemsize[k];
+    const bool is_known = is_same ? std::has_single_bit(size) && size <= most
+                                  : launcher.operands.has_dense_rows(k, call.shape[1]);
+    if (!is_known) return {};
     if (is_same) repeated.push_back(k);
   }
   return repeated;
@@ -206,8 +219,7 @@ KernelCall part_of(const KernelCall& call, std::int64_t first, std::int64_t rows
   KernelCall part = call;
   part.shape = {rows, columns};
   part.kept = rows * columns;
-  for (std::size_t k = 0; k < call.operands.size(); ++k) {
-    Operand& operand = part.operands[k];
+  for (Operand& operand : part.operands) {
     if (operand.strides[0] == 0) continue;
     operand.data += first * operand.strides[1];
     operand.strides[0] = columns * operand.strides[1];
@@ -219,43 +231,42 @@ void launch_singly(const Launcher& launcher) {
   launch_rows<StridedMap>(launcher, {}, lead_of(launcher.operands, launcher.call.shape.back()));
 }
 
-/// Rows of a few bytes, such as the channels of a pixel, beside inputs that are the same in every
-/// row: these are repeated in memory first, so that rows are long and of whole vectors. Returns
-/// false unless that is worth two more launches.
-bool launch_repeated(const Launcher& launcher) {
-  constexpr std::int64_t most_bytes = 16, long_row = 2048, vector = 16, enough = 1 << 24;
+/// Writes input k, the same in every row of a map of two axes, to `place`, as often as `elements`
+/// have it.
+void repeat_row(const Launcher& launcher, std::size_t k, std::byte* place, std::int64_t elements) {
   const KernelCall& call = launcher.call;
-  if (call.rank() != 2 || !call.any_order || call.check || has_sides(call)) return false;
-  if (&launcher.workspace == &no_workspace()) return false;
-  const std::int64_t columns = call.shape[1];
-  const auto size = static_cast<std::int64_t>(*std::min_element(
-      launcher.operands.itemsizes, launcher.operands.itemsizes + call.operands.size()));
-  const std::int64_t width = map_vectors(launcher.operands, columns).width;
-  if (size > 2 || columns * size >= most_bytes || call.kept * size < enough) return false;
-  if (width * size > 4 || (size == 2 && width > 1)) return false;
+  const std::int64_t columns = call.shape[1], size = call.program->itemsize[k];
+  KernelCall copy(kernels::copy_program_of(static_cast<std::size_t>(size)));
+  copy.shape = {elements / columns, columns};
+  copy.kept_rank = 2, copy.kept = elements, copy.span = call.span, copy.any_order = true;
+  copy.is_captured = call.is_captured;
+  copy.operands[0] = {place, {columns * size, size}};
+  copy.operands[1] = call.operands[k];
+  launch_singly(launcher.with(copy));
+}
+
+/// Short rows beside inputs that are the same in every row: these are repeated in memory first, so
+/// that rows are long and of whole vectors. Returns false unless that is faster and there is memory
+/// for it.
+bool launch_repeated(const Launcher& launcher) {
+  constexpr std::int64_t long_row = 2048, vector = 16;  // elements
+  if (&launcher.workspace == &no_workspace() || !has_short_rows(launcher)) return false;
+  const KernelCall& call = launcher.call;
   const std::vector<std::size_t> repeated = repeated_rows(launcher);
-  const std::int64_t whole = std::lcm(columns, vector), row = divide_up(long_row, whole) * whole;
+  if (repeated.empty()) return false;
+  const std::int64_t columns = call.shape[1], whole = std::lcm(columns, vector),
+                     row = divide_up(long_row, whole) * whole;
   std::int64_t bytes = 0;
-  for (const std::size_t k : repeated) {
-    const std::uint32_t word = call.program->itemsize[k];
-    if (!std::has_single_bit(word) || word > vector) return false;
-    bytes += row * call.program->itemsize[k];
-  }
-  if (bytes == 0) return false;
+  for (const std::size_t k : repeated) bytes += row * call.program->itemsize[k];
+  std::byte* place = launcher.try_take(static_cast<std::size_t>(bytes));
+  if (!place) return false;
   const std::int64_t rows = call.kept / row, rest = call.kept - rows * row;
   KernelCall most = part_of(call, 0, rows, row);
-  auto* place = static_cast<std::byte*>(launcher.take(static_cast<std::size_t>(bytes)));
   for (const std::size_t k : repeated) {
-    const auto itemsize = static_cast<std::int64_t>(call.program->itemsize[k]);
-    KernelCall copy(kernels::copy_program_of(call.program->itemsize[k]));
-    copy.shape = {row / columns, columns};
-    copy.kept_rank = 2, copy.kept = row, copy.span = call.span, copy.any_order = true;
-    copy.is_captured = call.is_captured;
-    copy.operands[0] = {place, {columns * itemsize, itemsize}};
-    copy.operands[1] = call.operands[k];
-    launch_singly(launcher.with(copy));
-    most.operands[k] = {place, {0, itemsize}};
-    place += row * itemsize;
+    const std::int64_t size = call.program->itemsize[k];
+    repeat_row(launcher, k, place, row);
+    most.operands[k] = {place, {0, size}};
+    place += row * size;
   }
   launch_map(launcher.with(most));
   if (rest > 0) launch_singly(launcher.with(part_of(call, rows * row, rest / columns, columns)));
@@ -288,7 +299,7 @@ void launch_map(const Launcher& launcher) {
   const Shape& shape = launcher.call.shape;
   const VectorAccess aligned = map_vectors(operands, shape.back());
   const bool copies = launcher.call.program->copies && !operands.is_side(0);
-  if (copies || !has_sides(launcher.call)) {
+  if (copies || !launcher.call.has_sides()) {
     const VectorsAcross across = vectors_across(operands, shape);
     const std::int64_t of_block = std::int64_t{flat_threads} * across.width;
     if (across.width > aligned.width &&

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/launch/parted.hpp"
 
-#include <quarry/base/error.hpp>
 #include <quarry/kernels/params.hpp>
 
 #include <algorithm>
@@ -102,12 +101,8 @@ bool launch_parted(const Launcher& launcher) {
       elements * sizeof *parts.places, has_values ? elements * size : 0,
       reads ? elements * sizeof *parts.slots : 0,
       static_cast<std::size_t>(parts.tiles) * (parts.count + 1) * sizeof *parts.runs};
-  std::byte* memory = nullptr;
-  try {
-    memory = static_cast<std::byte*>(launcher.take(sizes[0] + sizes[1] + sizes[2] + sizes[3]));
-  } catch (const MemoryError&) {
-    return false;
-  }
+  std::byte* const memory = launcher.try_take(sizes[0] + sizes[1] + sizes[2] + sizes[3]);
+  if (!memory) return false;
   parts.places = reinterpret_cast<kernels::u32*>(memory);
   parts.values = has_values ? memory + sizes[0] : memory;
   parts.slots = reinterpret_cast<kernels::u16*>(memory + sizes[0] + sizes[1]);

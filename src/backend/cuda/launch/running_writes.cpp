@@ -3,18 +3,17 @@
 
 #include <algorithm>
 
+#include "base/byte_bounds.hpp"
+
 namespace quarry::backend::cuda {
 
 AddressRange range_of(const Operand& operand, const Shape& shape, std::size_t rank,
                       std::uint32_t itemsize) {
-  std::int64_t first = 0, last = 0;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    const std::int64_t reach = (shape[axis] - 1) * operand.strides[axis];
-    (reach < 0 ? first : last) += reach;
-  }
+  const ByteBounds bounds =
+      byte_bounds({shape.data(), rank}, {operand.strides.data(), rank}, itemsize);
   const auto at = reinterpret_cast<std::uintptr_t>(operand.data);
-  return {at + static_cast<std::uintptr_t>(first),
-          at + static_cast<std::uintptr_t>(last) + itemsize};
+  return {at + static_cast<std::uintptr_t>(bounds.lowest),
+          at + static_cast<std::uintptr_t>(bounds.past)};
 }
 
 RunningWrites& RunningWrites::of_thread() {

@@ -205,12 +205,13 @@ std::string instructions_of(const program& of, const Variant& variant) {
   return code.substr(code.find(".entry"));
 }
 
+using SumOfTwo = op<add_op, float, in<float, 0>, in<float, 1>>;
+const program& map = program_for<map_of<SumOfTwo, float, 0, float, float>>::value;
+const program& total =
+    program_for<reduction_of<in<float, 0>, sum_of, float, float, 0, float>>::value;
+
 /// What is launched before the work ahead of it is done waits for that before it reads.
 TEST_F(cuda_jit, kernels_of_maps_and_reductions_wait_before_they_read) {
-  using Sum = op<add_op, float, in<float, 0>, in<float, 1>>;
-  const program& map = program_for<map_of<Sum, float, 0, float, float>>::value;
-  const program& total =
-      program_for<reduction_of<in<float, 0>, sum_of, float, float, 0, float>>::value;
   const auto expect_wait = [](const program& of, const Variant& variant) {
     const std::string code = instructions_of(of, variant);
     const auto wait = code.find("griddepcontrol.wait"), read = code.find("ld.global");
@@ -230,10 +231,6 @@ TEST_F(cuda_jit, kernels_of_maps_and_reductions_wait_before_they_read) {
 /// What may read ahead of the work before it waits for that between its first read and its first
 /// write.
 TEST_F(cuda_jit, kernels_that_read_ahead_wait_before_they_write) {
-  using Sum = op<add_op, float, in<float, 0>, in<float, 1>>;
-  const program& map = program_for<map_of<Sum, float, 0, float, float>>::value;
-  const program& total =
-      program_for<reduction_of<in<float, 0>, sum_of, float, float, 0, float>>::value;
   const auto expect_wait = [](const program& of, const Variant& variant) {
     const std::string code = instructions_of(of, variant);
     const auto read =
