@@ -45,5 +45,32 @@ TEST(HostWords, ThatNobodyWaitsForAreWaitedFor) {
   fake::set_behaviour(before);
 }
 
+/// Work that runs only when the host asks for the stream: how much of it is left when the host has
+/// the number of a kernel with more work behind it.
+std::size_t left_by_wait(ContextFlags flags) {
+  const fake::Behaviour before = fake::behaviour();
+  fake::set_behaviour({.eagerness = 0});
+  const auto seven = full<std::int64_t>({}, 7), behind = zeros<std::int64_t>({4});
+  default_stream().synchronize();
+  get_current_device().make_context(flags).pop();
+  std::size_t left = 0;
+  {
+    const expr::HostWord word(default_stream());
+    word.array().assign(seven + 0);
+    for (int i = 0; i < 20; ++i) behind.fill(2);
+    EXPECT_EQ(word.wait(), 7);
+    left = fake::pending();
+  }
+  fake::set_behaviour(before);
+  return left;
+}
+
+TEST(HostWords, AreThereBeforeTheWorkBehindThem) {
+  if (test::kind() != test::Kind::fake) GTEST_SKIP() << "asks the fake driver what is queued";
+  EXPECT_EQ(left_by_wait(ContextFlags::sched_blocking_sync), 0u) << "the thread is to sleep";
+  EXPECT_EQ(left_by_wait(ContextFlags::sched_yield), 0u);
+  EXPECT_GT(left_by_wait(ContextFlags::sched_spin), 0u);
+}
+
 }  // namespace
 }  // namespace quarry

@@ -30,13 +30,22 @@ bool arrives(const F& has_arrived) {
   return false;
 }
 
-/// Waits for what a kernel in the stream leaves in a line: until it is there, or as `wait` does,
-/// which waits for the stream. If that throws, the kernel writes nothing any more: the line is
-/// somebody else's next.
+/// Whether the host may look for as long as it takes: not in a context whose waits are to leave the
+/// processor to others.
+bool may_go_on_looking(const Stream& stream);
+
+/// Waits for what a kernel in the stream leaves in a line: until it is there, however much is
+/// queued before the kernel, or as `wait` does, which waits for the stream. If that throws, the
+/// kernel writes nothing any more: the line is somebody else's next.
 template <class F, class Wait>
 void wait_for_line(const Stream& stream, const F& has_arrived, const Wait& wait) {
   if (!stream.device().is_cpu() && arrives(has_arrived)) return;
   try {
+    if (may_go_on_looking(stream)) {
+      while (!stream.is_done()) {  // the kernel may have failed
+        if (arrives(has_arrived)) return;
+      }
+    }
     wait();
   } catch (...) {
     wait_quietly(stream);

@@ -110,7 +110,7 @@ TEST(ScalarDownloads, ThatFailLeaveNoKernelBehind) {
   for (int i = 0; i < many; ++i) (void)a(i).item();
   const fake::Behaviour before = fake::behaviour();
   fake::set_behaviour({.eagerness = 0});
-  backend::cuda::shim::inject({CUDA_ERROR_UNKNOWN, DriverFunction::StreamSynchronize});
+  backend::cuda::shim::inject({CUDA_ERROR_UNKNOWN, DriverFunction::StreamQuery});
   EXPECT_THROW((void)a(1).item(), RuntimeError);
   backend::cuda::shim::clear_faults();
   EXPECT_EQ(fake::pending(), 0u) << "a kernel writes where the next element is awaited";
