@@ -108,25 +108,13 @@ struct across_inputs<V, Wide, Flat, K, T, Rest...> : across_inputs<V, Wide, Flat
 template <int V, unsigned Wide, unsigned Flat, int K, class T, int First, int Axes, class... Rest>
 struct across_inputs<V, Wide, Flat, K, side<T, First, Axes>, Rest...>
     : across_inputs<V, Wide, Flat, K + 1, Rest...> {
-  const char *row, *next;
-  i64 begin;  // of the vector in the row, in bytes
-  i32 left;   // bytes of the vector that the row has
+  const char* row;
 
   template <int R, int FirstInput, class P, class Index>
   __device__ void load(const P& p, const place_across<Index>& place) {
-    const char* const from = p.template pointer<const char>(FirstInput + K);
-    const auto offsets = row_offsets<Index>::template of<R>(p, FirstInput + K, place.row);
-    row = from + offsets.row, next = from + offsets.next;
-    begin = i64{place.column} * sizeof(T);
-    left = place.template bytes_of_row<T, V>();
+    row = p.template pointer<const char>(FirstInput + K) +
+          row_offsets<Index>::template of<R>(p, FirstInput + K, place.row).row;
     across_inputs<V, Wide, Flat, K + 1, Rest...>::template load<R, FirstInput>(p, place);
-  }
-  /// Reads the words of the vector that the row, or the next one, has; none unless it is read.
-  __device__ void read_row(unaligned_words<T, V>& words, i64 offset, bool is_read) const {
-    words.read(row + offset + begin, 0, is_read ? left : words.none);
-  }
-  __device__ void read_next(unaligned_words<T, V>& words, i64 offset) const {
-    words.read(next + offset - left, left, sizeof(T) * V);
   }
 };
 template <int K, int V, unsigned Wide, unsigned Flat, class T, int First, int Axes, class... Rest>
@@ -165,12 +153,11 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     return n - first < V ? static_cast<int>(n - first) : V;
   }
 
-  /// The lanes of `count` that are written: those of the row, of the next one, or both.
+  /// The lanes of `count` that are written: the first ones, which the row has, the others, or both.
   struct written_lanes {
     int begin, end;
-    __device__ written_lanes(const place_across<Index>& place, int count, bool has_row,
-                             bool has_next) {
-      const int left = place.left < count ? static_cast<int>(place.left) : count;
+    __device__ written_lanes(int begin, int end) : begin(begin), end(end) {}
+    __device__ written_lanes(int left, int count, bool has_row, bool has_next) {
       begin = has_row ? 0 : left;
       end = has_next ? count : has_row ? left : 0;
     }
@@ -178,52 +165,125 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     __device__ bool are_all() const { return begin == 0 && end == V; }
   };
 
-  /// Copies the vectors from `first` on, `step` elements apart; the first one is there. All loads
-  /// of their rows come before the stores.
-  static __device__ void copy(const P& p, Index first, Index step, Index n, i64 found) {
+  /// Of rows that a warp copies: its elements, and how many rows these are of at most, since rows
+  /// have V elements or more. Two vectors of a lane are in flight together.
+  static constexpr int warp = 32, most_warps = 8, together = 2,
+                       warp_elements = warp * V * across_copies,
+                       warp_rows = copies ? warp * across_copies + 1 : 1;
+  static_assert(across_copies % together == 0);
+  static constexpr u64 not_written = 0;  ///< no row is there
+  static __device__ bool is_written(u64 row) {
+    return Row::is_always_written || row != not_written;
+  }
+
+  /// Where a row is read, if it is written.
+  static __device__ u64 source_of(const P& p, Index row) {
+    const Index columns = static_cast<Index>(p.extent(R - 1));
+    Inputs in;
+    in.template load<R, outputs>(
+        p, place_across<Index>{row * columns, row, 0, columns, columns, false});
+    const vector_context<P, Inputs> here{p, in, 0, 0};
+    if (!Row::is_written(here)) return not_written;
     using Pick = only_pick<typename Row::expression>;
-    using T = typename Pick::type;
-    using Words = unaligned_words<T, V>;
-    place_across<Index> place[across_copies];
-    Inputs in[across_copies];
-#pragma unroll
-    for (int k = 0; k < across_copies; ++k) {
-      const Index at = first + static_cast<Index>(k) * step;
-      place[k] = place_of(p, at < n ? at : first, n);
-      in[k].template load<R, outputs>(p, place[k]);
+    return reinterpret_cast<u64>(side_rows<Pick::input>(in).row + Pick::offset(here));
+  }
+
+  /// The rows of which a warp copies elements. These are counted from the beginning of the first
+  /// row on, from `begin` to `past`.
+  struct copied_rows {
+    Index columns, first_row, begin, past;
+    bool are_long;
+    u32 inverse;   ///< of other rows, the quotient is the high word of a product
+    u64* sources;  ///< where a row is read, less where it is in the count; memory of the warp
+
+    __device__ copied_rows(const P& p, Index first, Index n, u64* memory)
+        : columns(static_cast<Index>(p.extent(R - 1))),
+          first_row(quotient(first, columns)),
+          begin(first - first_row * columns),
+          past(begin + (n - first < warp_elements ? n - first : Index{warp_elements})),
+          are_long(columns >= warp_elements),
+          inverse(0xffffffffu / static_cast<u32>(sizeof(Index) > 4 && are_long ? V : columns) + 1),
+          sources(memory) {}
+    __device__ int row_of(Index at) const {
+      return are_long ? static_cast<int>(at >= columns)
+                      : static_cast<int>(u64{static_cast<u32>(at)} * inverse >> 32);
     }
-    Words words[across_copies];
-    bool has_row[across_copies], has_next[across_copies];
-    i64 offset_of_next[across_copies];
-#pragma unroll
-    for (int k = 0; k < across_copies; ++k) {
-      const vector_context<P, Inputs> here{p, in[k], 0, 0}, behind{p, in[k], 0, V - 1};
-      has_row[k] = Row::is_written(here);
-      has_next[k] = place[k].goes_on && Row::is_written(behind);
-      offset_of_next[k] = Pick::offset(behind);
-      const auto& rows = side_rows<Pick::input>(in[k]);
-      rows.read_row(words[k], Pick::offset(here), has_row[k]);
-      if (!Words::begins_in_word && has_next[k]) rows.read_next(words[k], offset_of_next[k]);
-    }
-    loads_are_above();
-#pragma unroll
-    for (int k = 0; k < across_copies; ++k) {
-      if (k > 0 && place[k].first == first) return;
-      const int count = count_of(place[k].first, n);
-      const int left = place[k].left < count ? static_cast<int>(place[k].left) : count;
-      packed<T, V> out = words[k].vector();
-      if (Words::begins_in_word && has_next[k]) {
-        Words next;
-        side_rows<Pick::input>(in[k]).read_next(next, offset_of_next[k]);
-        out = joined(out, next.vector(), left);
+    /// Each by one lane.
+    __device__ void look_up(const P& p, int lane) const {
+      const int last = row_of(past - 1);
+#pragma unroll 1
+      for (int row = lane; row <= last; row += warp) {
+        const u64 source = source_of(p, first_row + row);
+        const u64 before = static_cast<u64>(row * columns) * Types::size_of(0);
+        sources[row] = is_written(source) ? source - before : not_written;
       }
-      if (found != 0) return;
-      char* const to = p.template pointer<char>(0) + place[k].first * static_cast<Index>(sizeof(T));
-      const written_lanes lanes(place[k], count, has_row[k], has_next[k]);
-      if (lanes.are_all()) {
-        *reinterpret_cast<packed<T, V>*>(to) = out;
-      } else if (lanes.begin < lanes.end) {
-        store_lanes<T, V>(reinterpret_cast<const char*>(&out), lanes.begin, lanes.end, to);
+      __syncwarp();
+    }
+  };
+
+  /// The elements of a vector: of a row, and where it ends the first ones of the next row.
+  template <class T>
+  struct copied_vector {
+    using Words = unaligned_words<T, V>;
+    static constexpr i32 size = sizeof(T);
+    Words words;
+    i32 left;   ///< bytes that the row has
+    u64 after;  ///< where the vector would begin in the next row
+    bool has_row, has_next;
+
+    __device__ void read(const copied_rows& rows, Index at) {
+      at = at < rows.past ? at : rows.past - 1;
+      const int row = rows.row_of(at);
+      const Index of_row = rows.columns - (at - row * rows.columns);
+      left = of_row < V ? static_cast<i32>(of_row) * size : V * size;
+      const bool goes_on = of_row < V && of_row < rows.past - at;
+      const u64 here = rows.sources[row], next = goes_on ? rows.sources[row + 1] : not_written;
+      const u64 byte = static_cast<u64>(at) * size;
+      has_row = is_written(here), has_next = goes_on && is_written(next);
+      after = next + byte;
+      words.read_first(here + byte, has_row ? left : Words::none);
+      if (!Words::begins_in_word && has_next) words.read_last(after, left);
+    }
+    __device__ packed<T, V> vector() const {
+      const packed<T, V> of_row = words.vector();
+      if (!Words::begins_in_word || !has_next) return of_row;
+      Words rest;  // in lines that other lanes have read
+      rest.read_last(after, left);
+      return joined(of_row, rest.vector(), left / size);
+    }
+    /// Those of the first `count` lanes that are written.
+    __device__ written_lanes lanes(int count) const {
+      if constexpr (Row::is_always_written) return {0, count};
+      return {left / size < count ? left / size : count, count, has_row, has_next};
+    }
+  };
+
+  /// Copies the elements of a warp, from `first` on. Of vectors in flight all loads come before the
+  /// stores.
+  static __device__ void copy(const P& p, Index first, int lane, u64* memory, Index n, i64 found) {
+    using T = typename only_pick<typename Row::expression>::type;
+    const copied_rows rows(p, first, n, memory);
+    rows.look_up(p, lane);
+    if (found != 0) return;
+    char* const to =
+        p.template pointer<char>(0) + (first - rows.begin) * static_cast<Index>(sizeof(T));
+#pragma unroll 1
+    for (Index next = rows.begin; next < rows.past; next += together * warp * V) {
+      copied_vector<T> of[together];
+      const auto place = [&](int k) { return next + (k * warp + lane) * V; };
+#pragma unroll
+      for (int k = 0; k < together; ++k) of[k].read(rows, place(k));
+      loads_are_above();
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        const packed<T, V> out = of[k].vector();
+        char* const at = to + place(k) * static_cast<Index>(sizeof(T));
+        const written_lanes lanes = of[k].lanes(count_of(place(k), rows.past));
+        if (lanes.are_all()) {
+          *reinterpret_cast<packed<T, V>*>(at) = out;
+        } else if (lanes.begin < lanes.end) {
+          store_lanes<T, V>(reinterpret_cast<const char*>(&out), lanes.begin, lanes.end, at);
+        }
       }
     }
   }
@@ -236,7 +296,8 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     in.template load<R, outputs>(p, place);
     const int count = count_of(first, n);
     const written_lanes lanes(
-        place, count, Row::is_written(Context{p, in, i64{first}, 0}),
+        place.left < count ? static_cast<int>(place.left) : count, count,
+        Row::is_written(Context{p, in, i64{first}, 0}),
         !place.goes_on || Row::is_written(Context{p, in, i64{first} + V - 1, V - 1}));
     char* to[outputs];
 #pragma unroll
@@ -258,21 +319,25 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
     }
   }
 
-  /// A thread computes V elements, or copies across_copies times as many, blockDim.x vectors apart;
-  /// the last ones those that are left.
+  /// A thread computes V elements, or copies across_copies times as many; the last ones those that
+  /// are left.
   static __device__ void run(const P& p, int backwards) {
     check_rows<map_of<E, Out, S, In...>, copies, R, Index>(p);
-    constexpr int vectors = copies ? across_copies : 1;
-    const Index n = static_cast<Index>(p.kept()), step = static_cast<Index>(blockDim.x) * V;
+    const Index n = static_cast<Index>(p.kept());
     const u32 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-    const Index first =
-        static_cast<Index>(block) * step * vectors + static_cast<Index>(threadIdx.x) * V;
-    if (first >= n) return;
-    const i64 found = found_by_check<In...>(p);
+    const Index of_block = static_cast<Index>(blockDim.x) * V * (copies ? across_copies : 1);
     if constexpr (copies) {
-      copy(p, first, step, n, found);
+      __shared__ u64 sources[most_warps][warp_rows];
+      const u32 number = threadIdx.x / warp;
+      const Index first =
+          static_cast<Index>(block) * of_block + static_cast<Index>(number) * warp_elements;
+      if (first >= n) return;
+      copy(p, first, static_cast<int>(threadIdx.x % warp), sources[number], n,
+           found_by_check<In...>(p));
     } else {
-      compute(p, first, n, found);
+      const Index first =
+          static_cast<Index>(block) * of_block + static_cast<Index>(threadIdx.x) * V;
+      if (first < n) compute(p, first, n, found_by_check<In...>(p));
     }
   }
   using param_type = P;
@@ -284,7 +349,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 /// is one of these, forwards; rows of it are all that is stored, and no other input moves along
 /// rows.
 template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 6)
     map_across(const __grid_constant__
                typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type p,
                int backwards) {

@@ -61,6 +61,12 @@ __device__ i32 dot4(u32 a, u32 b, i32 c) {
   return c;
 }
 
+/// A bit for each byte of a word that is not 0.
+inline __device__ u32 bytes_not_0(u32 word) {
+  const u32 high = (((word & 0x7f7f7f7fu) + 0x7f7f7f7fu) | word) & 0x80808080u;
+  return high * 0x00204081u >> 28;
+}
+
 /// A mask of the bits from number `first` on, which may be beyond the last.
 inline __device__ u32 bits_from(int first) {
 #ifdef __CUDA_ARCH__  // whose shifts, unlike C++'s, are defined then

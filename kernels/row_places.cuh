@@ -36,6 +36,7 @@ template <class E, class Out>
 struct whole_row {
   using expression = E;
   using type = Out;
+  static constexpr bool is_always_written = true;
   template <class C>
   static __device__ bool is_written(const C& /*c*/) {
     return true;
@@ -50,6 +51,7 @@ template <class E, class Out, unsigned Wide>
 struct written_row : whole_row<E, Out> {};
 template <class P, class E, class Out, unsigned Wide>
 requires(!moves<P, Wide>) struct written_row<guarded<P, E>, Out, Wide> : written_row<E, Out, Wide> {
+  static constexpr bool is_always_written = false;
   template <class C>
   static __device__ bool is_written(const C& c) {
     return P{}(c);

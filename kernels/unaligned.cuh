@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include "kernels/packed.cuh"
 #include "kernels/vector.cuh"
 
 /// Vectors of elements that begin at any element: the aligned words that have them are read, and
@@ -60,6 +61,35 @@ __device__ I between(I i, I least, I most) {
   return i < least ? least : i > most ? most : i;
 }
 
+/// The 32 bits behind the first `bits` of two words, modulo 32.
+inline __device__ u32 bits_behind(u32 low, u32 high, u32 bits) {
+#ifdef __CUDA_ARCH__
+  return __funnelshift_r(low, high, bits);
+#else
+  return static_cast<u32>((u64{high} << 32 | low) >> (bits & 31));
+#endif
+}
+
+/// Reads a word if a > b: one instruction with a predicate. Of several words compilers make
+/// branches, and compute the addresses in each of them.
+template <class Word>
+__device__ void read_if_above(Word& word, const Word* at, i32 a, i32 b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(Word) == 4) {
+    asm volatile("{.reg .pred p;\nsetp.gt.s32 p, %2, %3;\n@p ld.global.u32 %0, [%1];}"
+                 : "+r"(word)
+                 : "l"(at), "r"(a), "r"(b));
+    return;
+  } else if constexpr (sizeof(Word) == 8) {
+    asm volatile("{.reg .pred p;\nsetp.gt.s32 p, %2, %3;\n@p ld.global.u64 %0, [%1];}"
+                 : "+l"(word)
+                 : "l"(at), "r"(a), "r"(b));
+    return;
+  }
+#endif
+  if (a > b) word = *at;
+}
+
 /// The words that have the V elements of T, up to 16 bytes, of a vector that begins at any element:
 /// of 4 or 8 bytes, where it has as many. They take fewer registers than the two vectors of 16
 /// bytes that would have them, and less shifting, so that more of them are in flight.
@@ -71,32 +101,62 @@ struct unaligned_words {
   static constexpr i32 none = -unit;                   ///< an end before which no word begins
   static constexpr int count = bytes / unit + (begins_in_word ? 1 : 0);
   using Word = typename unsigned_of<unit>::type;
-  Word word[count] = {};
-  u32 bits = 0;  ///< of the first word that are before the vector
+  Word word[count];  ///< any values before they are read
+  u32 bits = 0;      ///< of the first word that are before the vector, and any multiple of its bits
+
+#ifndef __CUDA_ARCH__
+  __device__ unaligned_words() {
+    for (Word& w : word) w = static_cast<Word>(0xa5a5a5a5a5a5a5a5);
+  }
+#endif
 
   /// Reads the words that have some of the bytes from `first` on before byte `past` of the vector
   /// at `at`; the others stay as they are.
   __device__ void read(const char* at, i32 first, i32 past) {
-    const i32 before = begins_in_word ? static_cast<i32>(reinterpret_cast<u64>(at) & 3) : 0;
+    const i32 before = begin(reinterpret_cast<u64>(at));
     const auto* const words = reinterpret_cast<const Word*>(at - before);
-    bits = 8 * static_cast<u32>(before);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       const i32 begin = i * unit - before;
       if (begin + unit > first && begin < past) word[i] = words[i];
     }
   }
+  /// The same of the bytes before `past`, which may be none.
+  __device__ void read_first(u64 at, i32 past) {
+    past += begin(at);
+#pragma unroll
+    for (int i = 0; i < count; ++i) read_if_above(word[i], word_at(at, i), past, i * unit);
+  }
+  /// And of those from `first` on, which is in the vector.
+  __device__ void read_last(u64 at, i32 first) {
+    const i32 before = begin(at);
+    first += before;
+#pragma unroll
+    for (int i = 0; i < bytes / unit; ++i)
+      read_if_above(word[i], word_at(at, i), (i + 1) * unit, first);
+    if constexpr (begins_in_word) read_if_above(word[count - 1], word_at(at, count - 1), before, 0);
+  }
   __device__ packed<T, V> vector() const {
     packed<T, V> result;
     if constexpr (begins_in_word) {
 #pragma unroll
       for (int i = 0; i + 1 < count; ++i) {
-        result.word[i] = static_cast<u32>((u64{word[i + 1]} << 32 | word[i]) >> bits);
+        result.word[i] = bits_behind(word[i], word[i + 1], bits);
       }
     } else {
       memcpy(static_cast<void*>(&result), word, sizeof(result));
     }
     return result;
+  }
+
+ private:
+  /// How many bytes the first word has before the vector.
+  __device__ i32 begin(u64 at) {
+    bits = 8 * static_cast<u32>(at);
+    return begins_in_word ? static_cast<i32>(at & 3) : 0;
+  }
+  static __device__ const Word* word_at(u64 at, int i) {
+    return reinterpret_cast<const Word*>(begins_in_word ? at & ~u64{3} : at) + i;
   }
 };
 
@@ -165,8 +225,8 @@ __device__ packed<T, V> joined(const packed<T, V>& a, const packed<T, V>& b, i32
 #pragma unroll
     for (int i = 0; i < packed<T, V>::words; ++i) {
       const i32 bits = 8 * static_cast<i32>(sizeof(T)) * lanes - 32 * i;
-      const u32 mask = static_cast<u32>((u64{~0u} << between(bits, 0, 32)) >> 32);
-      result.word[i] = (a.word[i] & mask) | (b.word[i] & ~mask);
+      const u32 of_b = bits_from(bits < 0 ? 0 : bits);
+      result.word[i] = (a.word[i] & ~of_b) | (b.word[i] & of_b);
     }
   }
   return result;

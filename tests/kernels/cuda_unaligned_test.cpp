@@ -272,5 +272,60 @@ TEST(cuda_map_unaligned, reaches_the_end_of_the_longest_rows) {
   }
 }
 
+/// Copies the elements of one warp, around an end of a row, from `first` on.
+template <class Index>
+void copy_warp_of_long_rows(i64 rows, i64 columns) {
+  using M =
+      map_of<pick<u8, 1, place<index_mode::from_end, 0, in<i64, 0>>>, u8, 1, i64, side<u8, 0, 1>>;
+  using Body = map_across_body<M, 2, Index, 16, 2, 0>;
+  const i64 n = rows * columns;
+  const SparseBytes table(n + 16), to(n + 16);
+  std::vector<i64> positions(static_cast<std::size_t>(rows));
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = rows - 1 - static_cast<i64>(i);
+  const auto word = [](const void* at) { return reinterpret_cast<u64>(at); };
+  const u64 words[] = {u64(n),
+                       1,
+                       0,
+                       word(to.begin()),
+                       word(positions.data()),
+                       word(table.begin()),
+                       u64(rows),
+                       u64(columns),
+                       u64(rows),
+                       u64(columns),
+                       u64(columns),
+                       1,
+                       8,
+                       0,
+                       0,
+                       1};
+  typename Body::param_type p;
+  ASSERT_EQ(sizeof p, sizeof words);
+  std::memcpy(&p, words, sizeof p);
+  const auto source = [&](i64 i) {
+    return table.begin() + positions[std::size_t(i / columns)] * columns + i % columns;
+  };
+  for (const i64 row : {i64{1}, rows / 2, rows - 1, rows}) {
+    const i64 first = std::min(row * columns, n - 5) / Body::warp_elements * Body::warp_elements;
+    const i64 past = std::min(first + Body::warp_elements, n);
+    for (i64 i = first; i < past; ++i) *source(i) = static_cast<char>(i % 101 + 1);
+    u64 sources[Body::warp_rows];
+    const auto faults = launch({{1}, {32}}, 3, [&] {
+      Body::copy(p, static_cast<Index>(first), static_cast<int>(threadIdx.x), sources,
+                 static_cast<Index>(n), 0);
+    });
+    ASSERT_EQ(faults, std::vector<std::string>{});
+    for (i64 i = first; i < past; ++i) ASSERT_EQ(to.begin()[i], static_cast<char>(i % 101 + 1));
+    ASSERT_EQ(to.begin()[past], 0);
+  }
+}
+
+TEST(cuda_map_unaligned, rows_at_positions_may_be_long) {
+  copy_warp_of_long_rows<i32>(11, 194'999'003);
+  copy_warp_of_long_rows<i32>(3, 700'000'001);
+  copy_warp_of_long_rows<i64>(3, 700'000'001);
+  copy_warp_of_long_rows<i64>(2, i64{1} << 32);
+}
+
 }  // namespace
 }  // namespace quarry::test

@@ -154,7 +154,7 @@ struct masked_rows {
 };
 
 /// Vectors that a thread of map_scatter_singles has, and one of map_across that copies rows.
-inline constexpr int scatter_vectors = 4, across_copies = 2;
+inline constexpr int scatter_vectors = 4, across_copies = 4;
 
 /// map_parted: threads of a block, and in how many tiles a warp accesses a part.
 inline constexpr int parted_threads = 512, parted_runs = 4;
