@@ -4,6 +4,7 @@
 
 #include "kernels/check.cuh"
 #include "kernels/map_addresses.cuh"
+#include "kernels/packed.cuh"
 #include "kernels/params.cuh"
 #include "kernels/row_places.cuh"
 #include "kernels/stream_order.cuh"
@@ -39,6 +40,48 @@ inline constexpr int vectors_of_thread = 1;
 template <class P, class E, int V, class... In>
 inline constexpr int vectors_of_thread<guarded<P, E>, V, In...> =
     chosen_vectors(V* static_cast<int>((sizeof(In) + ... + 0)));
+
+/// Where an expression is stored, and what.
+template <class E>
+struct chosen_value;
+template <class P, class E>
+struct chosen_value<guarded<P, E>> {
+  using condition = P;
+  using value = E;
+};
+
+/// Whether a map with V elements in a vector stores one value where a byte says: lanes then read 16
+/// of these together.
+template <class M, int V>
+inline constexpr bool reads_bytes_first = false;
+template <class P, class E, class T, int S, class In, int V>
+inline constexpr bool reads_bytes_first<map_of<guarded<P, E>, T, S, In>, V> =
+    is_constant<E> && sizeof(In) == 1 && !is_side_operand<In> && V > 1 && V < 16;
+
+/// A bit for each of 16 bytes that a condition is true of.
+template <class Condition>
+struct bits_where {
+  template <class P, class... In>
+  static __device__ u32 of(const P& p, const loaded<16, ~0u, 0, In...>& in, i64 i) {
+    u32 bits = 0;
+#pragma unroll
+    for (int l = 0; l < 16; ++l) {
+      if (Condition{}(lane_context<P, 16, ~0u, In...>{p, in, i + l, l})) bits |= u32{1} << l;
+    }
+    return bits;
+  }
+};
+template <>
+struct bits_where<in<bool, 0>> {
+  template <class P>
+  static __device__ u32 of(const P& /*p*/, const loaded<16, ~0u, 0, bool>& in, i64 /*i*/) {
+    u32 word[4], bits = 0;
+    memcpy(word, &in.r, sizeof word);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) bits |= bytes_not_0(word[k]) << (4 * k);
+    return bits;
+  }
+};
 
 template <class M, int V>
 struct map_flat_body;
@@ -92,6 +135,53 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
       }
     }
   }
+  /// Stores one value, of 512 elements of a warp from `first` on, where bytes say. Where few do,
+  /// each lane stores those of its own bytes.
+  static __device__ void run_bytes(const P& p, i64 first) {
+    constexpr u32 every_lane = 0xffffffffu;
+    constexpr int bytes = 16, vectors = bytes / V, most = V > 2 ? 4 : 2,
+                  together = vectors < most ? vectors : most;
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    char* at[Types::count];
+    loaded<bytes, ~0u, 0, In...> in;
+    locate(p, first + lane * bytes, at);
+    in.load(at + Types::outputs);
+    using Context = lane_context<P, bytes, ~0u, In...>;
+    const u32 own =
+        bits_where<typename chosen_value<E>::condition>::of(p, in, first + lane * bytes);
+    vec<Out, 1> value;
+    value.v[0] = convert<Out>(typename chosen_value<E>::value{}(Context{p, in, first, 0}));
+    if (__popc(__ballot_sync(every_lane, (own & (own - 1)) != 0)) < 4) {
+      for (u32 rest = own; rest != 0; rest &= rest - 1) {
+        reinterpret_cast<vec<Out, 1>*>(at[0])[lowest_bit(rest)] = value;
+      }
+      return;
+    }
+#pragma unroll
+    for (int begin = 0; begin < vectors; begin += together) {
+      computed<V, E, Out> out[together];
+      const auto place = [&](int k) { return (begin + k) * 32 * V + lane * V; };
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        const u32 of_bytes = __shfl_sync(every_lane, own, place(k) / bytes, 32);
+        out[k].kept = of_bytes >> place(k) % bytes & out[k].all;
+        out[k].last = value;
+#pragma unroll
+        for (int l = 0; l < V; ++l) *out[k].lane_of(out[k].v, l) = value;
+      }
+      compare(out);
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        locate(p, first + place(k), at);
+        fetch(out[k], at);
+      }
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        locate(p, first + place(k), at);
+        out[k].store(at);
+      }
+    }
+  }
   /// Computes vector `number`. The last n % V elements have a number each.
   static __device__ void run_one(const P& p, i64 number) {
     const i64 n = p.kept();
@@ -114,6 +204,12 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
     const i64 block = backwards != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
     const i64 step = blockDim.x, first = block * vectors * step + threadIdx.x;
     if (vectors == 1) return run_one(p, first);
+    if constexpr (reads_bytes_first<map_of<E, Out, S, In...>, V>) {
+      static_assert(V * vectors == 16);
+      const bool is_there = (block + 1) * step * 16 <= p.kept();
+      if (is_there && p.address(Types::outputs) % 16 == 0)
+        return run_bytes(p, block * step * 16 + threadIdx.x / 32 * 512);
+    }
     const i64 last_of_warp = (first | 31) + (vectors - 1) * step;
     if ((last_of_warp + 1) * V <= p.kept()) {
       return run_vectors<vectors>(p, first, step);

@@ -70,6 +70,7 @@ __device__ void pack_elements(const T* from, i64 n, const u32* bits, i64 begin, 
     } else {
       aligned_words<16> words[2 * size];
       if (own != 0) load_row(from, first, n, words);
+      if (next != 0) prefetch(from + first + 32 * 32);
 #pragma unroll
       for (int b = 0; b < 32; ++b) {
         const u32 word = words[b * size / 16].word[b * size / 4 % 4];

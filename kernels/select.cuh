@@ -4,6 +4,7 @@
 
 #include "kernels/pack_elements.cuh"
 #include "kernels/pack_rows.cuh"
+#include "kernels/packed.cuh"
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
@@ -144,7 +145,7 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
   }
   /// The same of bytes, 16 of them by each lane at a time.
   static __device__ i64 mark_mask(const char* mask, i64 n, const share& mine, u32* bits) {
-    constexpr int together = 2;
+    constexpr int together = packs ? 4 : 2;
     i64 kept = 0;
     for (i64 w = mine.begin; w < mine.end; w += 16 * together) {
       aligned_words<16> bytes[together];
@@ -161,7 +162,7 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
         u32 own = 0;
         if (i + 16 <= n) {
 #pragma unroll
-          for (int k = 0; k < 4; ++k) own |= are_set(bytes[u].word[k]) << (4 * k);
+          for (int k = 0; k < 4; ++k) own |= bytes_not_0(bytes[u].word[k]) << (4 * k);
         } else {
           own = last_are_set(mask, i, n);
         }
@@ -178,11 +179,6 @@ struct select_body<select_of<P, E, Out, InPlace, S, In...>, R, Index, V, Wide> {
 #pragma unroll 1
     for (u32 bit = 1; i < n; ++i, bit *= 2) set |= mask[i] != 0 ? bit : 0;
     return set;
-  }
-  /// A bit for each byte of a word that is not 0.
-  static __device__ u32 are_set(u32 word) {
-    const u32 high = (((word & 0x7f7f7f7fu) + 0x7f7f7f7fu) | word) & 0x80808080u;
-    return high * 0x00204081u >> 28;
   }
   /// The V bits of every lane, one behind the other.
   static __device__ void store_bits(u32 own, bool is_there, char* to) {

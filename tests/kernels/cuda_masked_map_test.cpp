@@ -156,5 +156,47 @@ TEST(cuda_masked_map, functions_of_users_compute_positions_of_the_chosen_alone) 
   EXPECT_EQ(counted_position::calls, 1);
 }
 
+/// One value where bytes are not 0, few or many of them.
+template <class T>
+void store_where_true(Draw& draw) {
+  constexpr int V = 16 / sizeof(T), warps = 2;
+  using M = map_of<guarded<in<bool, 0>, val<T, 0>>, T, 1, bool>;
+  const i64 of_block = warps * 32 * 16, n = 1 + draw.below(4 * of_block), step = draw.of({16, V});
+  alignas(16) static u8 mask[5 * of_block];
+  alignas(16) static T to[5 * of_block];
+  const i64 of_thousand = draw.of({0, 2, 30, 500, 1000}), first = step * draw.below(2);
+  T expected[5 * of_block];
+  for (i64 i = 0; i < std::ssize(to); ++i) {
+    to[i] = expected[i] = static_cast<T>(i % 97);
+    mask[i] = draw.below(1000) < of_thousand ? 1 : 0;
+    if (i < n && mask[i] != 0) expected[i] = static_cast<T>(-5);
+  }
+  std::memmove(mask + first, mask, static_cast<std::size_t>(n));
+  typename map_flat_body<M, V>::param_type p;
+  u64 value = 0;
+  const T five = static_cast<T>(-5);
+  std::memcpy(&value, &five, sizeof five);
+  const u64 words[] = {u64(n), 1, 0, reinterpret_cast<u64>(to), reinterpret_cast<u64>(mask + first),
+                       value,  0};
+  static_assert(sizeof p == sizeof words);
+  std::memcpy(&p, words, sizeof p);
+  const Dim3 grid{static_cast<unsigned>((n - 1) / of_block + 1)};
+  const int backwards = static_cast<int>(draw.below(2));
+  const auto faults =
+      launch({grid, {32 * warps}}, draw.bits(), [&] { map_flat<M, V>(p, backwards); });
+  ASSERT_EQ(faults, std::vector<std::string>{});
+  for (i64 i = 0; i < std::ssize(to); ++i)
+    ASSERT_EQ(to[i], expected[i]) << i << " of " << n << ", " << of_thousand << " of 1000";
+}
+
+TEST(cuda_masked_maps, store_one_value_where_a_mask_is_true) {
+  Draw draw(12);
+  for (int i = 0; i < 60; ++i) {
+    store_where_true<i16>(draw);
+    store_where_true<float>(draw);
+    store_where_true<double>(draw);
+  }
+}
+
 }  // namespace
 }  // namespace quarry::test

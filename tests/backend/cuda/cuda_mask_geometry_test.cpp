@@ -20,9 +20,13 @@ TEST(cuda_mask_geometry, selections_have_a_bit_for_every_element_or_row) {
     for (const std::int64_t bytes : {std::int64_t{0}, row_sizes[0], row_sizes[3], row_sizes[6]}) {
       for (const int multiprocessors : {0, 1, 132}) {
         const int width = bytes > 0 ? 1 : 16;
-        const SelectGeometry g = select_geometry(
-            {.elements = count, .span = count, .vector_width = width, .row_bytes = bytes},
-            multiprocessors);
+        const auto packed = static_cast<std::uint32_t>(bytes > 0 ? 0 : count % 3);
+        const SelectGeometry g = select_geometry({.elements = count,
+                                                  .span = count,
+                                                  .vector_width = width,
+                                                  .row_bytes = bytes,
+                                                  .packed_size = packed},
+                                                 multiprocessors);
         ASSERT_GE(32 * g.words(), count);
         ASSERT_EQ(g.words_of_warp % width, 0);
         if (g.blocks == 1) {

@@ -149,7 +149,10 @@ MaskedRowsGeometry masked_rows_geometry(std::int64_t rows, std::int64_t row_byte
 
 SelectGeometry select_geometry(const SelectShape& shape, int multiprocessors) {
   constexpr std::int64_t row = 32, warps = kernels::select_threads / row;  // a row of words
-  const std::int64_t blocks_of_each = shape.row_bytes > 0 ? 4 : 6;  // twice those that run at once
+  // twice those that run at once; where elements are packed, which takes all equally long, those
+  const std::int64_t blocks_of_each = shape.row_bytes > 0      ? 4
+                                      : shape.packed_size == 0 ? 6
+                                                               : (shape.packed_size == 1 ? 3 : 2);
   const std::int64_t words = divide_up(shape.elements, 32);
   const std::int64_t most = std::max<std::int64_t>(multiprocessors, 1) * blocks_of_each;
   constexpr std::int64_t few_bytes = 1 << 16;

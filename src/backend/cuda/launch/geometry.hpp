@@ -118,7 +118,8 @@ bool can_finish(const ReduceGeometry& reduce, const FinishGeometry& finish, std:
 struct SelectShape {
   std::int64_t elements, span;  ///< elements, or rows
   int vector_width = 1;
-  std::int64_t row_bytes = 0;  ///< 0: elements are selected
+  std::int64_t row_bytes = 0;     ///< 0: elements are selected
+  std::uint32_t packed_size = 0;  ///< of elements that kernels/pack_elements.cuh packs, or 0
 };
 struct SelectGeometry {
   unsigned blocks;  ///< one makes both passes

@@ -16,6 +16,13 @@ std::int64_t selected_row_bytes(const Launcher& launcher) {
   return are_rows && bytes <= kernels::select_row_bytes ? bytes : 0;
 }
 
+/// The size of elements that are packed; 0 for others.
+std::uint32_t packed_size(const Launcher& launcher) {
+  constexpr std::uint32_t most = 2;
+  const std::uint32_t size = launcher.call.program->itemsize[1];
+  return launcher.call.program->copies && launcher.call.rank() == 1 && size <= most ? size : 0;
+}
+
 }  // namespace
 
 void launch_select(const Launcher& launcher) {
@@ -28,7 +35,8 @@ void launch_select(const Launcher& launcher) {
   const SelectGeometry g = select_geometry({.elements = rows ? call.shape[0] : call.kept,
                                             .span = call.span,
                                             .vector_width = vectors.width,
-                                            .row_bytes = row_bytes},
+                                            .row_bytes = row_bytes,
+                                            .packed_size = packed_size(launcher)},
                                            launcher.multiprocessors());
   const Select variant{static_cast<int>(call.rank()), g.wide_index ? 8 : 4, vectors.width,
                        vectors.wide};
