@@ -140,6 +140,7 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
   using Row = written_row<E, Out, (Wide | Flat)>;  // what moves along rows
 
   static constexpr bool copies = copies_rows<typename Row::expression, typename Row::type, Wide>;
+  static constexpr int blocks = copies ? 6 : 0;  ///< on a multiprocessor at least, unless it is 0
   static_assert(copies || !(is_side_operand<In> || ...), "rows of side operands are only copied");
 
   /// The vector from element `first` on, of n.
@@ -349,7 +350,8 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
 /// is one of these, forwards; rows of it are all that is stored, and no other input moves along
 /// rows.
 template <class M, int R, int IndexBytes, int V, unsigned Wide, unsigned Flat>
-__global__ void __launch_bounds__(256, 6)
+__global__ void __launch_bounds__(
+    256, (map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::blocks))
     map_across(const __grid_constant__
                typename map_across_body<M, R, index_of<IndexBytes>, V, Wide, Flat>::param_type p,
                int backwards) {

@@ -111,23 +111,24 @@ struct unaligned_words {
 #endif
 
   /// Reads the words that have some of the bytes from `first` on before byte `past` of the vector
-  /// at `at`; the others stay as they are.
+  /// at `at`; the others are 0.
   __device__ void read(const char* at, i32 first, i32 past) {
     const i32 before = begin(reinterpret_cast<u64>(at));
     const auto* const words = reinterpret_cast<const Word*>(at - before);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       const i32 begin = i * unit - before;
+      word[i] = 0;
       if (begin + unit > first && begin < past) word[i] = words[i];
     }
   }
-  /// The same of the bytes before `past`, which may be none.
+  /// Reads those of the bytes before `past`, which may be none; the others stay as they are.
   __device__ void read_first(u64 at, i32 past) {
     past += begin(at);
 #pragma unroll
     for (int i = 0; i < count; ++i) read_if_above(word[i], word_at(at, i), past, i * unit);
   }
-  /// And of those from `first` on, which is in the vector.
+  /// The same of the bytes from `first` on, which is in the vector.
   __device__ void read_last(u64 at, i32 first) {
     const i32 before = begin(at);
     first += before;
