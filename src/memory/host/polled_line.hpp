@@ -30,19 +30,21 @@ bool arrives(const F& has_arrived) {
   return false;
 }
 
-/// Whether the host may look for as long as it takes: not in a context whose waits are to leave the
-/// processor to others.
+/// Whether the host may go on looking: not in a context whose waits are to leave the processor to
+/// others.
 bool may_go_on_looking(const Stream& stream);
 
-/// Waits for what a kernel in the stream leaves in a line: until it is there, however much is
-/// queued before the kernel, or as `wait` does, which waits for the stream. If that throws, the
-/// kernel writes nothing any more: the line is somebody else's next.
+/// Waits for what a kernel in the stream leaves in a line: until it is there, or as `wait` does,
+/// which waits for the stream and for all that is queued behind the kernel. The host looks for some
+/// milliseconds of work before the kernel; of more, what a wait for the stream takes is nothing. If
+/// waiting throws, the kernel writes nothing any more: the line is somebody else's next.
 template <class F, class Wait>
 void wait_for_line(const Stream& stream, const F& has_arrived, const Wait& wait) {
+  constexpr int most_looks = 25;
   if (!stream.device().is_cpu() && arrives(has_arrived)) return;
   try {
     if (may_go_on_looking(stream)) {
-      while (!stream.is_done()) {  // the kernel may have failed
+      for (int i = 1; i < most_looks && !stream.is_done(); ++i) {  // the kernel may have failed
         if (arrives(has_arrived)) return;
       }
     }
