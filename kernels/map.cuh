@@ -99,6 +99,28 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
     }
   }
 
+  /// How many of a thread's vectors are computed before they are stored.
+  template <int Count>
+  static constexpr int together = Count<(V > 2 ? 4 : 2) ? Count : V> 2 ? 4 : 2;
+
+  /// Stores vectors that begin at elements place(0), place(1), ...: what this reads of the output
+  /// comes before the first store.
+  template <int N, class Place>
+  static __device__ void store(const P& p, computed<V, E, Out> (&out)[N], const Place& place) {
+    char* at[Types::count];
+    if constexpr (N > 1) compare(out);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      locate(p, place(k), at);
+      fetch(out[k], at);
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      locate(p, place(k), at);
+      out[k].store(at);
+    }
+  }
+
   /// Computes `Count` vectors that are there, numbers `first`, first + step, ...
   template <int Count>
   static __device__ void run_vectors(const P& p, i64 first, i64 step) {
@@ -110,37 +132,26 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
       in[k].load(at + Types::outputs);
     }
     loads_are_above();
-    constexpr int most = V > 2 ? 4 : 2, together = Count < most ? Count : most;
 #pragma unroll
-    for (int begin = 0; begin < Count; begin += together) {
-      computed<V, E, Out> out[together];
+    for (int begin = 0; begin < Count; begin += together<Count>) {
+      computed<V, E, Out> out[together<Count>];
+      const auto place = [&](int k) { return (first + (begin + k) * step) * V; };
 #pragma unroll
-      for (int k = 0; k < together; ++k) {
-        const i64 i = (first + (begin + k) * step) * V;
+      for (int k = 0; k < together<Count>; ++k) {
+        const i64 i = place(k);
 #pragma unroll
         for (int lane = 0; lane < V; ++lane) {
           out[k].set(lane, lane_context<P, V, ~0u, In...>{p, in[begin + k], i + lane, lane});
         }
       }
-      if constexpr (Count > 1) compare(out);
-#pragma unroll
-      for (int k = 0; k < together; ++k) {
-        locate(p, (first + (begin + k) * step) * V, at);
-        fetch(out[k], at);
-      }
-#pragma unroll
-      for (int k = 0; k < together; ++k) {
-        locate(p, (first + (begin + k) * step) * V, at);
-        out[k].store(at);
-      }
+      store(p, out, place);
     }
   }
   /// Stores one value, of 512 elements of a warp from `first` on, where bytes say. Where few do,
   /// each lane stores those of its own bytes.
   static __device__ void run_bytes(const P& p, i64 first) {
     constexpr u32 every_lane = 0xffffffffu;
-    constexpr int bytes = 16, vectors = bytes / V, most = V > 2 ? 4 : 2,
-                  together = vectors < most ? vectors : most;
+    constexpr int bytes = 16, vectors = bytes / V;
     const int lane = static_cast<int>(threadIdx.x % 32);
     char* at[Types::count];
     loaded<bytes, ~0u, 0, In...> in;
@@ -158,28 +169,18 @@ struct map_flat_body<map_of<E, Out, S, In...>, V> {
       return;
     }
 #pragma unroll
-    for (int begin = 0; begin < vectors; begin += together) {
-      computed<V, E, Out> out[together];
+    for (int begin = 0; begin < vectors; begin += together<vectors>) {
+      computed<V, E, Out> out[together<vectors>];
       const auto place = [&](int k) { return (begin + k) * 32 * V + lane * V; };
 #pragma unroll
-      for (int k = 0; k < together; ++k) {
+      for (int k = 0; k < together<vectors>; ++k) {
         const u32 of_bytes = __shfl_sync(every_lane, own, place(k) / bytes, 32);
         out[k].kept = of_bytes >> place(k) % bytes & out[k].all;
         out[k].last = value;
 #pragma unroll
         for (int l = 0; l < V; ++l) *out[k].lane_of(out[k].v, l) = value;
       }
-      compare(out);
-#pragma unroll
-      for (int k = 0; k < together; ++k) {
-        locate(p, first + place(k), at);
-        fetch(out[k], at);
-      }
-#pragma unroll
-      for (int k = 0; k < together; ++k) {
-        locate(p, first + place(k), at);
-        out[k].store(at);
-      }
+      store(p, out, [&](int k) { return first + place(k); });
     }
   }
   /// Computes vector `number`. The last n % V elements have a number each.

@@ -165,17 +165,17 @@ void store_where_true(Draw& draw) {
   alignas(16) static u8 mask[5 * of_block];
   alignas(16) static T to[5 * of_block];
   const i64 of_thousand = draw.of({0, 2, 30, 500, 1000}), first = step * draw.below(2);
+  const T stored = static_cast<T>(-5);
   T expected[5 * of_block];
   for (i64 i = 0; i < std::ssize(to); ++i) {
     to[i] = expected[i] = static_cast<T>(i % 97);
     mask[i] = draw.below(1000) < of_thousand ? 1 : 0;
-    if (i < n && mask[i] != 0) expected[i] = static_cast<T>(-5);
+    if (i < n && mask[i] != 0) expected[i] = stored;
   }
   std::memmove(mask + first, mask, static_cast<std::size_t>(n));
   typename map_flat_body<M, V>::param_type p;
   u64 value = 0;
-  const T five = static_cast<T>(-5);
-  std::memcpy(&value, &five, sizeof five);
+  std::memcpy(&value, &stored, sizeof stored);
   const u64 words[] = {u64(n), 1, 0, reinterpret_cast<u64>(to), reinterpret_cast<u64>(mask + first),
                        value,  0};
   static_assert(sizeof p == sizeof words);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/host/polled_line.hpp"
 
-#include <quarry/base/context_flags.hpp>
 #include <quarry/memory/driver_resources.hpp>
+#include <quarry/runtime/context.hpp>
 
-#include "backend/contexts.hpp"
 #include "memory/line_pools.hpp"
 
 namespace quarry::memory {
@@ -15,9 +14,7 @@ std::shared_ptr<Buffer> new_polled_line(const Stream& stream) {
 }
 
 bool may_go_on_looking(const Stream& stream) {
-  const Device& device = stream.device();
-  if (device.is_cpu()) return false;
-  const ContextFlags flags = device.backend().contexts().flags() & ContextFlags::sched_mask;
+  const ContextFlags flags = Context(stream.device()).flags() & ContextFlags::sched_mask;
   return flags == ContextFlags::sched_auto || flags == ContextFlags::sched_spin;
 }
 

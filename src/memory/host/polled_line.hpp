@@ -41,9 +41,10 @@ bool may_go_on_looking(const Stream& stream);
 template <class F, class Wait>
 void wait_for_line(const Stream& stream, const F& has_arrived, const Wait& wait) {
   constexpr int most_looks = 25;
-  if (!stream.device().is_cpu() && arrives(has_arrived)) return;
+  const bool is_gpu = !stream.device().is_cpu();
+  if (is_gpu && arrives(has_arrived)) return;
   try {
-    if (may_go_on_looking(stream)) {
+    if (is_gpu && may_go_on_looking(stream)) {
       for (int i = 1; i < most_looks && !stream.is_done(); ++i) {  // the kernel may have failed
         if (arrives(has_arrived)) return;
       }
