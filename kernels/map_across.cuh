@@ -140,7 +140,10 @@ struct map_across_body<map_of<E, Out, S, In...>, R, Index, V, Wide, Flat> {
   using Row = written_row<E, Out, (Wide | Flat)>;  // what moves along rows
 
   static constexpr bool copies = copies_rows<typename Row::expression, typename Row::type, Wide>;
-  static constexpr int blocks = copies ? 6 : 0;  ///< on a multiprocessor at least, unless it is 0
+  /// On a multiprocessor at least, unless it is 0. Six leave 40 registers, which are too few for
+  /// rows of halves of which some are not written.
+  static constexpr bool needs_more = !Row::is_always_written && sizeof(typename Row::type) == 2;
+  static constexpr int blocks = !copies ? 0 : needs_more ? 5 : 6;
   static_assert(copies || !(is_side_operand<In> || ...), "rows of side operands are only copied");
 
   /// The vector from element `first` on, of n.
