@@ -23,7 +23,8 @@ struct reduce_body;
 /// last kept axis has a row of each of several positions of the last reduced one, one after another
 /// in memory, so that its vectors are aligned. The output's stride along it is the number of its
 /// columns, the one along the last reduced axis the number of elements of an incomplete row behind
-/// all others.
+/// all others. Or the last kept axis has several times the rows of all positions of a further
+/// reduced axis: then the second stride is the negative of how many elements these have together.
 /// Along = -2: as 1, of rows along the last of several reduced axes, which begin and end anywhere,
 /// by the aligned vectors that have some of a row: reduce_axes::extent(). Along = -3: as 2, of the
 /// elements of several reduced axes, which lie side by side, but in another order than that of
@@ -135,12 +136,14 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
                 last = static_cast<Index>(p.extent(R - 1));
     const Index incomplete = static_cast<Index>(p.reduced()) / last;
     const Index splits = static_cast<Index>(gridDim.y);
-    const Index columns = static_cast<Index>(p.stride(0, Rk - 1)), rows = row / columns;
-    const Index before = output / row, rest = static_cast<Index>(p.stride(0, R - 1));
+    const Index columns = static_cast<Index>(p.stride(0, Rk - 1));
+    const Index rest = static_cast<Index>(p.stride(0, R - 1));
+    const Index group = rest < 0 ? -rest : row, rows = group / columns;
     const i64 kept = p.kept() / rows;
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
-      const Index place = output - before * row + j, part = place / columns;
+      const Index before = (output + j) / group, place = output + j - before * group;
+      const Index part = place / columns;
       if (place < rest) {
         Offsets first = base;
 #pragma unroll

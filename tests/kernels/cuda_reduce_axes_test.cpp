@@ -171,6 +171,45 @@ struct Columns : Walk<M> {
   }
 };
 
+/// Memory with the extents (others, apart, kept, inner, behind), of which the first and the fourth
+/// axis are reduced.
+template <class M>
+struct InnerRows : Walk<M> {
+  using Base = Walk<M>;
+  using Base::call, Base::draw, Base::size, Base::accumulator;
+  explicit InnerRows(std::uint64_t seed) : Base(seed) {
+    const i64 enough = (16 * accumulator - 1) / size + 1;
+    const i64 others = enough + draw.below(draw.of({40, 400})), apart = draw.of({1, 1, 2, 3});
+    const i64 kept = 2 + draw.below(draw.of({3, 30})), inner = 2 + draw.below(draw.of({3, 30}));
+    const i64 behind = draw.one_in(2) ? 1 : 2 + draw.below(6);
+    const i64 row = kept * inner * behind, pitch = row + (apart > 1 ? draw.below(40) : 0);
+    Shape shape{kept};
+    Strides strides{inner * behind};
+    if (apart > 1) shape.insert(0, apart), strides.insert(0, pitch);
+    if (behind > 1) shape.push_back(behind), strides.push_back(1);
+    const std::size_t kept_rank = shape.size();
+    shape.push_back(others), strides.push_back(apart * pitch);
+    shape.push_back(inner), strides.push_back(behind);
+    this->place(shape, kept_rank, others * apart * pitch, strides);
+    is_apart = pitch > row, has_behind = behind > 1;
+  }
+  bool run() {
+    const auto walked = backend::cuda::inner_kept(call, accumulator);
+    if (!walked) return false;
+    const std::size_t row = walked->kept_rank - 1;
+    const backend::cuda::CallOperands operands(*walked);
+    const auto aligned = column_vectors(operands, row, walked->shape[row], true, Base::most);
+    const auto anywhere =
+        unaligned_column_vectors(operands, row, walked->shape[row], aligned.width, Base::most);
+    is_anywhere = anywhere.width == Base::anywhere && anywhere.width > 1;
+    const VectorAccess& vectors = is_anywhere ? anywhere : aligned;
+    if (vectors.width == 1) return false;
+    Base::run(*walked, walked->reduced, is_anywhere ? -5 : -1, vectors);
+    return true;
+  }
+  bool is_apart, has_behind, is_anywhere = false;
+};
+
 /// Memory with the extents (outer, kept, row), in which rows are apart: the others are reduced.
 template <class M>
 struct RaggedRows : Walk<M> {
@@ -269,6 +308,25 @@ TYPED_TEST(cuda_reduce_axes, columns_are_those_of_plain_loops) {
   EXPECT_EQ(gaps_folded > 3, can_fold);
   EXPECT_EQ(of_several_rows > 3, can_fold);
   EXPECT_EQ(gaps > 1, is_narrow);
+}
+
+TYPED_TEST(cuda_reduce_axes, rows_with_an_inner_axis_are_those_of_plain_loops) {
+  using R = InnerRows<TypeParam>;
+  if constexpr (R::can_fold) {
+    int rows = 0, apart = 0, behind = 0, anywhere = 0;
+    for (std::uint64_t seed = 0; seed < 100 && !this->HasFailure(); ++seed) {
+      R r(seed);
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      if (!r.run()) continue;
+      r.check();
+      ++rows;
+      apart += r.is_apart, behind += r.has_behind, anywhere += r.is_anywhere;
+    }
+    EXPECT_GT(rows, 30);
+    EXPECT_GT(apart, 5);
+    EXPECT_GT(behind, 5);
+    EXPECT_EQ(anywhere > 2, R::anywhere >= 4) << anywhere;
+  }
 }
 
 TYPED_TEST(cuda_reduce_axes, ragged_rows_are_those_of_plain_loops) {

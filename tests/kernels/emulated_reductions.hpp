@@ -168,10 +168,10 @@ void run_finish(const u64* words, void* partial, i64 splits) {
 }
 template <class M>
 const FinishKernels& finishes_of() {
-  static const FinishKernels all{{{0, 1}, run_finish<M, 0, 1>}, {{1, 1}, run_finish<M, 1, 1>},
-                                 {{2, 1}, run_finish<M, 2, 1>}, {{3, 1}, run_finish<M, 3, 1>},
-                                 {{0, 2}, run_finish<M, 0, 2>}, {{1, 2}, run_finish<M, 1, 2>},
-                                 {{2, 2}, run_finish<M, 2, 2>}, {{1, 3}, run_finish<M, 1, 3>}};
+  static const FinishKernels all{
+      {{0, 1}, run_finish<M, 0, 1>}, {{1, 1}, run_finish<M, 1, 1>}, {{2, 1}, run_finish<M, 2, 1>},
+      {{3, 1}, run_finish<M, 3, 1>}, {{0, 2}, run_finish<M, 0, 2>}, {{1, 2}, run_finish<M, 1, 2>},
+      {{2, 2}, run_finish<M, 2, 2>}, {{3, 2}, run_finish<M, 3, 2>}, {{1, 3}, run_finish<M, 1, 3>}};
   return all;
 }
 

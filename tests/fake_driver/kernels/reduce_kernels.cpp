@@ -47,9 +47,9 @@ struct Variant {
 /// Of folded rows: what the strides of the output, which is not written, say.
 struct Folded {
   Folded(const Launch& launch, const Operands& operands)
-      : row(operands.extent(launch.argument(0) - 1)),
-        columns(operands.stride(0, launch.argument(0) - 1)),
-        rest(operands.stride(0, launch.rank() - 1)) {}
+      : columns(operands.stride(0, launch.argument(0) - 1)),
+        rest(operands.stride(0, launch.rank() - 1)),
+        row(rest < 0 ? -rest : operands.extent(launch.argument(0) - 1)) {}
   /// Of the accumulator of an output of `kept` ones.
   std::int64_t place(std::int64_t kept, std::int64_t output, std::int64_t split) const {
     const std::int64_t rows = row / columns, part = output % row / columns;
@@ -71,7 +71,7 @@ struct Folded {
     }
     return true;
   }
-  std::int64_t row, columns, rest;
+  std::int64_t columns, rest, row;
 };
 
 /// The part of one output that the blocks of one split compute.

@@ -163,7 +163,7 @@ int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool
 bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& folds, int most,
                    int multiprocessors) {
   constexpr std::uint64_t wide_enough = 8;
-  constexpr std::int64_t many_rows = 512, vectors_of_multiprocessor = 128;
+  constexpr std::int64_t many_rows = 512, vectors_of_multiprocessor = 48;
   const ReduceOrder order{.along_reduced = false, .unaligned = true};
   const VectorAccess vectors = column_vectors_of(call, order, most);
   if (vectors.places != VectorPlaces::unaligned) return false;
@@ -172,7 +172,9 @@ bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& fold
     return bytes == static_cast<std::uint64_t>(vectors.width) && call.reduced >= many_rows;
   }
   if (bytes < wide_enough) return false;
-  return !folds || folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
+  const bool are_bytes = call.program->itemsize[1] == 1;
+  return !folds || !are_bytes ||
+         folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
 }
 
 /// Whether aligned vectors of outputs are less than a word.
@@ -204,6 +206,30 @@ ColumnWalk column_walk(const KernelCall& call, int multiprocessors) {
     }
   }
   return {.folds = std::move(folds), .most = most};
+}
+
+/// The same of rows with the last reduced axis among their outputs. None if these have no wider
+/// vectors, or if the elements are words.
+std::optional<ColumnWalk> inner_walk(const KernelCall& call, ReduceOrder order,
+                                     int multiprocessors) {
+  constexpr std::uint64_t wide_enough = 8;
+  constexpr std::uint32_t most_bytes = 2;
+  const kernels::reduce_loops& loops = loops_of(call);
+  if (loops.have_positions || loops.finds_positions) return std::nullopt;
+  if (call.operands.size() < 2 || call.program->itemsize[1] > most_bytes) return std::nullopt;
+  const std::size_t accumulator_size = loops.fold->accumulator_size;
+  const VectorAccess usual =
+      vectors_of(call, order, columns_of_thread(call, accumulator_size, false));
+  const bool is_ragged = usual.places == VectorPlaces::ragged;
+  if (!is_ragged && bytes_of(call, usual) >= wide_enough) return std::nullopt;
+  std::optional<KernelCall> kept = inner_kept(call, accumulator_size);
+  if (!kept) return std::nullopt;
+  const int most_unaligned = columns_of_thread(*kept, accumulator_size, true);
+  const bool unaligned = are_unaligned(*kept, std::nullopt, most_unaligned, multiprocessors);
+  const int most = unaligned ? most_unaligned : columns_of_thread(*kept, accumulator_size, false);
+  const ReduceOrder columns{.along_reduced = false, .unaligned = unaligned};
+  if (bytes_of(*kept, column_vectors_of(*kept, columns, most)) < wide_enough) return std::nullopt;
+  return ColumnWalk{.folds = std::move(kept), .unaligned = unaligned, .most = most};
 }
 
 /// So many partial results move a twentieth of what is read.
@@ -321,13 +347,17 @@ void launch_reduce(const Launcher& launcher) {
     return launch_few(launcher, order, *few);
   }
   if (!tiles && launch_staged(launcher)) return;
+  std::optional<ColumnWalk> inner =
+      tiles ? std::nullopt : inner_walk(call, order, launcher.multiprocessors());
+  if (inner) order.along_reduced = false;
   const std::optional<KernelCall> merged =
-      tiles ? std::nullopt : along_inputs(call, accumulator_size);
+      tiles || inner ? std::nullopt : along_inputs(call, accumulator_size);
   const KernelCall& unfolded = merged ? *merged : call;
   const bool has_columns = !tiles && !order.along_reduced && call.kept_rank > 0;
   const ColumnWalk columns =
-      has_columns ? column_walk(unfolded, launcher.multiprocessors())
-                  : ColumnWalk{.most = columns_of_thread(call, accumulator_size, false)};
+      inner         ? std::move(*inner)
+      : has_columns ? column_walk(unfolded, launcher.multiprocessors())
+                    : ColumnWalk{.most = columns_of_thread(call, accumulator_size, false)};
   const std::optional<KernelCall>& folds = columns.folds;
   order.folded = folds.has_value(), order.unaligned = columns.unaligned;
   const KernelCall& walked = folds ? *folds : unfolded;

@@ -135,6 +135,40 @@ std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t ac
   return std::nullopt;
 }
 
+std::optional<KernelCall> inner_kept(const KernelCall& call, std::size_t accumulator_size) {
+  constexpr std::int64_t short_run = 256, gain = 2;  // bytes, times
+  if (call.kept_rank == 0 || call.reduced_rank() < 2 || call.operands.size() < 2)
+    return std::nullopt;
+  const std::size_t inner = call.rank() - 1;
+  const Strides& strides = call.operands[1].strides;
+  const auto apart = [&](std::size_t axis) { return std::abs(strides[axis]); };
+  if (apart(call.kept_rank - 1) >= apart(inner - 1)) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(accumulator_size);
+  const auto itemsize = static_cast<std::int64_t>(call.program->itemsize[1]);
+  const std::int64_t count = call.shape[inner], others = call.reduced / count;
+  if (others * itemsize < small_part * size) return std::nullopt;
+  std::int64_t behind = 1;
+  std::size_t at = call.kept_rank;
+  for (; at > 0 && apart(at - 1) < apart(inner); --at) behind *= call.shape[at - 1];
+  const std::int64_t run = behind > 1 ? behind : count;
+  if (run * itemsize >= short_run) return std::nullopt;
+  KernelCall result(call);
+  const auto move = [=](auto& values) {
+    std::rotate(values.begin() + static_cast<std::ptrdiff_t>(at), values.end() - 1, values.end());
+  };
+  move(result.shape);
+  for (Operand& operand : result.operands) move(operand.strides);
+  ++result.kept_rank, result.kept *= count, result.reduced = others;
+  for (std::size_t axis = result.kept_rank - 1; axis-- > 0;) {
+    if (inputs_merge(result, axis)) merge_with_next(result, axis);
+  }
+  if (result.shape[result.kept_rank - 1] < gain * run) return std::nullopt;
+  Strides& places = result.operands[0].strides;
+  std::fill(places.begin(), places.end(), 0);
+  places[result.kept_rank - 1] = behind, places.back() = -count * behind;
+  return result;
+}
+
 bool is_run(const KernelCall& call) {
   for (std::size_t axis = call.kept_rank; axis + 1 < call.rank(); ++axis) {
     if (!inputs_merge(call, axis)) return false;

@@ -23,6 +23,11 @@ std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator
 /// The same for vectors that begin at any element: rows of 256 outputs and more, if the axis has as
 /// many.
 std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t accumulator_size);
+/// The same call with its last reduced axis among the kept ones, where it is in memory: of a few
+/// bytes that lie side by side, rows with those of the kept axes around it are longer. None if they
+/// are not, if there is no other reduced axis around these, or if the accumulators are no small
+/// part of what is read. Not for programs that use or find positions.
+std::optional<KernelCall> inner_kept(const KernelCall& call, std::size_t accumulator_size);
 /// Whether all inputs run through the reduced axes as through one axis.
 bool is_run(const KernelCall& call);
 /// The reduced elements of a call, with those before and behind rows along the last axis that are
