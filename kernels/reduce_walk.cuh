@@ -59,7 +59,8 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// Loads in flight per thread: enough bytes, in batches enough elements.
   static constexpr u64 bytes = sizeof(loaded<V, Wide, 0, In...>);
   static constexpr bool is_light = bytes <= 8 || (is_short && sizeof(Part) <= 4);
-  static constexpr int of_columns = bytes <= 4 ? 16 : is_light ? 8 : 4;
+  static constexpr bool is_ahead_in_columns = takes_columns && sizeof(Part) <= 4 && is_input<E>;
+  static constexpr int of_columns = bytes <= 4 && !is_ahead_in_columns ? 16 : is_light ? 8 : 4;
   static constexpr int unroll = V == 1            ? is_short && takes_batches ? 16 : 8
                                 : !is_along       ? of_columns
                                 : V > 8 && V < 16 ? 2
@@ -67,18 +68,16 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// A thread finds the vector where the extreme of its share is, and the first thread of an output
   /// then looks for its place there.
   static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
-  static constexpr int chains =
-      outputs > 1 || takes_batches ? 1 : unroll;  // of dependent additions
+  static constexpr int chains = outputs > 1 || takes_batches ? 1 : unroll;  // dependent additions
   /// Whether the loads of the next batch are issued before the elements of this one are taken. The
-  /// compiler would take the first elements of a batch before it loads the last ones. In rows of
-  /// inputs as they are, if that needs no more than the registers of four blocks.
-  static constexpr bool loads_ahead = threads_along && V > 1 && !is_ragged && is_input<E> &&
-                                      !is_scattered && !merges_some && unroll * bytes <= 64 &&
-                                      chains * sizeof(Part) <= 64;
+  /// compiler would take the first elements of a batch before it loads the last ones. Of inputs as
+  /// they are: in rows within the registers of four blocks, in columns of bytes within those of 3.
+  static constexpr bool is_ahead_in_rows = threads_along && V > 1 && !is_ragged && is_input<E> &&
+                                           !is_scattered && !merges_some && unroll * bytes <= 64 &&
+                                           chains * sizeof(Part) <= 64;
   /// Blocks that the registers of a multiprocessor are for, which costs these nothing; 0 is any.
-  static constexpr int resident = loads_ahead || (takes_alike && outputs > 4) ? 4
-                                  : seeks_vectors                             ? 8
-                                                                              : 0;
+  static constexpr int resident =
+      is_ahead_in_rows || (takes_alike && outputs > 4) ? 4 : (seeks_vectors ? 8 : 0);
   template <int Lanes, unsigned Mask>
   using Loaded = column_load<has_unaligned_columns<Along>, Lanes, Mask, In...>;
   using Until = accesses_until<Index, taken>;
@@ -331,13 +330,12 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       take_rest<unroll / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
     }
   }
-  /// The same, while a batch is taken with the next one in flight, or what is left behind the last.
+  /// The same, while a batch is taken with the next one in flight, or what is left of a row.
   template <int Lanes, unsigned Mask>
   static __device__ void take_ahead(const P& p, Cursor& cursor, Index i, Index end, Index step,
                                     Part (*chain)[outputs]) {
-    using Some = Batch<unroll, Lanes, Mask>;
+    Batch<unroll, Lanes, Mask> now, next;
     const Index all = unroll * step;
-    Some now, next;
     const bool has_one = Until{i, end, step}(unroll - 1);
     if (has_one) {
       now.load(p, cursor, i, step);
@@ -349,9 +347,12 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
       }
     }
     const Until is_there{i, end, step};
-    next.load(p, cursor, i, step, is_there);
+    if constexpr (is_along) next.load(p, cursor, i, step, is_there);
     if (has_one) now.take(p, i - all, step, chain);
-    next.take(p, is_there, chain);
+    if constexpr (is_along)
+      next.take(p, is_there, chain);
+    else
+      take_rest<unroll / 2, Lanes, Mask>(p, cursor, i, end, step, chain);
   }
 
   /// Reduces the accesses at begin, begin + step, ... that end by `end` into sum[outputs].
@@ -366,7 +367,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 #pragma unroll
       for (int j = 0; j < outputs; ++j) chain[u][j] = Reducer::template identity<Part>();
     }
-    if constexpr (loads_ahead)
+    if constexpr (is_ahead_in_rows || is_ahead_in_columns)
       take_ahead<Lanes, Mask>(p, cursor, begin, end, step, chain);
     else
       take_all<Lanes, Mask>(p, cursor, begin, end, step, chain);
