@@ -259,11 +259,8 @@ TEST(Columns, ThatBeginAtAnyElement) {
   expect_columns<I8>({30, 7}, {0}, false);  // less than a vector
 }
 
-TEST(Columns, FewBetweenReducedAxes) {
-  const Layout some{{10, 12, 431, 21}, 1, {2, 1, 3, 0}, {0, 3}, finished},
-      longer{{12, 2, 5003, 5}, 1, {0, 1, 2, 3}, {0, 2}, finished},
-      many{{300, 3, 37, 21}, 1, {0, 1, 2, 3}, {0, 2}, finished};
-  for (const Layout& layout : {some, longer, many}) {
+void expect_some_types(std::initializer_list<Layout> layouts) {
+  for (const Layout& layout : layouts) {
     expect_sum<I8>(layout);
     expect_sum<std::int16_t>(layout);
     expect_variance<I8>(layout);
@@ -271,6 +268,21 @@ TEST(Columns, FewBetweenReducedAxes) {
     expect_sum<Half>(layout);
     expect_variance<Half>(layout);
   }
+}
+
+TEST(Columns, FewBetweenReducedAxes) {
+  const Layout some{{10, 12, 431, 21}, 1, {2, 1, 3, 0}, {0, 3}, finished},
+      longer{{12, 2, 5003, 5}, 1, {0, 1, 2, 3}, {0, 2}, finished},
+      many{{300, 3, 37, 21}, 1, {0, 1, 2, 3}, {0, 2}, finished};
+  expect_some_types({some, longer, many});
+}
+
+TEST(Columns, AroundAnInnerReducedAxis) {
+  const Layout rows{{3000, 15, 7}, 1, {0, 1, 2}, {0, 2}, finished},
+      aligned{{1200, 2, 9, 24, 2}, 1, {0, 1, 2, 3, 4}, {0, 3}, finished},
+      backwards{{20011, 2, 2, 2}, 1, {3, 2, 1, 0}, {0, 3}, finished},
+      gaps{{3000, 5, 21}, 2, {0, 1, 2}, {0, 2}, finished};
+  expect_some_types({rows, aligned, backwards, gaps});
 }
 
 TEST(ShortRows, OfComplexNumbers) {

@@ -113,5 +113,31 @@ TEST_F(FakeColumns, RowsThatCannotBeFoldedToAlignedOnesAreFoldedToAnyOnes) {
          [](i64 x) { return x; });
 }
 
+/// Few elements side by side, between kept axes or behind them, and many positions around these.
+TEST_F(FakeColumns, AnInnerReducedAxisIsReadWithTheKeptOnesAsOneRow) {
+  using In = in<i8, 0>;
+  const auto expect = [&](auto sums, const Extents& extents, const std::vector<bool>& kept,
+                          const auto& of, int along) {
+    sums.expect(extents, kept, of);
+    EXPECT_EQ(sums.along(), std::set<int>{along});
+  };
+  expect(
+      Sums<op<add_op, i64, In, op<maximum_op, i64, In, In>>>(gpu()), {2000, 16, 6},
+      {false, true, false}, [](i64 x) { return 2 * x; }, -1);
+  expect(
+      Sums<op<add_op, i64, In, op<minimum_op, i64, In, In>>>(gpu()), {2000, 15, 7},
+      {false, true, false}, [](i64 x) { return 2 * x; }, -5);
+  expect(
+      Sums<op<multiply_op, i64, In, op<maximum_op, i64, In, In>>>(gpu()), {2000, 12, 10, 3},
+      {false, true, false, true}, [](i64 x) { return x * x; }, -1);
+  expect(
+      Sums<op<multiply_op, i64, In, op<minimum_op, i64, In, In>>>(gpu()), {2, 1000, 13, 6},
+      {true, false, true, false}, [](i64 x) { return x * x; }, -5);
+  // longer ones are read by themselves
+  expect(
+      Sums<op<subtract_op, i64, In, op<maximum_op, i64, In, In>>>(gpu()), {500, 16, 64},
+      {false, true, false}, [](i64) { return 0; }, 3);
+}
+
 }  // namespace
 }  // namespace quarry::backend
