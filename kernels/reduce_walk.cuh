@@ -59,22 +59,22 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// Loads in flight per thread: enough bytes, in batches enough elements.
   static constexpr u64 bytes = sizeof(loaded<V, Wide, 0, In...>);
   static constexpr bool is_light = bytes <= 8 || (is_short && sizeof(Part) <= 4);
-  static constexpr bool is_ahead_in_columns = takes_columns && sizeof(Part) <= 4 && is_input<E>;
-  static constexpr int of_columns = bytes <= 4 && !is_ahead_in_columns ? 16 : is_light ? 8 : 4;
-  static constexpr int unroll = V == 1            ? is_short && takes_batches ? 16 : 8
-                                : !is_along       ? of_columns
-                                : V > 8 && V < 16 ? 2
-                                                  : 4;
+  static constexpr int of_columns = bytes <= 4 ? 16 : is_light ? 8 : 4;
+  static constexpr int unroll = V == 1      ? is_short && takes_batches ? 16 : 8
+                                : !is_along ? of_columns
+                                            : (V > 8 && V < 16 ? 2 : 4);
   /// A thread finds the vector where the extreme of its share is, and the first thread of an output
   /// then looks for its place there.
   static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
   static constexpr int chains = outputs > 1 || takes_batches ? 1 : unroll;  // dependent additions
   /// Whether the loads of the next batch are issued before the elements of this one are taken. The
   /// compiler would take the first elements of a batch before it loads the last ones. Of inputs as
-  /// they are: in rows within the registers of four blocks, in columns of bytes within those of 3.
+  /// they are: in rows within the registers of four blocks, in eight columns of bytes of three.
   static constexpr bool is_ahead_in_rows = threads_along && V > 1 && !is_ragged && is_input<E> &&
                                            !is_scattered && !merges_some && unroll * bytes <= 64 &&
                                            chains * sizeof(Part) <= 64;
+  static constexpr bool is_ahead_in_columns =
+      takes_columns && outputs == 8 && sizeof(Part) <= 4 && is_input<E>;
   /// Blocks that the registers of a multiprocessor are for, which costs these nothing; 0 is any.
   static constexpr int resident =
       is_ahead_in_rows || (takes_alike && outputs > 4) ? 4 : (seeks_vectors ? 8 : 0);

@@ -172,9 +172,7 @@ bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& fold
     return bytes == static_cast<std::uint64_t>(vectors.width) && call.reduced >= many_rows;
   }
   if (bytes < wide_enough) return false;
-  const bool are_bytes = call.program->itemsize[1] == 1;
-  return !folds || !are_bytes ||
-         folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
+  return !folds || folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
 }
 
 /// Whether aligned vectors of outputs are less than a word.
