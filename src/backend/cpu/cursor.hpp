@@ -61,12 +61,13 @@ inline const u64* scalars_of(const KernelCall& call) {
 class Cursor {
  public:
   Cursor(const Axes& axes, const Pointers& base, i64 position)
-      : axes_(axes), index_(axes.rank()), pointers_(base) {
+      : axes_(axes), index_(axes.rank()), pointers_(base), last_steps_(axes.last_steps()) {
     for (std::size_t d = axes.rank(); d-- > 0;) {
       index_[d] = position % axes.extent(d);
       position /= axes.extent(d);
       move(d, index_[d]);
     }
+    if (axes.rank() > 0) left_ = axes.last_extent() - index_[axes.rank() - 1];
   }
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
@@ -74,21 +75,31 @@ class Cursor {
   const Pointers& pointers() const { return pointers_; }
   /// Moves to the next position; after the last one to the first.
   void next() {
+    if (--left_ <= 0) return next_row();
+    char** const at = pointers_.data();
+    const i64* const steps = last_steps_.data();
+    for (std::size_t k = 0; k < pointers_.size(); ++k) at[k] += steps[k];
+  }
+
+ private:
+  void next_row() {
+    left_ = axes_.last_extent();
+    if (axes_.rank() > 0) index_[axes_.rank() - 1] = left_ - 1;
     for (std::size_t d = axes_.rank(); d-- > 0;) {
       if (++index_[d] < axes_.extent(d)) return move(d, 1);
       move(d, 1 - index_[d]);
       index_[d] = 0;
     }
   }
-
- private:
   void move(std::size_t d, i64 by) {
     for (std::size_t k = 0; k < pointers_.size(); ++k) pointers_[k] += by * axes_.stride(k, d);
   }
 
   const Axes axes_;
-  SmallArray<i64> index_;
+  SmallArray<i64> index_;  ///< along the last axis only where a row begins
   Pointers pointers_;
+  const Steps last_steps_;
+  i64 left_ = 1;  ///< positions along the last axis, with this one
 };
 
 /// Every operand `by` steps further than `from`.

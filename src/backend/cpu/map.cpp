@@ -70,22 +70,25 @@ void map_rows(const KernelCall& call) {
                               : (columns + tile.columns - 1) / tile.columns,
             down = (rows + tile.rows - 1) / tile.rows;
   const auto range = [&](i64 begin, i64 end) {
-    Pointers at(pointers.size());
+    Pointers begins(pointers.size()), at(pointers.size());
     TurnedInputs::Copies copies;
     for (i64 i = begin; i < end; ++i) {
       const i64 first = i / across * tile.rows, last = std::min(first + tile.rows, rows);
       const i64 column = i % across * tile.columns,
                 n = i % across + 1 < across ? tile.columns : columns - column;
-      Cursor cursor(outer, pointers, first);
+      advance(begins, pointers, step, column);
+      Cursor cursor(outer, begins, first);
       const bool is_turned = is_tiled && are_together(outer, first, last);
-      if (is_turned) {
-        advance(at, cursor.pointers(), step, column);
-        turned.copy(copies, at, last - first, n);
-      }
+      if (is_turned) turned.copy(copies, cursor.pointers(), last - first, n);
       for (i64 row = first; row < last; ++row, cursor.next()) {
-        advance(at, cursor.pointers(), step, column);
-        if (is_turned) turned.replace(at, copies, row - first, n);
-        (is_turned ? run_turned : run)(n, at.data(), scalars_of(call), row * columns + column);
+        const i64 position = row * columns + column;
+        if (!is_turned) {
+          run(n, cursor.pointers().data(), scalars_of(call), position);
+          continue;
+        }
+        std::ranges::copy(cursor.pointers(), at.begin());
+        turned.replace(at, copies, row - first, n);
+        run_turned(n, at.data(), scalars_of(call), position);
       }
     }
   };

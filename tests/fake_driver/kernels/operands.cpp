@@ -59,11 +59,11 @@ void Operands::advance(Offsets& offsets, std::int64_t index, int first, int last
 bool Operands::resolve(const Offsets& offsets, std::vector<char*>& addresses) const {
   addresses.resize(at(source_.count));
   for (int k = 0; k < source_.count; ++k) {
+    if (!is_used(k)) continue;
     if (!wraps_) {
       addresses[at(k)] = base_[at(k)] + offsets[at(k)];
       continue;
     }
-    if (!is_used(k)) continue;
     const auto offset = static_cast<std::int64_t>(static_cast<std::int32_t>(offsets[at(k)]));
     const CUdeviceptr from = source_.pointers[k] + static_cast<std::uint64_t>(offset);
     addresses[at(k)] =
