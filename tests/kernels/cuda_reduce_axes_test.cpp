@@ -105,6 +105,16 @@ struct Walk : DrawnCall<M> {
     add<M, 1, 2, i32, Along, V, Wide>(all);
     add<M, 2, 2, i32, Along, V, Wide>(all);
   }
+  /// The vectors along the last kept axis, and those at any element that are wider than `width`.
+  static VectorAccess aligned(const KernelCall& walked) {
+    const std::size_t row = walked.kept_rank - 1;
+    return column_vectors(backend::cuda::CallOperands(walked), row, walked.shape[row], true, most);
+  }
+  static VectorAccess unaligned(const KernelCall& walked, int width) {
+    const std::size_t row = walked.kept_rank - 1;
+    return unaligned_column_vectors(backend::cuda::CallOperands(walked), row, walked.shape[row],
+                                    width, most);
+  }
   static constexpr int most = backend::cuda::most_columns(accumulator);
   static constexpr int anywhere =
       std::min(most, int(8 / size));  ///< outputs of an unaligned vector
@@ -138,13 +148,13 @@ struct Columns : Walk<M> {
   bool run() {
     if (can_fold && draw.one_in(2)) {
       const auto folds = backend::cuda::folded_anywhere(call, accumulator);
-      const auto vectors = folds ? unaligned(*folds) : VectorAccess{};
+      const auto vectors = folds ? Base::unaligned(*folds, 1) : VectorAccess{};
       is_anywhere = vectors.width == Base::anywhere && vectors.width > 1;
       if (is_anywhere) return run(*folds, -5, vectors);
     }
     const auto folds = can_fold ? backend::cuda::folded(call, accumulator) : std::nullopt;
     const KernelCall& walked = folds ? *folds : call;
-    return run(walked, folds ? -1 : 0, aligned(walked));
+    return run(walked, folds ? -1 : 0, Base::aligned(walked));
   }
   /// Elements behind the folded rows.
   i64 rest() const { return call.shape.back() % fold; }
@@ -158,16 +168,6 @@ struct Columns : Walk<M> {
     is_folded = along != 0, width = vectors.width, fold = walked.kept / call.kept;
     Base::run(walked, walked.reduced, along, vectors);
     return true;
-  }
-  static VectorAccess aligned(const KernelCall& walked) {
-    const std::size_t row = walked.kept_rank - 1;
-    return column_vectors(backend::cuda::CallOperands(walked), row, walked.shape[row], true,
-                          Base::most);
-  }
-  static VectorAccess unaligned(const KernelCall& walked) {
-    const std::size_t row = walked.kept_rank - 1;
-    return unaligned_column_vectors(backend::cuda::CallOperands(walked), row, walked.shape[row], 1,
-                                    Base::most);
   }
 };
 
@@ -196,11 +196,7 @@ struct InnerRows : Walk<M> {
   bool run() {
     const auto walked = backend::cuda::inner_kept(call, accumulator);
     if (!walked) return false;
-    const std::size_t row = walked->kept_rank - 1;
-    const backend::cuda::CallOperands operands(*walked);
-    const auto aligned = column_vectors(operands, row, walked->shape[row], true, Base::most);
-    const auto anywhere =
-        unaligned_column_vectors(operands, row, walked->shape[row], aligned.width, Base::most);
+    const auto aligned = Base::aligned(*walked), anywhere = Base::unaligned(*walked, aligned.width);
     is_anywhere = anywhere.width == Base::anywhere && anywhere.width > 1;
     const VectorAccess& vectors = is_anywhere ? anywhere : aligned;
     if (vectors.width == 1) return false;
@@ -267,7 +263,20 @@ struct Runs : Walk<M> {
 };
 
 template <class M>
-class cuda_reduce_axes : public ::testing::Test {};
+class cuda_reduce_axes : public ::testing::Test {
+ public:
+  /// Runs drawn reductions, and calls f with those that there is a kernel for.
+  template <class Drawn, class F>
+  void check_drawn(std::uint64_t seeds, const F& f) {
+    for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
+      Drawn drawn(seed);
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      if (!drawn.run()) continue;
+      drawn.check();
+      f(drawn);
+    }
+  }
+};
 using Reductions =
     ::testing::Types<reduction_in<sum_of, i64, i64, i8>, reduction_in<mean_of, double, double, u16>,
                      reduction_in<argmax_of, located<i8>, i64, i8>,
@@ -285,13 +294,9 @@ TYPED_TEST(cuda_reduce_axes, columns_are_those_of_plain_loops) {
   constexpr bool has_anywhere = can_fold && C::anywhere >= 4;
   int folded = 0, with_rest = 0, gaps = 0, gaps_folded = 0, of_several_rows = 0;
   int anywhere = 0, anywhere_with_rest = 0, rests_of_several = 0;
-  for (std::uint64_t seed = 0; seed < 240 && !this->HasFailure(); ++seed) {
-    C c(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    if (!c.run()) continue;
-    c.check();
+  this->template check_drawn<C>(240, [&](const C& c) {
     gaps += c.gap == 2 && c.width > 1 && !c.is_folded;
-    if (!c.is_folded) continue;
+    if (!c.is_folded) return;
     ++folded;
     gaps_folded += c.gap == 2;
     with_rest += c.rest() > 0;
@@ -299,7 +304,7 @@ TYPED_TEST(cuda_reduce_axes, columns_are_those_of_plain_loops) {
     rests_of_several += c.rest() > 0 && c.call.reduced_rank() > 1;
     anywhere += c.is_anywhere;
     anywhere_with_rest += c.is_anywhere && c.rest() > 0;
-  }
+  });
   EXPECT_EQ(anywhere > 5, has_anywhere) << anywhere;
   EXPECT_EQ(anywhere_with_rest > 2, has_anywhere) << anywhere_with_rest;
   EXPECT_EQ(rests_of_several > 2, has_anywhere) << rests_of_several;
@@ -314,14 +319,10 @@ TYPED_TEST(cuda_reduce_axes, rows_with_an_inner_axis_are_those_of_plain_loops) {
   using R = InnerRows<TypeParam>;
   if constexpr (R::can_fold) {
     int rows = 0, apart = 0, behind = 0, anywhere = 0;
-    for (std::uint64_t seed = 0; seed < 100 && !this->HasFailure(); ++seed) {
-      R r(seed);
-      SCOPED_TRACE("seed " + std::to_string(seed));
-      if (!r.run()) continue;
-      r.check();
+    this->template check_drawn<R>(100, [&](const R& r) {
       ++rows;
       apart += r.is_apart, behind += r.has_behind, anywhere += r.is_anywhere;
-    }
+    });
     EXPECT_GT(rows, 30);
     EXPECT_GT(apart, 5);
     EXPECT_GT(behind, 5);
@@ -330,32 +331,25 @@ TYPED_TEST(cuda_reduce_axes, rows_with_an_inner_axis_are_those_of_plain_loops) {
 }
 
 TYPED_TEST(cuda_reduce_axes, ragged_rows_are_those_of_plain_loops) {
+  using R = RaggedRows<TypeParam>;
   int rows = 0, gaps = 0;
-  for (std::uint64_t seed = 0; seed < 120 && !this->HasFailure(); ++seed) {
-    RaggedRows<TypeParam> c(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    if (!c.run()) continue;
-    c.check();
+  this->template check_drawn<R>(120, [&](const R& r) {
     ++rows;
-    gaps += c.gap == 2;
-  }
+    gaps += r.gap == 2;
+  });
   EXPECT_GT(rows, 40);
-  EXPECT_EQ(gaps > 10, RaggedRows<TypeParam>::size < 8);
+  EXPECT_EQ(gaps > 10, R::size < 8);
 }
 
 TYPED_TEST(cuda_reduce_axes, runs_have_the_first_positions_of_plain_loops) {
   using R = Runs<TypeParam>;
   if constexpr (is_located<typename R::Acc>) {
     int runs = 0, short_rows = 0, gaps = 0;
-    for (std::uint64_t seed = 0; seed < 200 && !this->HasFailure(); ++seed) {
-      R r(seed);
-      SCOPED_TRACE("seed " + std::to_string(seed));
-      if (!r.run()) continue;
-      r.check();
+    this->template check_drawn<R>(200, [&](const R& r) {
       ++runs;
       short_rows += r.call.shape.back() < 16;
       gaps += r.gap == 2;
-    }
+    });
     EXPECT_GT(runs, 60);
     EXPECT_GT(short_rows, 15);
     EXPECT_GT(gaps, 10);

@@ -216,12 +216,12 @@ std::optional<ColumnWalk> inner_walk(const KernelCall& call, ReduceOrder order,
   if (loops.have_positions || loops.finds_positions) return std::nullopt;
   if (call.operands.size() < 2 || call.program->itemsize[1] > most_bytes) return std::nullopt;
   const std::size_t accumulator_size = loops.fold->accumulator_size;
+  std::optional<KernelCall> kept = inner_kept(call, accumulator_size);
+  if (!kept) return std::nullopt;
   const VectorAccess usual =
       vectors_of(call, order, columns_of_thread(call, accumulator_size, false));
   const bool is_ragged = usual.places == VectorPlaces::ragged;
   if (!is_ragged && bytes_of(call, usual) >= wide_enough) return std::nullopt;
-  std::optional<KernelCall> kept = inner_kept(call, accumulator_size);
-  if (!kept) return std::nullopt;
   const int most_unaligned = columns_of_thread(*kept, accumulator_size, true);
   const bool unaligned = are_unaligned(*kept, std::nullopt, most_unaligned, multiprocessors);
   const int most = unaligned ? most_unaligned : columns_of_thread(*kept, accumulator_size, false);
