@@ -55,11 +55,11 @@ struct word_around {
 template <class F>
 inline constexpr bool is_sum = is_same<F, added> || is_same<F, combined<add_op>>;
 
-/// Whether the values are the larger the later they are: most are more than what is there.
+/// Whether most values are more than what is there: the later ones are the larger ones.
 template <class E>
-inline constexpr bool rises = false;
-template <class F, class T, class... Places>
-inline constexpr bool rises<into<F, iota<T>, Places...>> = true;
+inline constexpr bool is_mostly_more = false;
+template <class F, class V, class... Places>
+inline constexpr bool is_mostly_more<into<F, V, Places...>> = rises<V>;
 
 /// By one instruction, whose result nobody waits for, where the GPU has it. `first` is the first
 /// element of the operand.
@@ -71,10 +71,10 @@ __device__ void combine_at(T* at, T value, T* first) {
   } else if constexpr (is_same<F, marked>) {
     if ((atomicOr(at, value) & value) != 0) *first = 1;
   } else if constexpr (is_same<F, largest> && is_same<T, i64>) {
-    if (!rises<E> && *const_cast<volatile T*>(at) >= value) return;
+    if (!is_mostly_more<E> && *const_cast<volatile T*>(at) >= value) return;
     atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(value));
   } else if constexpr (is_same<F, largest> && is_same<T, i32>) {
-    if (!rises<E> && *const_cast<volatile T*>(at) >= value) return;
+    if (!is_mostly_more<E> && *const_cast<volatile T*>(at) >= value) return;
     atomicMax(at, value);
   } else if constexpr (is_sum<F> && is_integer<T> && sizeof(T) == 8) {
     using Word = unsigned long long;

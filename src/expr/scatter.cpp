@@ -14,6 +14,7 @@
 #include "expr/host_word.hpp"
 #include "expr/kernel_inputs.hpp"
 #include "expr/numbers.hpp"
+#include "memory/ascending_numbers.hpp"
 #include "memory/write_log.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/stream_state.hpp"
@@ -157,13 +158,10 @@ std::int64_t bits_of_each(std::int64_t count) {
 
 namespace {
 
-/// `elements` of them for the places of a region, `size` units each.
+/// What `array` has for the places of a region, `size` units each.
 template <class T>
-Places<T> places_of(const Target& target, std::int64_t elements, const Region& region,
-                    std::int64_t size) {
-  Places<T> made{{Shape{elements}, quarry::detail::stream_for(target.array)},
-                 region.window,
-                 {region.own.begin(), region.own.end()}};
+Places<T> places_of(DeviceNDArray<T> array, const Region& region, std::int64_t size) {
+  Places<T> made{std::move(array), region.window, {region.own.begin(), region.own.end()}};
   std::int64_t stride = size;
   for (std::size_t n = made.own.size(); n-- > 0; stride *= made.own[n].extent) {
     made.own[n].stride = stride;
@@ -180,10 +178,19 @@ Places<T> places_of(const Target& target, std::int64_t elements, const Region& r
 template <class N>
 Owners<N> new_owners(const Target& target, std::span<const kernels::side_axis> own,
                      const Shape& turns) {
+  const Stream& stream = quarry::detail::stream_for(target.array);
   const Region all = region_of(target, own, turns);
-  Owners<N> owners = places_of<N>(target, all.size(), all, sizeof(N));
-  owners.array.fill(-1);
-  return owners;
+  const Shape shape{all.size()};
+  if constexpr (std::same_as<N, std::int32_t>) {
+    if (auto kept = memory::new_ascending_numbers(stream, all.size(), element_count(turns))) {
+      std::byte* const data = kept->buffer->data();
+      DeviceNDArray<N> array({shape, {sizeof(N)}}, data, std::move(kept->buffer));
+      return {places_of(std::move(array), all, sizeof(N)), kept->first};
+    }
+  }
+  DeviceNDArray<N> array(shape, stream);
+  array.fill(-1);
+  return {places_of(std::move(array), all, sizeof(N)), 0};
 }
 template Owners<std::int32_t> new_owners(const Target&, std::span<const kernels::side_axis>,
                                          const Shape&);
@@ -208,8 +215,9 @@ template <class K>
 const kernels::program& owned_rows_program() {
   using namespace kernels;
   using Owner = in<i32, 0>;
-  using IsThere = op<greater_equal_op, i32, Owner, val<i32, 1>>;
-  using Value = pick<K, 1, place<index_mode::from_end, 0, Owner>>;
+  using First = val<i32, 1>;
+  using IsThere = op<greater_equal_op, i32, Owner, First>;
+  using Value = pick<K, 1, place<index_mode::from_end, 0, op<subtract_op, i32, Owner, First>>>;
   return program_for<map_of<guarded<IsThere, Value>, K, 2, i32, side<K>>>::value;
 }
 
@@ -239,6 +247,7 @@ void write_owned_rows(const Target& target, const kernels::side_axis& own, const
   kernels::u64 scalars[2][2] = {};
   const kernels::side_axis numbers{row.shape[axis], row.strides[axis]};
   std::memcpy(scalars[0], &numbers, sizeof numbers);
+  std::memcpy(scalars[1], &owners.first, sizeof owners.first);
   row.shape[axis] = 1, row.strides[axis] = 0;
   Layout owner{Shape::filled(out.rank(), 1), Strides::filled(out.rank(), 0)};
   owner.shape[axis] = own.extent, owner.strides[axis] = owners.own[0].stride;
@@ -265,9 +274,10 @@ bool may_be_distinct(const Target& target, std::span<const kernels::side_axis> o
 
 Marks new_marks(const Target& target, std::span<const kernels::side_axis> own, const Shape& turns) {
   const Region all = region_of(target, own, turns);
-  Marks marks = places_of<std::uint32_t>(target, 2 + all.size() / 32, all, 1);
-  marks.array.fill(0);
-  return marks;
+  DeviceNDArray<std::uint32_t> words({2 + all.size() / 32},
+                                     quarry::detail::stream_for(target.array));
+  words.fill(0);
+  return places_of(std::move(words), all, 1);
 }
 
 bool is_one_repeated(const Marks& marks) {

@@ -111,9 +111,13 @@ struct Places {
     return made;
   }
 };
-/// The numbers of the values that stay, of type N: std::int64_t or std::int32_t.
+/// The numbers of the values that stay, of type N, std::int64_t or std::int32_t, counted from
+/// `first`: what is less is no value's.
 template <class N>
-using Owners = Places<N>;
+struct Owners : Places<N> {
+  N first = 0;
+};
+/// All places without a value.
 template <class N>
 Owners<N> new_owners(const Target& target, std::span<const kernels::side_axis> own,
                      const Shape& turns);
@@ -183,8 +187,9 @@ Owners<N> owners_of(const Target& target, const OwnAxes<Axes>& own, const Shape&
   using K = kernel_type_t<N>;
   Owners<N> owners = new_owners<N>(target, own.axis, turns);
   const auto window = owners.seen();
-  scatter<kernels::largest, K, Mode>({owners.array, window, turns, target.check, true},
-                                     owners.template axes<Axes>(), -1, Position<K>{}, positions...);
+  scatter<kernels::largest, K, Mode>(
+      {owners.array, window, turns, target.check, true}, owners.template axes<Axes>(), -1,
+      make_node<kernels::add_op>(Position<K>{}, Constant<K>{owners.first}), positions...);
   return owners;
 }
 

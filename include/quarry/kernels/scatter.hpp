@@ -107,10 +107,18 @@ struct owned : Into {
   }
 };
 
+/// Whether an expression of the index is the larger the larger that is.
+template <class V>
+inline constexpr bool rises = false;
+template <class T>
+inline constexpr bool rises<iota<T>> = true;
+template <class T, int S>
+inline constexpr bool rises<op<add_op, T, iota<T>, val<T, S>>> = true;
+
 /// Those of the places of which the map finds the owners, the last ones in C order.
-template <class T, int A, class I, int N, class Out, int S, class... In>
-requires(is_integer<I>&& is_signed<I>) struct row_positions<
-    map_of<into<largest, iota<T>, place<index_mode::from_end, A, in<I, N>>>, Out, S, In...>> {
+template <class V, int A, class I, int N, class Out, int S, class... In>
+requires(is_integer<I>&& is_signed<I>&& rises<V>) struct row_positions<
+    map_of<into<largest, V, place<index_mode::from_end, A, in<I, N>>>, Out, S, In...>> {
   using type = I;
   static constexpr int operand = 1 + N, axis = A;
 };

@@ -91,6 +91,7 @@ struct ReduceGeometry {
   std::int64_t splits, chunk;  ///< reduced elements [s * chunk, (s + 1) * chunk) belong to split s
   bool wide_index;
   bool runs_at_once = false;  ///< there are as many splits as keep the device busy
+  bool has_choice = false;    ///< blocks and splits depend on the resident blocks
 };
 ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
 /// How many blocks of 256 threads a multiprocessor has of a reduction that reads so many bytes, if

@@ -371,7 +371,7 @@ void launch_reduce(const Launcher& launcher) {
   std::uint32_t* arrived = finishes() ? launcher.workspace.counter() : nullptr;
   variant.finishes = arrived != nullptr;
   const Kernel* kernel = &launcher.find(variant);
-  if (g.splits > 1) {
+  if (g.splits > 1 || g.has_choice) {
     const auto accesses = static_cast<std::uint64_t>(walked.kept * walked.reduced) /
                           static_cast<std::uint64_t>(vectors.width);
     shape.resident =

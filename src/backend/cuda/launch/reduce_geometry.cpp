@@ -148,23 +148,105 @@ std::int64_t splits_of_few(std::int64_t steps, std::int64_t blocks, int multipro
   return splits * blocks <= std::int64_t{4} * multiprocessors ? splits : 0;
 }
 
-/// A block takes multiples of `step` elements, one for each access of its threads: many, as it
-/// takes time to combine what they have found, but few to have half a wave.
-void split(ReduceGeometry& g, const ReduceShape& shape, std::int64_t step, int multiprocessors) {
-  const std::int64_t reduced = shape.reduced;
+/// Into how many parts at most: a block takes multiples of `step` elements, one for each access of
+/// its threads, many, as it takes time to combine what they have found, but few to have half a
+/// wave.
+std::int64_t possible_splits(const ReduceShape& shape, std::int64_t blocks, std::int64_t step,
+                             int multiprocessors) {
+  const std::int64_t half = divide_up(std::int64_t{shape.resident} * multiprocessors, blocks);
+  const std::int64_t most = shape.reduced / std::max<std::int64_t>(2 * unrolled * step, 64);
+  const std::int64_t possible =
+      std::max(shape.reduced / (4 * unrolled * step), std::min(half, most));
+  return std::clamp<std::int64_t>(possible, 1, max_grid_y);
+}
+
+/// The threads of a block, and into how many parts the reduced elements are split.
+struct Division {
+  Block block;
+  std::int64_t splits;
+  bool runs_at_once = false;  ///< there are as many splits as keep the device busy
+};
+
+/// What a reduction costs whose threads are across, in bytes that a multiprocessor reads in that
+/// time. A wave of blocks takes as long as it has loads in flight, one round of them after another:
+/// what these have of the memory's rate, which is less where blocks read short runs, or the
+/// latency. A second kernel combines partial results. The constants are of a fit: docs/tuning.md,
+/// columns.
+double cost_across(const ReduceShape& shape, const Division& by, int multiprocessors) {
+  constexpr double begin = 82 << 10, latency = 54 << 10, finish = 108 << 10, partial = 12,
+                   between_runs = 26;
+  const Block& block = by.block;
+  const std::int64_t splits = by.splits;
+  const bool is_ahead = shape.vector_width == 8 && shape.vector_bytes == 8 &&
+                        shape.has_light_accumulators();  // reduce_walk.cuh: is_ahead_in_columns
+  const auto in_flight = static_cast<double>(shape.vector_width == 1 ? 8 * shape.vector_bytes
+                                             : is_ahead              ? 128
+                                                                     : 64);  // of a thread
+  const auto vector = static_cast<double>(shape.vector_bytes);
+  const double rounds = std::max(
+      1., static_cast<double>(divide_up(shape.reduced, block.y * splits)) * vector / in_flight);
+  const double round = static_cast<double>(block.x * block.y) * in_flight *
+                       (1 + between_runs / (static_cast<double>(block.x) * vector));
+  const auto wave = [&](std::int64_t blocks) {
+    const double all = static_cast<double>(blocks) / multiprocessors * round;
+    return begin + rounds * std::max(latency, all);
+  };
+  const std::int64_t blocks = block.blocks * splits,
+                     resident = std::int64_t{shape.resident} * multiprocessors;
+  double cost = static_cast<double>(blocks / resident) * wave(resident);
+  if (blocks % resident != 0) cost += wave(blocks % resident);
+  if (splits == 1) return cost;
+  const auto partials = static_cast<double>(shape.kept * splits * shape.accumulator_bytes);
+  return cost + finish + partial * partials / multiprocessors;
+}
+
+/// The division that costs least, `usual` unless another one is clearly better: with runs of other
+/// lengths blocks may be just as many as run at once.
+Division cheapest_across(const ReduceShape& shape, const Division& usual, int multiprocessors) {
+  constexpr double clearly = 0.97;
+  constexpr std::int64_t waves = 4;
+  const std::int64_t vectors = shape.kept / shape.vector_width,
+                     resident = std::int64_t{shape.resident} * multiprocessors;
+  Division best = usual;
+  double least = clearly * cost_across(shape, usual, multiprocessors);
+  for (const std::int64_t x : {16, 24, 32, 40, 48, 56, 64, 80, 96, 128}) {
+    const std::int64_t y = threads / x;
+    const Block block{x, y, y, divide_up(vectors, x)};
+    const std::int64_t most = possible_splits(shape, block.blocks, y, multiprocessors);
+    for (std::int64_t wave = 0, last = 0; wave <= waves && last < most; ++wave) {
+      const std::int64_t splits = std::clamp<std::int64_t>(wave * resident / block.blocks, 1, most);
+      if (splits == last) continue;
+      last = splits;
+      const Division division{block, splits};
+      const double cost = cost_across(shape, division, multiprocessors);
+      if (cost < least) least = cost, best = division;
+    }
+  }
+  return best;
+}
+
+/// Whether several threads are across that share an output, of so many bytes and outputs that it is
+/// worth to look for the best division.
+bool has_several_divisions(const ReduceShape& shape, const Block& block, int multiprocessors) {
+  constexpr std::int64_t enough = 1 << 23;
+  if (shape.in_tiles || shape.in_pieces || shape.along_reduced || block.y == 1) return false;
+  if (shape.columns / shape.vector_width < kernels::short_row) return false;
+  return !are_few(block.blocks, multiprocessors) &&
+         shape.kept / shape.vector_width * shape.reduced * shape.vector_bytes >= enough;
+}
+
+Division division_of(const ReduceShape& shape, const Block& block, std::int64_t step,
+                     int multiprocessors) {
   const bool is_whole = shape.along_reduced && step == threads * shape.vector_width;
-  const std::int64_t few = is_whole && shape.has_light_accumulators()
-                               ? splits_of_few(divide_up(reduced, step), g.grid_x, multiprocessors)
-                               : 0;
-  const std::int64_t wanted = wanted_splits(shape, g.grid_x, multiprocessors);
-  const std::int64_t half = divide_up(std::int64_t{shape.resident} * multiprocessors, g.grid_x);
-  const std::int64_t most = reduced / std::max<std::int64_t>(2 * unrolled * step, 64);
-  const std::int64_t possible = std::max(reduced / (4 * unrolled * step), std::min(half, most));
-  const std::int64_t splits =
-      few > 0 ? few : std::clamp<std::int64_t>(std::min(wanted, possible), 1, max_grid_y);
-  g.chunk = divide_up(divide_up(reduced, splits), step) * step;
-  g.splits = divide_up(reduced, g.chunk);
-  g.runs_at_once = few == 0 && g.splits > 1 && are_few(g.grid_x, multiprocessors);
+  if (is_whole && shape.has_light_accumulators()) {
+    const std::int64_t few =
+        splits_of_few(divide_up(shape.reduced, step), block.blocks, multiprocessors);
+    if (few > 0) return {block, few};
+  }
+  const std::int64_t wanted = wanted_splits(shape, block.blocks, multiprocessors),
+                     possible = possible_splits(shape, block.blocks, step, multiprocessors);
+  const std::int64_t splits = std::clamp<std::int64_t>(wanted, 1, possible);
+  return {block, splits, splits > 1 && are_few(block.blocks, multiprocessors)};
 }
 
 }  // namespace
@@ -192,26 +274,27 @@ bool can_finish(const ReduceGeometry& reduce, const FinishGeometry& finish, std:
          static_cast<std::size_t>(reduce.splits) * bytes <= most;
 }
 
-ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors) {
-  if (shape.in_pieces) {  // as if a piece were an element
-    ReduceShape pieces = shape;
-    pieces.in_pieces = false, pieces.vector_width = 1;
-    pieces.reduced /= shape.vector_width;
-    ReduceGeometry g = reduce_geometry(pieces, multiprocessors);
-    g.chunk *= shape.vector_width;
-    g.wide_index = needs_wide_index(shape.span, std::max(shape.kept, shape.reduced));
-    return g;
-  }
-  const Block block = block_of(shape, multiprocessors);
-  ReduceGeometry g{.grid_x = grid(block.blocks, 1),
-                   .block_x = static_cast<unsigned>(block.x),
-                   .block_y = static_cast<unsigned>(block.y),
-                   .splits = 1,
-                   .chunk = shape.reduced,
-                   .wide_index = needs_wide_index(shape.span, std::max(shape.kept, shape.reduced))};
-  const std::int64_t step = block.lanes * (shape.along_reduced ? shape.vector_width : 1);
-  split(g, shape, step, multiprocessors);
-  return g;
+ReduceGeometry reduce_geometry(const ReduceShape& given, int multiprocessors) {
+  const std::int64_t piece = given.in_pieces ? given.vector_width : 1;
+  ReduceShape shape = given;  // as if a piece were an element
+  if (given.in_pieces) shape.vector_width = 1, shape.reduced /= piece;
+  const Block usual = block_of(shape, multiprocessors);
+  const auto step_of = [&](const Block& block) {
+    return block.lanes * (shape.along_reduced ? shape.vector_width : 1);
+  };
+  const bool has_choice = has_several_divisions(shape, usual, multiprocessors);
+  Division by = division_of(shape, usual, step_of(usual), multiprocessors);
+  if (has_choice) by = cheapest_across(shape, by, multiprocessors);
+  const std::int64_t step = step_of(by.block),
+                     chunk = divide_up(divide_up(shape.reduced, by.splits), step) * step;
+  return {.grid_x = grid(by.block.blocks, 1),
+          .block_x = static_cast<unsigned>(by.block.x),
+          .block_y = static_cast<unsigned>(by.block.y),
+          .splits = divide_up(shape.reduced, chunk),
+          .chunk = chunk * piece,
+          .wide_index = needs_wide_index(given.span, std::max(given.kept, given.reduced)),
+          .runs_at_once = by.runs_at_once,
+          .has_choice = has_choice};
 }
 
 int resident_blocks(const ReduceShape& shape, bool runs_at_once, int possible, std::uint64_t bytes,
