@@ -100,32 +100,45 @@ __device__ V best_of_words(const u32 (&word)[Words]) {
 }
 
 /// For a reducer that locates it, the best of each of four columns of bytes, and the row of the
-/// first of equals. A pair of 16 bits has two bytes above the number of their row, so that one
-/// comparison finds both.
-template <class Op, class V, u64 N>
+/// first of equals. A pair of 16 bits has two bytes above the numbers of their rows, which for the
+/// largest are the less the later the row is, so that one comparison finds both.
+template <class Op, class V>
 struct best_of_columns {
-  static_assert(N <= 256);
-  u32 odd, even;  // columns
-  /// of N rows of four bytes
-  __device__ explicit best_of_columns(const u32 (&row)[N]) {
-    using Half = typename half_of<V>::type;
+  static constexpr int most = 256;  ///< rows
+  using Half = typename half_of<V>::type;
+  static constexpr bool seeks_largest = is_largest<Op>;
+  /// Neither is better than any row.
+  static constexpr u32 neutral =
+      0x00010001u *
+      (seeks_largest ? (is_signed<Half> ? 0x8000u : 0u) : (is_signed<Half> ? 0x7fffu : 0xffffu));
+  u32 odd = neutral, even = neutral;  // columns
+
+  /// N rows of four bytes, of which the first one is row `first`.
+  template <u64 N>
+  __device__ void take(const u32 (&row)[N], int first) {
+    u32 odd_here = neutral, even_here = neutral;
 #pragma unroll
     for (u32 n = 0; n < N; ++n) {
-      const u32 order = 0x00010001u * (is_largest<Op> ? 255 - n : n);
-      const u32 pairs[] = {(row[n] & 0xff00ff00u) | order, (row[n] << 8 & 0xff00ff00u) | order};
-      odd = n == 0 ? pairs[0] : extreme_pair<is_largest<Op>, Half>(odd, pairs[0]);
-      even = n == 0 ? pairs[1] : extreme_pair<is_largest<Op>, Half>(even, pairs[1]);
+      const u32 order = seeks_largest ? static_cast<u32>(N) - 1 - n : n;
+      odd_here = better(odd_here, chosen_bytes<0x3414>(row[n], order));
+      even_here = better(even_here, chosen_bytes<0x2404>(row[n], order));
     }
-  }
-  __device__ u32 pair(int column) const {
-    return (column % 2 == 1 ? odd : even) >> (column / 2 * 16);
+    const int others = seeks_largest ? most - static_cast<int>(N) - first : first;
+    const u32 pairs = 0x00010001u * static_cast<u32>(others);
+    odd = better(odd, odd_here + pairs), even = better(even, even_here + pairs);
   }
   __device__ V value(int column) const {
-    return static_cast<V>(static_cast<u8>(pair(column) >> 8));  // of the pair alone: V may be bool
+    return static_cast<V>(static_cast<u8>(half(column) >> 8));  // of the half alone: V may be bool
   }
   __device__ int row(int column) const {
-    const int order = static_cast<int>(pair(column) & 255);
-    return is_largest<Op> ? 255 - order : order;
+    const int order = static_cast<int>(half(column) & 255);
+    return seeks_largest ? most - 1 - order : order;
+  }
+
+ private:
+  static __device__ u32 better(u32 a, u32 b) { return extreme_pair<seeks_largest, Half>(a, b); }
+  __device__ u32 half(int column) const {
+    return (column % 2 == 1 ? odd : even) >> (column / 2 * 16);
   }
 };
 
@@ -138,13 +151,6 @@ struct best_first : Op {
     using U = typename value_of<T>::type;
     const U best = convert<U>(best_of_all<Op>(v));
     if (Op::beats(best, convert<U>(a.value))) a = {convert<T>(best), at(Op::place_of(best, v))};
-  }
-  /// N rows of four bytes, an element of each of four outputs; positions ascend.
-  template <class V, class T, u64 N, class At>
-  static __device__ void take_columns(located<T>* a, const u32 (&row)[N], const At& at) {
-    const best_of_columns<Op, V, N> best(row);
-#pragma unroll
-    for (int k = 0; k < 4; ++k) Op::take_best(a[k], best.value(k), at(best.row(k)));
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include "kernels/reduce_columns.cuh"
 #include "kernels/reduce_finish.cuh"
 #include "kernels/reduce_walk.cuh"
 #include "kernels/stream_order.cuh"
@@ -41,6 +42,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using typename Walk::Share, typename Walk::Value, typename Walk::Vectors;
   using Walk::add, Walk::K, Walk::outputs, Walk::R, Walk::seeks_vectors;
   using Walk::taken, Walk::threads, Walk::threads_along, Walk::walk_parts;
+  using Columns = find_in_columns<Walk, V, Wide>;
+  static constexpr int resident = Columns::is_possible ? (V > 4 ? 3 : 4) : Walk::resident;
   static constexpr bool is_folded = has_folded_rows<Along>;
   template <int Lanes, unsigned Mask>
   using Loaded = typename Walk::template Loaded<Lanes, Mask>;
@@ -57,7 +60,9 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static __device__ void fold(const P& p, const Offsets& base, Index begin, Index end, int lane,
                               int lanes, Acc* sum) {
     const Vectors vectors(p, base, begin, end);
-    if constexpr (!has_singles<Along>) {
+    if constexpr (Columns::is_possible) {
+      Columns::run(p, base, begin + lane, end, lanes, sum);
+    } else if constexpr (!has_singles<Along>) {
       walk_parts(p, base, vectors.first + lane * taken, vectors.rest, lanes * taken, sum);
     } else {
       const Index before = vectors.first - begin, single = before + (end - vectors.rest);

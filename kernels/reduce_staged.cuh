@@ -162,7 +162,8 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
       const u32 mask = bytes_between(0, rest - (4 * w - whole));
       word[w] = (word[w] & mask) | (never & ~mask);
     }
-    const best_of_columns<Op, Taken, all> found(word);
+    best_of_columns<Op, Taken> found;
+    found.take(word, 0);
 #pragma unroll
     for (int k = 0; k < 4; ++k)
       take_anywhere<Op>(best, found.value(k), position(4 * found.row(k) + k, part));
