@@ -104,7 +104,7 @@ __device__ V best_of_words(const u32 (&word)[Words]) {
 /// largest are the less the later the row is, so that one comparison finds both.
 template <class Op, class V>
 struct best_of_columns {
-  static constexpr int most = 256;  ///< rows
+  static constexpr int columns = 4, most = 256;  ///< rows at most
   using Half = typename half_of<V>::type;
   static constexpr bool seeks_largest = is_largest<Op>;
   /// Neither is better than any row.

@@ -2,20 +2,116 @@
 #pragma once
 #include "kernels/reduce_walk.cuh"
 
-/// Extremes of columns of bytes, and their places.
+/// Extremes of columns of elements of one or two bytes, and their places.
 namespace quarry::kernels {
 
-/// What reduce_walk::walk_parts does, where the V outputs of a thread are columns of bytes.
+/// The larger, as integers of 16 bits with a sign, the better the elements of a pair are for a
+/// reducer that locates them: order_of.
+template <class Op, class V>
+__device__ u32 orders_of(u32 pair) {
+  constexpr u32 sign = 0x80008000u;
+  if constexpr (!is_half<V>) {
+    if constexpr (!is_signed<V>) pair ^= sign;
+    return is_largest<Op> ? pair : ~pair;
+  } else {
+#if __CUDA_ARCH__ >= 800
+    // -0 becomes 0, and every NaN the one without a sign
+    if constexpr (is_same<V, float16>)
+      asm("fma.rn.f16x2 %0, %0, %1, %2;"
+          : "+r"(pair)
+          : "r"(is_largest<Op> ? 0x3c003c00u : 0xbc00bc00u), "r"(0));
+    else
+      asm("fma.rn.bf16x2 %0, %0, %1, %2;"
+          : "+r"(pair)
+          : "r"(is_largest<Op> ? 0x3f803f80u : 0xbf80bf80u), "r"(0));
+    u32 signs;
+    asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(signs) : "r"(pair));
+    return pair ^ (signs & ~sign);
+#else
+    u32 orders = 0;
+    for (u32 at = 0; at < 32; at += 16) {
+      V v;
+      v.bits = static_cast<u16>(pair >> at);
+      const float x = convert<float>(v);
+      const u32 bits = x != x ? 0x7fffu : V((is_largest<Op> ? x : -x) + 0.f).bits;
+      orders |= (bits ^ (bits >> 15) * 0x7fffu) << at;
+    }
+    return orders;
+#endif
+  }
+}
+
+/// The same as best_of_columns of two columns of elements of two bytes. The best of each has its
+/// order above the number of the row, which is the less the later that is.
+template <class Op, class V>
+struct best_of_two_columns {
+  static constexpr int columns = 2, most = 1 << 16;  ///< rows at most
+  static constexpr i32 neutral = limits<i32>::lowest();
+  i32 best[2] = {neutral, neutral};
+
+  template <u64 N>
+  __device__ void take(const u32 (&row)[N], int first) {
+    i32 here[2] = {neutral, neutral};
+#pragma unroll
+    for (u32 n = 0; n < N; ++n) {
+      const u32 orders = orders_of<Op, V>(row[n]), place = static_cast<u32>(N) - 1 - n;
+      here[0] = better(here[0], chosen_bytes<0x1054>(orders, place));
+      here[1] = better(here[1], chosen_bytes<0x3254>(orders, place));
+    }
+    const u32 others = static_cast<u32>(most - static_cast<int>(N) - first);
+#pragma unroll
+    for (int k = 0; k < 2; ++k) best[k] = better(best[k], static_cast<u32>(here[k]) + others);
+  }
+  __device__ V value(int column) const {
+    u32 bits = static_cast<u32>(best[column]) >> 16;
+    V v;
+    if constexpr (is_half<V>) {
+      bits ^= (bits >> 15) * 0x7fffu;
+      v.bits = static_cast<u16>(is_largest<Op> ? bits : bits ^ 0x8000u);
+    } else {
+      if constexpr (!is_signed<V>) bits ^= 0x8000u;
+      v = static_cast<V>(is_largest<Op> ? bits : ~bits);
+    }
+    return v;
+  }
+  __device__ int row(int column) const { return most - 1 - (best[column] & (most - 1)); }
+
+ private:
+  static __device__ i32 better(i32 a, u32 b) {
+    return a > static_cast<i32>(b) ? a : static_cast<i32>(b);
+  }
+};
+
+/// What takes elements V of some columns into accumulators Part, if there is something; else it has
+/// no columns.
+template <class Op, class Part, class V>
+struct best_in_columns {
+  struct type {
+    static constexpr int columns = 0;
+  };
+};
+template <class Op, class T, class V>
+requires(is_byte<V>) struct best_in_columns<Op, located<T>, V> {
+  using type = best_of_columns<Op, V>;
+};
+template <class Op, class T, class V>
+requires(is_half<V> ||
+         (is_integer<V> && sizeof(V) == 2)) struct best_in_columns<Op, located<T>, V> {
+  using type = best_of_two_columns<Op, V>;
+};
+
+/// What reduce_walk::walk_parts does, where the V outputs of a thread are such columns.
 template <class Walk, int V, unsigned Wide>
 struct find_in_columns {
   using P = typename Walk::P;
   using Index = typename Walk::Until::index_type;
   using Op = typename Walk::Reducer;
   using Element = typename Walk::Element;
-  using Best = best_of_columns<Op, Element>;
-  static constexpr int rows = Walk::unroll, groups = (V + 3) / 4;
-  static constexpr bool is_possible = !Walk::is_along && Walk::outputs == V && V % 4 == 0 &&
-                                      is_byte<Element> && is_located<typename Walk::Part> &&
+  using Best = typename best_in_columns<Op, typename Walk::Part, Element>::type;
+  static constexpr int rows = Walk::unroll, columns = Best::columns > 0 ? Best::columns : V,
+                       groups = (V + columns - 1) / columns;
+  static constexpr bool is_possible = Best::columns > 0 && V % columns == 0 && Walk::outputs == V &&
+                                      !Walk::is_along && is_located<typename Walk::Part> &&
                                       !Walk::is_scattered;
 
   /// The rows at i, i + step, ... of which the first one is row `first`. Those from `end` on are
@@ -37,11 +133,16 @@ struct find_in_columns {
       u32 row[rows];
 #pragma unroll
       for (int n = 0; n < rows; ++n) {
-        Element four[4];
+        Element element[columns];
 #pragma unroll
-        for (int k = 0; k < 4; ++k)
-          four[k] = typename Walk::Value{}(typename Walk::Lane{p, in[n], position[n], 4 * g + k});
-        row[n] = four_bytes(four);
+        for (int k = 0; k < columns; ++k) {
+          const typename Walk::Lane lane{p, in[n], position[n], columns * g + k};
+          element[k] = typename Walk::Value{}(lane);
+        }
+        if constexpr (is_byte<Element>)
+          row[n] = four_bytes(element);
+        else
+          memcpy(&row[n], static_cast<const void*>(element), sizeof row[n]);
       }
       best[g].take(row, first);
     }
@@ -67,8 +168,10 @@ struct find_in_columns {
       }
 #pragma unroll
       for (int j = 0; j < V; ++j) {
-        const Best& of = best[j / 4];
-        Op::take_best(sum[j], of.value(j % 4), first + i64{of.row(j % 4)} * step);
+        const Best& of = best[j / columns];
+        const int column = j % columns;
+        using U = typename value_of<Acc>::type;
+        Op::take_best(sum[j], convert<U>(of.value(column)), first + i64{of.row(column)} * step);
       }
     }
   }

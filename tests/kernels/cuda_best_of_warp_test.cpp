@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/emulated_kernels.hpp"
+#include "kernels/values_at_edges.hpp"
 
 /// The best of a warp's accumulators is what a loop over them finds, whatever is equal, a NaN, or a
 /// zero with a sign.
@@ -18,20 +19,6 @@ namespace quarry::test {
 namespace {
 
 using namespace quarry::kernels;
-
-template <class T>
-std::vector<T> values_at_edges() {
-  std::vector<T> values{convert<T>(0), convert<T>(1), limits<T>::lowest(), limits<T>::highest()};
-  if constexpr (is_same<T, float> || is_same<T, float16> || is_same<T, bfloat16>) {
-    constexpr float infinity = std::numeric_limits<float>::infinity();
-    for (const float x : {-0.f, -1.f, infinity, -infinity, std::nanf(""), -std::nanf("")}) {
-      values.push_back(convert<T>(x));
-    }
-  } else if constexpr (is_signed<T>) {
-    values.push_back(static_cast<T>(-1));
-  }
-  return values;
-}
 
 /// A place in an array, or that of no element.
 i64 drawn_place(std::mt19937_64& random) {

@@ -122,16 +122,17 @@ void Pool::State::set_limit(std::size_t bytes) {
   if (reserved_.load() > bytes) trim();
 }
 
-std::shared_ptr<void> Pool::State::on_pressure(PressureCallback f) {
+std::shared_ptr<void> Pool::State::on_pressure(const std::shared_ptr<State>& pool,
+                                               PressureCallback f) {
   require<LogicError>(static_cast<bool>(f), "on_pressure: an empty function");
   auto callback = std::make_shared<PressureCallback>(std::move(f));
   // before the lock is taken: on failure its deleter takes the lock
-  std::shared_ptr<void> handle(callback.get(), [pool = shared_from_this(), callback](void*) {
+  std::shared_ptr<void> handle(callback.get(), [pool, callback](void*) {
     const std::lock_guard lock(pool->callbacks_mutex_);
     std::erase(pool->callbacks_, callback);
   });
-  const std::lock_guard lock(callbacks_mutex_);
-  callbacks_.push_back(std::move(callback));
+  const std::lock_guard lock(pool->callbacks_mutex_);
+  pool->callbacks_.push_back(std::move(callback));
   return handle;
 }
 
@@ -184,7 +185,7 @@ void Pool::trim() { state_->trim(); }
 PoolStatistics Pool::statistics() const { return state_->statistics(); }
 void Pool::set_limit(std::size_t bytes) { state_->set_limit(bytes); }
 std::shared_ptr<void> Pool::on_pressure(PressureCallback f) {
-  return state_->on_pressure(std::move(f));
+  return State::on_pressure(state_, std::move(f));
 }
 
 PoolStatistics pool_statistics(const Device& device) { return Pool::of(device).statistics(); }

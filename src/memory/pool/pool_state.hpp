@@ -16,7 +16,7 @@ namespace quarry {
 /// Locks are taken in this order: StreamState::attachments_mutex(), `mutex`, a arena's mutex. More
 /// than one arena is locked only under `mutex`. The upstream, callbacks, and waits on the host are
 /// called with none of them held.
-struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::State> {
+struct Pool::State final : memory::Cache {
   State(Resource from, const PoolOptions& options);
   ~State() override;
 
@@ -28,7 +28,7 @@ struct Pool::State final : memory::Cache, std::enable_shared_from_this<Pool::Sta
   void trim();
   PoolStatistics statistics();
   void set_limit(std::size_t bytes);
-  std::shared_ptr<void> on_pressure(PressureCallback f);
+  static std::shared_ptr<void> on_pressure(const std::shared_ptr<State>& pool, PressureCallback f);
   std::string where() const;
 
   backend::Device& owner() const noexcept override { return device; }

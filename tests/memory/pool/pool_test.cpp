@@ -219,6 +219,19 @@ TEST(Pool, CallbacksAreAskedUntilNoneHelps) {
   EXPECT_THROW(static_cast<void>(pool.on_pressure(nullptr)), LogicError);
 }
 
+/// The pool that arrays are taken from by default has no owner.
+TEST(Pool, TheDefaultOneAsksCallbacksToo) {
+  int calls = 0;
+  {
+    const auto registration =
+        Pool::of(Device()).on_pressure([&](std::size_t, int) { return ++calls, false; });
+    EXPECT_THROW(get(Pool::of(Device()), std::size_t{1} << 60, stream()), MemoryError);
+    EXPECT_EQ(calls, 1);
+  }
+  EXPECT_THROW(get(Pool::of(Device()), std::size_t{1} << 60, stream()), MemoryError);
+  EXPECT_EQ(calls, 1) << "it has been taken back";
+}
+
 TEST(Pool, ACallbackThatAlwaysHopesDoesNotHang) {
   const Source source(mib);
   Pool pool{Resource(source)};

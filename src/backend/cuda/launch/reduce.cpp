@@ -21,10 +21,11 @@ const kernels::reduce_loops& loops_of(const KernelCall& call) {
   return *static_cast<const kernels::reduce_loops*>(call.program->loops);
 }
 
-/// Whether the places of extremes are found in several columns of bytes at once.
-bool finds_in_bytes(const KernelCall& call) {
+/// Whether the places of extremes are found in several columns at once: those of elements of one or
+/// two bytes (kernels/reduce_columns.cuh).
+bool finds_in_columns(const KernelCall& call) {
   return loops_of(call).finds_positions && call.operands.size() == 2 &&
-         call.program->itemsize[1] == 1;
+         call.program->itemsize[1] <= 2;
 }
 
 /// Vectors of up to `most` elements along the last kept axis. Where aligned ones are narrow they
@@ -35,7 +36,8 @@ VectorAccess column_vectors_of(const KernelCall& call, const ReduceOrder& order,
   const VectorAccess aligned = column_vectors(operands, axis, call.shape[axis], true, most);
   if (!order.unaligned) return aligned;
   const bool are_light = loops_of(call).fold->accumulator_size <= light_accumulator;
-  if (!are_light && !finds_in_bytes(call)) most = std::min(most, 4);
+  const bool are_bytes = finds_in_columns(call) && operands.itemsizes[1] == 1;
+  if (!are_light && !are_bytes) most = std::min(most, 4);
   const VectorAccess unaligned =
       unaligned_column_vectors(operands, axis, call.shape[axis], aligned.width, most);
   return unaligned.width > aligned.width ? unaligned : aligned;
@@ -169,12 +171,17 @@ int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool
 bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& folds, int most,
                    int multiprocessors) {
   constexpr std::uint64_t wide_enough = 8;
-  constexpr std::int64_t many_rows = 16, vectors_of_multiprocessor = 48;
+  constexpr std::int64_t vectors_of_multiprocessor = 48;
   const ReduceOrder order{.along_reduced = false, .unaligned = true};
   const VectorAccess vectors = column_vectors_of(call, order, most);
   if (vectors.places != VectorPlaces::unaligned) return false;
   const std::uint64_t bytes = bytes_of(call, vectors);
-  if (loops_of(call).finds_positions) return finds_in_bytes(call) && call.reduced >= many_rows;
+  if (loops_of(call).finds_positions) {
+    const bool are_bytes = call.program->itemsize[1] == 1;
+    const std::int64_t many_rows = are_bytes ? 16 : 128, long_row = are_bytes ? 0 : 64;
+    return finds_in_columns(call) && call.reduced >= many_rows &&
+           call.shape[call.kept_rank - 1] >= long_row;
+  }
   if (bytes < wide_enough) return false;
   return !folds || folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
 }
