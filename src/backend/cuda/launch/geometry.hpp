@@ -93,7 +93,7 @@ struct ReduceGeometry {
   bool runs_at_once = false;  ///< there are as many splits as keep the device busy
   bool has_choice = false;    ///< blocks and splits depend on the resident blocks
 };
-ReduceGeometry reduce_geometry(const ReduceShape& shape, int multiprocessors);
+ReduceGeometry reduce_geometry(const ReduceShape& given, int multiprocessors);
 /// How many blocks of 256 threads a multiprocessor has of a reduction that reads so many bytes, if
 /// it can run `possible`. All of fewer than eight: where there are less, those of the kernels ahead
 /// and behind leave room for unequal numbers. Of eight, half where all blocks run at once, since it

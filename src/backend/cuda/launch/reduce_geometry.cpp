@@ -192,8 +192,9 @@ double cost_across(const ReduceShape& shape, const Division& by, int multiproces
     return begin + rounds * std::max(latency, all);
   };
   const std::int64_t blocks = block.blocks * splits,
-                     resident = std::int64_t{shape.resident} * multiprocessors;
-  double cost = static_cast<double>(blocks / resident) * wave(resident);
+                     resident = std::int64_t{shape.resident} * multiprocessors,
+                     waves = blocks / resident;
+  double cost = static_cast<double>(waves) * wave(resident);
   if (blocks % resident != 0) cost += wave(blocks % resident);
   if (splits == 1) return cost;
   const auto partials = static_cast<double>(shape.kept * splits * shape.accumulator_bytes);
@@ -235,6 +236,7 @@ bool has_several_divisions(const ReduceShape& shape, const Block& block, int mul
          shape.kept / shape.vector_width * shape.reduced * shape.vector_bytes >= enough;
 }
 
+/// By blocks of these threads.
 Division division_of(const ReduceShape& shape, const Block& block, std::int64_t step,
                      int multiprocessors) {
   const bool is_whole = shape.along_reduced && step == threads * shape.vector_width;
