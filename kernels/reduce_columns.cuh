@@ -15,15 +15,16 @@ __device__ u32 orders_of(u32 pair) {
     return is_largest<Op> ? pair : ~pair;
   } else {
 #if __CUDA_ARCH__ >= 800
-    // -0 becomes 0, and every NaN the one without a sign
-    if constexpr (is_same<V, float16>)
-      asm("fma.rn.f16x2 %0, %0, %1, %2;"
-          : "+r"(pair)
-          : "r"(is_largest<Op> ? 0x3c003c00u : 0xbc00bc00u), "r"(0));
-    else
-      asm("fma.rn.bf16x2 %0, %0, %1, %2;"
-          : "+r"(pair)
-          : "r"(is_largest<Op> ? 0x3f803f80u : 0xbf80bf80u), "r"(0));
+    // -0 becomes 0, and every NaN the one of all bits without a sign
+    if constexpr (is_same<V, float16>) {
+      constexpr u32 one = is_largest<Op> ? 0x3c003c00u : 0xbc00bc00u, least = 0xfc00fc00u;
+      asm("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(pair) : "r"(one), "r"(0));
+      asm("max.NaN.f16x2 %0, %0, %1;" : "+r"(pair) : "r"(least));
+    } else {
+      constexpr u32 one = is_largest<Op> ? 0x3f803f80u : 0xbf80bf80u, least = 0xff80ff80u;
+      asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(pair) : "r"(one), "r"(0));
+      asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(pair) : "r"(least));
+    }
     u32 signs;
     asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(signs) : "r"(pair));
     return pair ^ (signs & ~sign);

@@ -13,9 +13,8 @@
 #include <random>
 #include <vector>
 
-#include "backend/cuda/fake_device.hpp"
 #include "fake_driver/shim.hpp"
-#include "memory/resource/caches.hpp"
+#include "memory/idle_fake.hpp"
 
 namespace quarry {
 namespace {
@@ -25,16 +24,8 @@ namespace shim = backend::cuda::shim;
 using memory::AscendingNumbers;
 using memory::new_ascending_numbers;
 
-/// Work runs only when somebody waits for it.
-class FakeAscendingNumbers : public backend::OverFake {
+class FakeAscendingNumbers : public OverIdleFake {
  protected:
-  void SetUp() override {
-    OverFake::SetUp();
-    if (IsSkipped()) return;
-    fake::set_behaviour({.seed = 1, .eagerness = 0, .polls_run_work = false});
-    memory::give_back_all(Device().backend());
-  }
-
   static DeviceNDArray<std::int32_t> array_of(const AscendingNumbers& numbers, std::int64_t size,
                                               const Stream& s) {
     const DeviceNDArray<std::int32_t> all(Layout{{size}, {4}}, numbers.buffer->data(),

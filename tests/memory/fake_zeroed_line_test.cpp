@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cuda/fake_device.hpp"
 #include "fake_driver/shim.hpp"
-#include "memory/resource/caches.hpp"
+#include "memory/idle_fake.hpp"
 
 namespace quarry {
 namespace {
@@ -18,16 +17,8 @@ namespace {
 using backend::cuda::DriverFunction;
 namespace shim = backend::cuda::shim;
 
-/// Work runs only when somebody waits for it.
-class FakeZeroedLine : public backend::OverFake {
+class FakeZeroedLine : public OverIdleFake {
  protected:
-  void SetUp() override {
-    OverFake::SetUp();
-    if (IsSkipped()) return;
-    fake::set_behaviour({.seed = 1, .eagerness = 0, .polls_run_work = false});
-    memory::give_back_all(Device().backend());
-  }
-
   static std::vector<std::uint8_t> bytes_of(const std::shared_ptr<Buffer>& line, const Stream& s) {
     const DeviceNDArray<std::uint8_t> array(Layout{{256}, {1}}, line->data(), line);
     return array.bind(s).copy_to_host<std::vector<std::uint8_t>>();

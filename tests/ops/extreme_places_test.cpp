@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The places of extremes among elements many of which are equal, and of which some are NaN.
+// The places of extremes among elements many of which are equal, and of which some are NaN or zeros
+// with a sign.
 #include "array/model.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
+
+#include <Eigen/Core>
 
 namespace quarry {
 namespace {
@@ -29,10 +31,13 @@ class ExtremePlaces : public ::testing::Test {
     const auto drawn = static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15u >> 40;
     if constexpr (std::is_same_v<T, bool>) {
       return k % 3 == 0 ? k % 2 == 0 : drawn % 7 == 0;
-    } else if constexpr (std::is_floating_point_v<T>) {
+    } else if constexpr (!Limits::is_integer) {
       if (k % 5 == 0) return k % 2 == 0 ? -Limits::infinity() : Limits::infinity();
-      if (k % 5 == 1 && drawn % 61 == 0) return Limits::quiet_NaN();
-      return static_cast<T>(drawn % (k % 5 == 2 ? 3 : 4096)) / 4 - 7;
+      if (k % 5 == 1 && drawn % 61 == 0)
+        return drawn % 2 == 0 ? Limits::quiet_NaN() : -Limits::quiet_NaN();
+      const float zeros[] = {0.f, -0.f, k % 2 == 0 ? 1.f : -1.f};
+      if (k % 5 == 3) return static_cast<T>(zeros[drawn % 3]);
+      return static_cast<T>(static_cast<float>(drawn % (k % 5 == 2 ? 3 : 4096)) / 4 - 7);
     } else {
       const auto of = [&](T least, std::uint64_t count) {
         return static_cast<T>(least + static_cast<T>(drawn % count));
@@ -44,8 +49,8 @@ class ExtremePlaces : public ::testing::Test {
   }
   /// The first NaN is the extreme, if there is one.
   static bool beats(T x, T y, bool is_better) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(x) || std::isnan(y)) return !std::isnan(y);
+    if constexpr (!Limits::is_integer) {
+      if (x != x || y != y) return y == y;
     }
     return is_better;
   }
@@ -107,8 +112,9 @@ class ExtremePlaces : public ::testing::Test {
     EXPECT_EQ(argmin(view).item(), least) << "column " << k;
   }
 };
-using Elements = ::testing::Types<std::int8_t, std::uint8_t, bool, std::int16_t, std::int32_t,
-                                  std::uint64_t, float, double>;
+using Elements =
+    ::testing::Types<std::int8_t, std::uint8_t, bool, std::int16_t, std::uint16_t, std::int32_t,
+                     std::uint64_t, Eigen::half, Eigen::bfloat16, float, double>;
 TYPED_TEST_SUITE(ExtremePlaces, Elements);
 template <class T>
 class BytePlaces : public ExtremePlaces<T> {};
