@@ -80,8 +80,8 @@ struct narrow_sum {
     take_all(a, some_of<V, N>(v, first, last).of, 0);
   }
   /// N rows of four bytes, an element of each of four outputs.
-  template <class V, u64 N, class At>
-  static __device__ void take_columns(i32* a, const u32 (&row)[N], const At&) {
+  template <class V, u64 N>
+  static __device__ void take_columns(i32* a, const u32 (&row)[N]) {
     take_fours(row, [=](int k, u32 four) { a[k] = dot4<V>(four, 0x01010101u, a[k]); });
   }
   static __device__ i32 combine(i32 a, i32 b) { return a + b; }
@@ -122,8 +122,8 @@ struct narrow_moments {
     a.count -= static_cast<i32>(N) - (last - first);
   }
   /// N rows of four bytes, an element of each of four outputs.
-  template <class V, u64 N, class At>
-  static __device__ void take_columns(narrow_powers<V>* a, const u32 (&row)[N], const At&) {
+  template <class V, u64 N>
+  static __device__ void take_columns(narrow_powers<V>* a, const u32 (&row)[N]) {
     take_fours(row, [=](int k, u32 four) { add_four(a[k], four); });
 #pragma unroll
     for (int k = 0; k < 4; ++k) a[k].count += static_cast<i32>(N);

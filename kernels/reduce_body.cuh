@@ -42,8 +42,8 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   using typename Walk::Share, typename Walk::Value, typename Walk::Vectors;
   using Walk::add, Walk::K, Walk::outputs, Walk::R, Walk::seeks_vectors;
   using Walk::taken, Walk::threads, Walk::threads_along, Walk::walk_parts;
-  using Columns = find_in_columns<Walk, V, Wide>;
-  static constexpr int resident = Columns::is_possible ? (V > 4 ? 3 : 4) : Walk::resident;
+  using Columns = find_in_columns<Walk, Index, V, Wide>;
+  static constexpr int resident = Columns::is_possible ? Columns::resident : Walk::resident;
   static constexpr bool is_folded = has_folded_rows<Along>;
   template <int Lanes, unsigned Mask>
   using Loaded = typename Walk::template Loaded<Lanes, Mask>;
@@ -61,7 +61,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
                               int lanes, Acc* sum) {
     const Vectors vectors(p, base, begin, end);
     if constexpr (Columns::is_possible) {
-      Columns::run(p, base, begin + lane, end, lanes, sum);
+      Columns::run(p, base, vectors.first + lane, vectors.rest, lanes, sum);
     } else if constexpr (!has_singles<Along>) {
       walk_parts(p, base, vectors.first + lane * taken, vectors.rest, lanes * taken, sum);
     } else {

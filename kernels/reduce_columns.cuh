@@ -102,10 +102,9 @@ requires(is_half<V> ||
 };
 
 /// What reduce_walk::walk_parts does, where the V outputs of a thread are such columns.
-template <class Walk, int V, unsigned Wide>
+template <class Walk, class Index, int V, unsigned Wide>
 struct find_in_columns {
   using P = typename Walk::P;
-  using Index = typename Walk::Until::index_type;
   using Op = typename Walk::Reducer;
   using Element = typename Walk::Element;
   using Best = typename best_in_columns<Op, typename Walk::Part, Element>::type;
@@ -114,6 +113,8 @@ struct find_in_columns {
   static constexpr bool is_possible = Best::columns > 0 && V % columns == 0 && Walk::outputs == V &&
                                       !Walk::is_along && is_located<typename Walk::Part> &&
                                       !Walk::is_scattered;
+  /// Blocks of a multiprocessor, whose registers hold the rows that are in flight.
+  static constexpr int resident = V > 4 ? 3 : 4;
 
   /// The rows at i, i + step, ... of which the first one is row `first`. Those from `end` on are
   /// the last one again.

@@ -108,7 +108,6 @@ struct all_accesses {
 };
 template <class Index, int Elements>
 struct accesses_until {
-  using index_type = Index;
   Index i, end, step;
   __device__ bool operator()(int u) const { return i + u * step + Elements <= end; }
 };

@@ -40,7 +40,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   /// Four outputs at once, of bytes.
   static constexpr bool takes_columns =
       !is_along && outputs % 4 == 0 && is_byte<Element> && requires(Part * a, const u32 (&row)[4]) {
-    Reducer::template take_columns<Element>(a, row, 0);
+    Reducer::template take_columns<Element>(a, row);
   };
   /// Several outputs at once, which have taken equally many elements.
   static constexpr bool takes_alike = outputs > 1 &&
@@ -222,7 +222,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
           const Element four[] = {value[j][n], value[j + 1][n], value[j + 2][n], value[j + 3][n]};
           row[n] = four_bytes(four);
         }
-        Reducer::template take_columns<Element>(sum + j, row, at);
+        Reducer::template take_columns<Element>(sum + j, row);
       }
     } else if constexpr (takes_alike) {
       Reducer::take_alike(sum, value);
