@@ -5,12 +5,19 @@
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/tile.cuh"
+#include "kernels/turned_tile.cuh"
 #include "kernels/vector.cuh"
 
 /// The kernel of maps with inputs that lie in another order than the output, such as transposes:
 ///   map_tiled  a block computes a tile of the elements. It reads such inputs in the order of their
 ///              memory, keeps the tile in shared memory, and writes in the order of the output.
 namespace quarry::kernels {
+
+/// Whether elements of the first input are stored as they are.
+template <class E, class Out>
+inline constexpr bool is_copy = false;
+template <class T>
+inline constexpr bool is_copy<in<T, 0>, T> = !is_bool<T>;
 
 template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
 struct map_tiled_body;
@@ -21,13 +28,16 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   using Types = operands_of<Out, In...>;
   static constexpr int K = Types::count, outputs = Types::outputs;
   static constexpr bool writes_shifted = (Rows & 2) != 0, is_listed = (Rows & 4) != 0,
-                        are_alike = (Rows & 32) != 0;
+                        are_alike = (Rows & 32) != 0, is_turned = (Rows & 64) != 0;
   /// Elements of less than a word are read by so many bytes at once.
   static constexpr i32 word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 1;
   /// Bytes that stay together where tiles are swizzled, else 0: no access to them is wider.
   QUARRY_HD static constexpr u32 unit() {
     const u32 least = widest() > 4 ? widest() : 4;
-    return (Rows & 16) == 0 ? 0 : word > static_cast<i32>(least) ? u32{word} : least;
+    return is_turned                        ? turned_unit
+           : (Rows & 16) == 0               ? 0
+           : word > static_cast<i32>(least) ? u32{word}
+                                            : least;
   }
   using P = params<K, S, R>;
 
@@ -48,6 +58,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     return tile_space(widest(), inputs);
   }
   QUARRY_HD static constexpr u32 bytes() {
+    if (is_turned) return turned_bytes;
     u32 sum = 0;
     for (int k = outputs; k < K; ++k) sum += is_tiled(k - outputs) ? Types::size_of(k) : 0;
     return (sum * space() + 16 + 127) / 128 * 128;  // tiles of words begin less than one later
@@ -128,6 +139,42 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     }
     return begin;
   }
+  /// How far from the tile's first element of the input each element of a row is. Those that the
+  /// array does not have are where others are.
+  static __device__ void list_runs(const tiling& tiles, u32 t, i64* list) {
+    const tiled_axis& row = tiles.write.axis[R - 1];
+    const i64 begin = tile_begin(row, t), left = row.extent - begin;
+    const u32 size = row.size.constant, end = left < size ? static_cast<u32>(left) : size;
+    const u32 first = begin < 0 ? row.before : 0;
+    for (u32 i = threadIdx.x; i < tiles.turned.groups * turned_runs; i += tile_threads) {
+      u32 n = i < first ? first : i < end ? i : end - 1;
+      i64 offset = 0;
+      for (u32 axis = 0; axis < tiles.row_axes; ++axis) {
+        const divisor extent = tiles.row[axis].size;
+        const u32 outer = extent.quotient(n);
+        offset += (n - outer * extent.constant) * tiles.row[axis].stride;
+        n = outer;
+      }
+      list[i] = offset;
+    }
+  }
+  /// Reads the tile of the one input that is turned.
+  template <int Input, class T, class... Rest>
+  static __device__ void read_turned(const P& p, const Tile& t, const tiling& tiles,
+                                     const i64* runs_at, char* memory, const several<T, Rest...>*) {
+    if constexpr (is_tiled(Input)) {
+      const u32 size = tiles.write.rows;
+      const i32 inside = t.read.inside[Dr - 1];
+      const i32 run = inside < static_cast<i32>(size) ? inside : static_cast<i32>(size);
+      const char* const first = t.first(p, outputs + Input);
+      const i32 bytes = run * static_cast<i32>(sizeof(T));
+      turned_rows<T>::read(first, runs_at, tiles.turned, bytes, reinterpret_cast<u32*>(memory));
+    } else {
+      read_turned<Input + 1>(p, t, tiles, runs_at, memory,
+                             static_cast<const several<Rest...>*>(nullptr));
+    }
+  }
+
   template <int Input>
   static __device__ void read_all(const P&, const tiling&, const Tile&, u32, InputTiles&,
                                   const several<>*) {}
@@ -147,13 +194,18 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
                                  const Places& places, const Lanes& lanes) {
     Inputs in;
     in.template load<Lanes>(at + outputs, read, places);
-    computed<V, E, Out> out;
+    if constexpr (is_turned && is_copy<E, Out>) {
+      copied<Out, V> out{in.r};
+      lanes.store(out, at);
+    } else {
+      computed<V, E, Out> out;
 #pragma unroll
-    for (int lane = 0; lane < V; ++lane) {
-      if (calls_user_functions<E> && !lanes.has(lane)) continue;
-      out.set(lane, tile_context<P, Inputs>{p, in, lane});
+      for (int lane = 0; lane < V; ++lane) {
+        if (calls_user_functions<E> && !lanes.has(lane)) continue;
+        out.set(lane, tile_context<P, Inputs>{p, in, lane});
+      }
+      lanes.store(out, at);
     }
-    lanes.store(out, at);
   }
 
   /// The places of the elements of a row, from its first one.
@@ -242,7 +294,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
         const i32 stride = p.short_stride(others.of[like], R - 1);
         at[k] = first[n] + (rows.offset(like) + distance(column, stride));
       }
-      const i32 place = rows.place();
+      const i32 place = opaque(place_of_row(tiles, rows.place()));
 #pragma unroll(V > 4 ? 1 : 2)
       for (; column < end; column += step) {
         if constexpr (writes_shifted) {
@@ -262,8 +314,24 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     }
   }
 
+  QUARRY_HD static constexpr u32 turned_size() {
+    u32 size = 1;
+    for (int k = outputs; k < K; ++k) size = is_tiled(k - outputs) ? Types::size_of(k) : size;
+    return size;
+  }
+  /// Of a tile that is turned, the byte at which the row begins.
+  static __device__ i32 place_of_row(const tiling& tiles, i32 place) {
+    if constexpr (is_turned) {
+      using Turned = turned_rows<typename unsigned_of<turned_size()>::type>;
+      return static_cast<i32>(4 * Turned::first_word(tiles.turned, static_cast<u32>(place)));
+    } else {
+      return place;
+    }
+  }
   static __device__ auto places(i32 row, i32 column, i32 pitch, const place_table<V>* list) {
-    if constexpr (is_listed) {
+    if constexpr (is_turned) {
+      return turned_places{static_cast<u32>(row + column * static_cast<i32>(turned_size()))};
+    } else if constexpr (is_listed) {
       return listed_places{row, list->from(column)};
     } else {
       return regular_places{row + column * pitch, pitch};
@@ -274,18 +342,28 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     alignas(128) __shared__ char tile[bytes()];
     __shared__ Tile t;
     const bool is_backwards = (order & blocks_backwards) != 0;
-    t.find(p, tiles, is_backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+    const u32 number = is_backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    t.find(p, tiles, number);
     const place_table<V>* places = nullptr;
-    if constexpr (is_listed) {
-      __shared__ place_table<V> list;
-      list_places(tiles, list);
-      places = &list;
-    }
-    __syncthreads();
     InputTiles read{tile, {}};
-    read_all<0>(p, tiles, t, 0, read, static_cast<const several<In...>*>(nullptr));
-    prefetch_others(p, tiles, t);
-    copies_done();
+    using Ins = several<In...>;
+    if constexpr (is_turned) {
+      __shared__ i64 runs_at[most_turned_runs];
+      list_runs(tiles, number, runs_at);
+      __syncthreads();
+      prefetch_others(p, tiles, t);
+      read_turned<0>(p, t, tiles, runs_at, tile, static_cast<const Ins*>(nullptr));
+    } else {
+      if constexpr (is_listed) {
+        __shared__ place_table<V> list;
+        list_places(tiles, list);
+        places = &list;
+      }
+      __syncthreads();
+      read_all<0>(p, tiles, t, 0, read, static_cast<const Ins*>(nullptr));
+      prefetch_others(p, tiles, t);
+      copies_done();
+    }
     __syncthreads();
     wait_for_work_ahead();
     write(p, tiles, t, read, places);
@@ -302,7 +380,9 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
 /// written begin at any element, all operands as far from a vector; without it extent, parts and
 /// alignment of the last axis are multiples of one. Bit 2: these rows consist of several axes. Bit
 /// 4: tiles are swizzled. Bit 5: along the axes of tiles what is not read by tiles has the strides
-/// of the first output. Side operands, and programs that use positions, have no tiles.
+/// of the first output. Bit 6: the tile of the one such input, of one or two bytes, is turned
+/// (turned_tile.cuh); vectors have 8 bytes of it or more. Side operands, and programs that use
+/// positions, have no tiles.
 template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
 __global__ void __launch_bounds__(256)
     map_tiled(const __grid_constant__

@@ -3,6 +3,7 @@
 #include <quarry/kernels/node.hpp>
 
 #include "kernels/params.cuh"
+#include "kernels/unaligned.cuh"
 #include "kernels/vector.cuh"
 
 /// Tiles of map_tiled (map_tiled.cuh): which elements they have, and what a thread takes from them.
@@ -202,15 +203,22 @@ struct some_lanes {
 
 /// Where the lanes of a vector are in a tile: `pitch` elements apart, or as a table says.
 struct regular_places {
+  static constexpr bool are_turned = false;
   static constexpr bool are_inside = false;  ///< those of lanes that are not there, too
   i32 first, pitch;
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + lane * pitch); }
 };
 struct listed_places {
+  static constexpr bool are_turned = false;
   static constexpr bool are_inside = true;
   i32 first;
   const u16* list;
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + list[lane]); }
+};
+/// In a tile that is turned: side by side from a byte on.
+struct turned_places {
+  static constexpr bool are_turned = true;
+  u32 first;
 };
 /// The table: places of the elements of a row, and of V elements before and behind it, which are
 /// that of the first one. Threads side by side read V of them each, so groups of 64 are so far
@@ -248,7 +256,9 @@ struct input_tiles {
 };
 
 /// The inputs of V consecutive elements. Those of the set Tiled are read from shared memory, where
-/// there are `Size` elements of each, in units of `Unit` bytes, the others as in `loaded`.
+/// there are `Size` elements of each, in units of `Unit` bytes (turned_unit: by words, where they
+/// are side by side), the others as in `loaded`.
+inline constexpr u32 turned_unit = ~u32{0};
 template <int V, unsigned Wide, unsigned Tiled, u32 Size, u32 Unit, int K, class... In>
 struct tile_inputs {
   template <class Lanes, class Tiles, class Places>
@@ -260,12 +270,19 @@ struct tile_inputs<V, Wide, Tiled, Size, Unit, K, T, Rest...>
   using Next = tile_inputs<V, Wide, Tiled, Size, Unit, K + 1, Rest...>;
   static constexpr bool is_tiled = K < 32 && (Tiled >> (K % 32) & 1u) != 0;
   static constexpr int read = is_tiled || (K < 32 && (Wide >> (K % 32) & 1u) != 0) ? V : 1;
-  vec<T, read> r;
+  static constexpr bool is_turned = is_tiled && Unit == turned_unit;
+  packed<T, read, is_turned> r;
 
   /// A vector of which the array has some lanes has a word of it, and may be read as a whole.
   template <class Lanes, class Tiles, class Places>
   __device__ void load(const char* const* at, const Tiles& tiles, const Places& places) {
-    if constexpr (is_tiled) {
+    if constexpr (is_turned) {
+      constexpr u32 bytes = sizeof(T) * V;
+      using Words = aligned_words<bytes>;
+      const auto* const words =
+          reinterpret_cast<const Words*>(tiles.memory + places.first / bytes * bytes);
+      r = shifted<T, V>(words[0], words[1], places.first % bytes);
+    } else if constexpr (is_tiled) {
 #pragma unroll
       for (int lane = 0; lane < V; ++lane) {
         u32 from = places(lane);
@@ -277,14 +294,14 @@ struct tile_inputs<V, Wide, Tiled, Size, Unit, K, T, Rest...>
       const auto words = *reinterpret_cast<const aligned_words<sizeof(r)>*>(at[K]);
       memcpy(static_cast<void*>(&r), &words, sizeof(r));
     } else {
-      r = *reinterpret_cast<const vec<T, read>*>(at[K]);
+      r.v = *reinterpret_cast<const vec<T, read>*>(at[K]);
     }
     Next::template load<Lanes>(at, tiles, places);
   }
-  __device__ T get(int lane) const { return kernels::load<T>(&r.v[read == 1 ? 0 : lane]); }
+  __device__ T get(int lane) const { return r.get(read == 1 ? 0 : lane); }
   /// An element as its bytes: those of a bool may be any.
   __device__ void set(int lane, const vec<T, 1>& element) {
-    *reinterpret_cast<vec<T, 1>*>(&r.v[lane]) = element;
+    *reinterpret_cast<vec<T, 1>*>(&r.v.v[lane]) = element;
   }
 };
 template <int K, int V, unsigned Wide, unsigned Tiled, u32 Size, u32 Unit, class T, class... Rest>

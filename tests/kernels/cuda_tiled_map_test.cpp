@@ -51,7 +51,7 @@ void add_ranks(Kernels& all) {
   constexpr int word = (Rows & 9) == 9 ? 8 : (Rows & 8) != 0 ? 16 : (Rows & 1) != 0 ? 4 : 0;
   const auto add = [&]<int R, int Dr, int Dw>() {
     all[TiledMap{R, Dr, Dw, V, int{Wide}, int{Tiled}, word, (Rows & 2) != 0, (Rows & 4) != 0,
-                 (Rows & 16) != 0, (Rows & 32) != 0}] =
+                 (Rows & 16) != 0, (Rows & 32) != 0, (Rows & 64) != 0}] =
         run_tiled<M, R, Dr, Dw, V, Wide, Tiled, Rows>;
   };
   add.template operator()<3, 2, 2>();
@@ -65,6 +65,13 @@ void add_ranks(Kernels& all) {
   if constexpr (has_overlaps<M> && V > 1) {
     add.template operator()<2, 1, 2>();
     add.template operator()<2, 2, 2>();
+  }
+  if constexpr ((Rows & 64) != 0) {
+    add.template operator()<2, 1, 2>();
+    add.template operator()<3, 1, 3>();
+    add.template operator()<3, 3, 2>();
+    add.template operator()<3, 2, 3>();
+    add.template operator()<4, 2, 3>();
   }
   if constexpr (has_all_ranks<M>) {
     add.template operator()<1, 1, 1>();
@@ -122,6 +129,14 @@ void add_sets(Kernels& all) {
     add_widths<M, widest, Tiled, Inputs & ~Tiled, 9>(all);
     add_widths<M, widest, Tiled, Inputs & ~Tiled, 8>(all);
   }
+  constexpr bool is_one = (Tiled & (Tiled - 1)) == 0;
+  if constexpr (is_small && is_one && Types::size_of(0) <= 2) {
+    constexpr unsigned rest = Inputs & ~Tiled;
+    add_wide<M, widest, Tiled, rest, 64>(all);
+    add_wide<M, widest, Tiled, rest, 66>(all);
+    add_wide<M, widest / 2, Tiled, rest, 64>(all);
+    add_wide<M, widest / 2, Tiled, rest, 66>(all);
+  }
   if constexpr (is_small && Inputs == 1) {
     add_widths<M, widest, Tiled, 0, 17>(all);
     add_widths<M, widest, Tiled, 0, 25>(all);
@@ -130,8 +145,14 @@ void add_sets(Kernels& all) {
 }
 
 /// Any number of axes, or two long ones, or rows of two tiles where so many bytes are few enough:
-/// of parts of an input's rows, of whole ones, or of several axes.
+/// of parts of an input's rows, of whole ones, or of several axes. Or rows that are long enough in
+/// both orders for tiles that are turned.
 Extents draw_extents(Draw& draw, i64 most) {
+  if (most >= 24000 && draw.one_in(2)) {
+    if (draw.one_in(3)) return {60 + draw.below(40), 300 + draw.below(150)};
+    if (draw.one_in(2)) return {60 + draw.below(130), 60 + draw.below(190)};
+    return {60 + draw.below(60), 2 + draw.below(6), 8 + draw.below(40)};
+  }
   if (most >= 24000 && draw.one_in(2)) {
     if (draw.one_in(3)) return {3 + draw.below(15), 1300 + draw.below(400)};
     if (draw.one_in(3)) return {40 + draw.below(10), 60 + draw.below(20), 5 + draw.below(4)};
@@ -288,6 +309,9 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
     if (c.tiles->variant.row_of_axes) ++seen["rows of axes"];
     if (c.tiles->variant.swizzled) ++seen["swizzled"];
     if (c.tiles->variant.alike) ++seen["operands that lie alike"];
+    if (c.tiles->variant.turned) ++seen["turned"];
+    if (c.tiles->variant.turned && c.has_overlap()) ++seen["turned overlaps"];
+    if (c.tiles->variant.turned && c.tiles->tiling.row_axes > 1) ++seen["turned rows of axes"];
     if (c.tiles->tiling.write.row_step > 0) ++seen["parts of axes"];
     if (::testing::Test::HasFailure()) break;
   }
@@ -310,6 +334,11 @@ TYPED_TEST(cuda_tiled_map, computes_what_plain_loops_compute) {
   }
   if (is_copy && size <= 4) {
     EXPECT_GT(seen["swizzled"], 2);
+  }
+  if (is_copy && size <= 2) {
+    EXPECT_GT(seen["turned"], 20);
+    EXPECT_GT(seen["turned overlaps"], 2);
+    EXPECT_GT(seen["turned rows of axes"], 2);
   }
   if (Case<TypeParam>::Types::inputs > 1 && size < 4) {
     EXPECT_GT(seen["operands that lie alike"], 2);

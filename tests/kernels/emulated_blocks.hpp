@@ -48,12 +48,26 @@ template <class T>
 T atomic_add(T* to, T value) {
   return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
 }
+/// Returns what was there: `desired` is there now if that is `expected`.
+template <class T>
+T compare_and_swap(T* at, T expected, T desired) {
+  __atomic_compare_exchange_n(at, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+/// Replaces a value by what `next` makes of it, and returns what it was: several blocks run at once.
+template <class T, class Next>
+T atomic_change(T* at, const Next& next) {
+  T was = __atomic_load_n(at, __ATOMIC_RELAXED);
+  for (;;) {
+    const T found = compare_and_swap(at, was, next(was));
+    if (found == was) return was;
+    was = found;
+  }
+}
 /// 0 comes after `most`.
 template <class T>
 T atomic_increment(T* to, T most) {
-  const T was = *to;
-  *to = was >= most ? 0 : was + 1;
-  return was;
+  return atomic_change(to, [=](T was) { return was >= most ? T(0) : T(was + 1); });
 }
 template <class T>
 T atomic_or(T* to, T value) {
@@ -61,16 +75,7 @@ T atomic_or(T* to, T value) {
 }
 template <class T>
 T atomic_max(T* to, T value) {
-  const T was = *to;
-  if (was < value) *to = value;
-  return was;
-}
-
-template <class T>
-T compare_and_swap(T* at, T expected, T desired) {
-  const T was = *at;
-  if (was == expected) *at = desired;
-  return was;
+  return atomic_change(to, [=](T was) { return was < value ? value : was; });
 }
 
 }  // namespace quarry::test

@@ -21,6 +21,8 @@
 namespace quarry::kernels {
 
 template <class T>
+using copied_map = map_of<in<T, 0>, T, 0, T>;
+template <class T>
 using fused = op<add_op, T, op<sin_op, T, in<T, 0>>, op<multiply_op, T, in<T, 1>, val<T, 0>>>;
 template <class T>
 using fused_map = map_of<fused<T>, T, 1, T, T>;
@@ -230,6 +232,8 @@ QUARRY_TILED(fused_map<i8>, 4, 3, 2, 1, 0, 3, 21)
 QUARRY_TILED(two_outputs, 3, 2, 3, 2, 1, 2, 0)
 QUARRY_TILED(fused_map<i8>, 2, 2, 1, 16, 2, 1, 10)
 QUARRY_TILED(fused_map<i8>, 3, 2, 3, 8, 2, 1, 46)
+QUARRY_TILED(fused_map<i8>, 3, 2, 3, 16, 2, 1, 98)
+QUARRY_TILED(copied_map<u16>, 3, 2, 2, 8, 0, 1, 66)
 QUARRY_REDUCE(root_of_mean, 1, 1, 4, 1, 8, 1)
 QUARRY_REDUCE(root_of_mean, 1, 2, 4, 0, 4, 1)
 QUARRY_REDUCE_AND_FINISH(root_of_mean, 1, 1, 4, 2, 8, 1)

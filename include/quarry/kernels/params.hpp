@@ -100,15 +100,29 @@ struct tile_walk {
 /// One of the axes of which a row that is written consists, the first one varies fastest.
 struct row_axis {
   divisor size;
-  u32 pitch = 0;
+  u32 pitch = 0;   ///< of elements of the tile that is read, unless it is turned
+  i64 stride = 0;  ///< of the elements in the input, where tiles are turned
 };
 inline constexpr u32 most_row_elements = 1024;  ///< of a row of several axes
+
+/// A tile of elements of one or two bytes that is turned while it is read. Each element of a row
+/// that is written begins a run of the input, which has one element of every row. A thread reads
+/// parts of `turned_part` bytes of `turned_runs` runs at once.
+struct turned_tile {
+  divisor parts;   ///< of a run
+  u32 groups = 0;  ///< of turned_runs runs
+  u32 pitch = 0;   ///< words of shared memory from a row to the next one
+};
+inline constexpr u32 turned_part = 16, turned_runs = 4, most_turned_runs = 320;
+/// Bytes of shared memory: before the first row, between those of two parts, and of all.
+inline constexpr u32 turned_front = 2 * tile_sector, turned_skew = 16, turned_bytes = 28672;
 
 /// The second parameter of map_tiled: how tiles are read into shared memory, and written.
 struct tiling {
   tile_walk read, write;
-  row_axis row[most_tiled_axes];  ///< of rows of several axes
+  row_axis row[most_tiled_axes];  ///< of rows of several axes, and where tiles are turned
   u32 row_axes = 0;
+  turned_tile turned;
 };
 
 /// The most elements of a tile of `inputs`, the widest of which has `size` bytes, a power of two up

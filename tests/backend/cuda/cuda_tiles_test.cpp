@@ -138,7 +138,7 @@ TEST(cuda_tiles, parts_of_rows_of_several_axes_overlap) {
   const std::int64_t a = 4, b = 14546, c = 953;  // of the input; the output has them reversed
   Case copy{{1 << 20, std::uint64_t{1} << 40}, {1, 1}, {a * b, a, 1, 1, c, b * c}};
   const Tiles tiles = tiles_of(copy.operands(), Shape({c, b, a}), multiprocessors).value();
-  ASSERT_TRUE(tiles.variant.row_of_axes);
+  ASSERT_GT(tiles.tiling.row_axes, 1u);
   const kernels::tiled_axis& row = tiles.tiling.write.axis[tiles.variant.rank - 1];
   EXPECT_GE(row.before, kernels::tile_sector);
   EXPECT_EQ(row.before % a, 0u);
@@ -172,6 +172,35 @@ TEST(cuda_tiles, few_rows_of_small_elements_are_read_by_tiles) {
   }
 }
 
+TEST(cuda_tiles, large_tiles_of_bytes_and_halves_are_turned) {
+  for (const std::uint32_t size : {1u, 2u}) {
+    EXPECT_TRUE(Transpose(size, 147621, 476).tiles.variant.turned) << size;
+    EXPECT_TRUE(Transpose(size, 8192, 8192).tiles.variant.turned) << size;
+    EXPECT_FALSE(Transpose(size, 64, 64).tiles.variant.turned) << size << ", few elements";
+    EXPECT_FALSE(Transpose(size, 3, 34288699).tiles.variant.turned) << size << ", short rows";
+  }
+  EXPECT_FALSE(Transpose(4, 8192, 8192).tiles.variant.turned);
+}
+
+/// Where runs begin at lines, a longer row of one order would cost as much as it saves of the other.
+TEST(cuda_tiles, turned_tiles_of_aligned_rows_have_a_line_in_both_orders) {
+  const Tiles tiles = Transpose(1, 8192, 8192).tiles;
+  const auto last = static_cast<std::size_t>(tiles.variant.rank) - 1;
+  EXPECT_EQ(tiles.tiling.read.axis[last].size.constant, 128u);
+  EXPECT_EQ(tiles.tiling.write.axis[last].size.constant, 128u);
+}
+
+/// The last part has as much as the others, not a rest.
+TEST(cuda_tiles, parts_of_turned_rows_are_even) {
+  for (const std::int64_t rows : {341, 470, 1001}) {
+    const Tiles tiles = Transpose(1, rows, 500001).tiles;
+    ASSERT_TRUE(tiles.variant.turned) << rows;
+    const kernels::tiled_axis& row = tiles.tiling.write.axis[tiles.variant.rank - 1];
+    ASSERT_GT(row.before, 0u) << rows;
+    EXPECT_LT(row.parts.constant * row.step, rows + row.parts.constant * 16) << rows;
+  }
+}
+
 /// Of x + y.T, whatever the extents are.
 TEST(cuda_tiles, only_what_is_read_in_another_order_is_read_by_tiles) {
   const std::vector<std::vector<std::int64_t>> shapes = {
@@ -202,7 +231,11 @@ TEST(cuda_tiles, warps_access_several_sectors_of_long_rows_at_once) {
       const Transpose copy(size, rows, columns);
       const kernels::tiling& tiling = copy.tiles.tiling;
       const auto word = static_cast<std::uint32_t>(copy.tiles.variant.word);
-      EXPECT_GE(std::max(word, size) << tiling.read.lanes_log2, 2 * kernels::tile_sector) << size;
+      if (copy.tiles.variant.turned) {
+        EXPECT_GE(tiling.turned.parts.constant * kernels::turned_part, 2 * kernels::tile_sector);
+      } else {
+        EXPECT_GE(std::max(word, size) << tiling.read.lanes_log2, 2 * kernels::tile_sector);
+      }
       const std::uint32_t vector = static_cast<std::uint32_t>(copy.tiles.variant.width) * size;
       EXPECT_GE(vector << tiling.write.lanes_log2, 2 * kernels::tile_sector) << size;
     }

@@ -42,7 +42,9 @@ class TiledMap {
         return illegal(launch_, "operand " + std::to_string(k) + " lies unlike the first output");
       }
     }
-    if (has_wrong_places()) return illegal(launch_, "a tile does not fit");
+    if (is_turned() ? has_wrong_runs() : has_wrong_places()) {
+      return illegal(launch_, "a tile does not fit");
+    }
     if (has_parts_of_vectors()) return illegal(launch_, "vectors go beyond a part");
     if (tiling_.write.row_step == 0 &&
         elements(tiling_.read, rank_) != elements(tiling_.write, rank_)) {
@@ -55,6 +57,7 @@ class TiledMap {
     }
     std::int64_t computed = 0;
     for (std::int64_t t = 0; t < launch_.grid_x; ++t) computed += run_tile(t);
+    if (reads_elsewhere_) return illegal(launch_, "a run is not where its elements are");
     if (computed != launch_.word(block_places::kept)) {
       return illegal(launch_, "the tiles have " + std::to_string(computed) + " elements");
     }
@@ -99,6 +102,7 @@ class TiledMap {
   }
   bool is_shifted() const { return (launch_.argument(6) & 2) != 0; }
   bool is_listed() const { return (launch_.argument(6) & 4) != 0; }
+  bool is_turned() const { return (launch_.argument(6) & 64) != 0; }
   bool are_alike() const { return (launch_.argument(6) & 32) != 0; }
   bool is_like_first(int k) const {
     if (is_tiled(k)) return true;
@@ -232,6 +236,30 @@ class TiledMap {
     return space * bytes > kernels::most_tile_bytes || end > space;
   }
 
+  /// Whether a tile that is turned has another input than one of one or two bytes, parts of runs
+  /// that are missing, or words that are beyond the shared memory.
+  bool has_wrong_runs() const {
+    int input = -1;
+    for (int k = 0; k < launch_.program->operands(); ++k) {
+      if (!is_tiled(k)) continue;
+      if (input >= 0) return true;
+      input = k;
+    }
+    const std::uint32_t size = launch_.program->itemsize[input],
+                        runs = tiling_.write.axis[rank_ - 1].size.constant,
+                        rows = tiling_.write.rows, parts = tiling_.turned.parts.constant;
+    if (size > 2 || word() != 0 || is_listed() || tiling_.write.row_step > 0) return true;
+    if (launch_.argument(3) * static_cast<int>(size) < 8) return true;
+    using namespace kernels;
+    const std::uint32_t read = turned_runs * tiling_.turned.groups;
+    if (read < runs || read > most_turned_runs || turned_part * parts < rows * size) return true;
+    if (4 * tiling_.turned.pitch < read * size) return true;
+    const std::uint32_t written = turned_part / size * parts;  // rows
+    const std::uint32_t bytes = turned_front + written * tiling_.turned.pitch * 4 +
+                                parts * turned_skew + 32;  // behind the last element
+    return bytes > turned_bytes;
+  }
+
   /// The position of element n of tile t along every axis; false if it is outside of the array, or
   /// in the tile before too.
   bool locate(const kernels::tile_walk& walk, std::int64_t t, std::int64_t n,
@@ -264,7 +292,7 @@ class TiledMap {
     std::int64_t place = 0;
     for (int axis = rank_ - 1; axis >= rank_ - write_rank_; --axis) {
       const tiled_axis& a = tiling_.write.axis[axis];
-      const bool has_list = axis == rank_ - 1 && is_listed();
+      const bool has_list = axis == rank_ - 1 && (is_listed() || is_turned());
       place += has_list ? place_in_row(n % constant(a)) : n % constant(a) * a.pitch;
       n /= constant(a);
     }
@@ -285,6 +313,28 @@ class TiledMap {
     }
     return place;
   }
+  /// Where the kernel reads element n, in the order of writing, of a tile that is turned.
+  char* address_in_run(int k, std::int64_t t, std::int64_t n) const {
+    char* address = base_[at(k)];
+    for (int axis = 0; axis < rank_; ++axis) {
+      const tiled_axis& a = tiling_.read.axis[axis];
+      const std::int64_t part = a.every.quotient(static_cast<std::uint32_t>(t)) % a.parts.constant;
+      address += (part * a.step - a.before) * stride(k, axis);
+    }
+    const std::int64_t runs = constant(tiling_.write.axis[rank_ - 1]);
+    std::int64_t run = n % runs;
+    for (std::uint32_t axis = 0; axis < tiling_.row_axes; ++axis) {
+      address += run % tiling_.row[axis].size.constant * tiling_.row[axis].stride;
+      run /= tiling_.row[axis].size.constant;
+    }
+    std::int64_t row = 0;
+    n /= runs;
+    for (int axis = rank_ - 2; axis >= rank_ - write_rank_; --axis) {
+      row += n % constant(tiling_.write.axis[axis]) * tiling_.write.axis[axis].pitch;
+      n /= constant(tiling_.write.axis[axis]);
+    }
+    return address + row * launch_.program->itemsize[k];
+  }
   static std::int64_t elements(const kernels::tile_walk& walk, int rank) {
     return walk.rows * constant(walk.axis[rank - 1]);
   }
@@ -304,6 +354,9 @@ class TiledMap {
         for (int axis = 0; axis < rank_; ++axis) {
           addresses[at(k)] += position[at(axis)] * stride(k, axis);
         }
+        if (is_turned() && is_tiled(k) && addresses[at(k)] != address_in_run(k, t, n)) {
+          reads_elsewhere_ = true;
+        }
       }
       backend::cpu_backend::map_run(*static_cast<const kernels::map_loops*>(launch_.program->loops),
                                     1, addresses.data(), none.data(), launch_.scalars(), 0);
@@ -316,6 +369,7 @@ class TiledMap {
   const int rank_, read_rank_, write_rank_;
   kernels::tiling tiling_;
   std::vector<char*> base_;
+  bool reads_elsewhere_ = false;
 };
 
 }  // namespace

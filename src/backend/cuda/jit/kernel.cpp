@@ -191,12 +191,13 @@ CUfunction kernel_of_source(const KernelSource& source, const KernelTarget& targ
                      [&] { return from_compiler(source, architecture, key); });
 }
 
-/// Tiles are copied to shared memory through the L1 cache, which is what shared memory leaves: of
-/// as many blocks as fit, up to 28 of 256 KB. So they have 132 KB or a little more of the 228 of
-/// compute capability 9.0, and others as much of theirs.
+/// Tiles are read through the L1 cache, which is what shared memory leaves. So they have 132 KB or
+/// a little more of the 228 of compute capability 9.0: as many blocks as fit would leave 28 of 256
+/// KB to the cache. Those that are turned have 164 KB, which is for as many blocks as registers
+/// allow. Others have as much of theirs.
 void leave_cache(CUfunction function, const Variant& variant) {
-  constexpr int percent = 58;
   if (variant.kernel() != TiledMap::name) return;
+  const int percent = TiledMap::is_turned(variant) ? 72 : 58;
   check(driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                   percent));
 }

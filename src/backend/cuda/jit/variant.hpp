@@ -117,10 +117,13 @@ struct TiledMap {
   bool row_of_axes = false;   ///< and have several axes
   bool swizzled = false;      ///< in shared memory
   bool alike = false;         ///< what is not read by tiles has the strides of the first output
+  bool turned = false;        ///< while they are read
+  static constexpr int of_turned = 64;
+  static bool is_turned(const Variant& variant) { return (variant.argument(6) & of_turned) != 0; }
   operator Variant() const {
     const int words = word == 4 ? 1 : word == 8 ? 9 : word == 16 ? 8 : 0;
-    const int rows =
-        words + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (swizzled ? 16 : 0) + (alike ? 32 : 0);
+    const int rows = words + (shifted ? 2 : 0) + (row_of_axes ? 4 : 0) + (swizzled ? 16 : 0) +
+                     (alike ? 32 : 0) + (turned ? of_turned : 0);
     return {name, {rank, read_rank, write_rank, width, wide, tiled, rows}};
   }
 };

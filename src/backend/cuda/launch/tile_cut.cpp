@@ -98,11 +98,15 @@ std::int64_t rounded(std::int64_t size) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)));
 }
 
+}  // namespace
+
 std::int64_t elements_of(const Cut& cut, const Shape& shape) {
   std::int64_t elements = 1;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) elements *= cut.size[axis];
   return elements;
 }
+
+namespace {
 
 /// Makes tiles have about `wanted` consecutive elements in this order: whole axes, where several
 /// have up to twice as many. A tile has at most `most`.
@@ -142,9 +146,8 @@ void even_parts(Cut& cut, const Shape& shape, std::int64_t sector) {
   }
 }
 
-/// Counts the parts from sizes and `before`. Tiles next to each other in the order of `reading`
-/// follow each other, then those in the order of writing: what both have of a sector is in the
-/// cache then. `count` is beyond 2^31 where the grid would be too large.
+}  // namespace
+
 void count_parts(Cut& cut, const Shape& shape, const Order& reading) {
   constexpr std::int64_t few = 16;  // so that those of the next rows of writing are near too
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -165,7 +168,6 @@ void count_parts(Cut& cut, const Shape& shape, const Order& reading) {
   }
 }
 
-/// Tiles with about `write` consecutive elements in the order of writing, `read` in the other one.
 Cut cut_into(const Shape& shape, const TiledInputs& tiled, std::int64_t write, std::int64_t read) {
   Cut cut{};
   cut.size.fill(1);
@@ -175,6 +177,8 @@ Cut cut_into(const Shape& shape, const TiledInputs& tiled, std::int64_t write, s
   even_parts(cut, shape, std::max<std::int64_t>(kernels::tile_sector / tiled.widest, 16));
   return cut;
 }
+
+namespace {
 
 /// How often the L2 cache looks for a line, for each one's worth of bytes in runs of so many: for
 /// every line that has something of a run. It is what limits copies of bytes and halves.
@@ -190,8 +194,8 @@ double accesses_of(const Cut& cut, const CallOperands& operands, const Shape& sh
             write = run_of(cut, operands, shape, writing_order(shape.size()), 0);
   const auto inputs = static_cast<double>(tiled.count),
              others = static_cast<double>(operands.all.size()) - inputs;
-  const double reads = inputs * line_accesses(read.bytes, read.at_sectors);
-  if (write.at_sectors) return reads + others * line_accesses(write.bytes, true);
+  const double reads = inputs * line_accesses(read.bytes, read.at_sectors());
+  if (write.at_sectors()) return reads + others * line_accesses(write.bytes, true);
   const std::int64_t part = cut.size[write.last], before = overlap_of(write, cut, shape);
   if (before == 0) {
     const double ends = 2 * line_bytes / static_cast<double>(write.bytes);
@@ -246,7 +250,7 @@ std::int64_t best_row(const CallOperands& operands, const Shape& shape, const Ti
 
 Run run_of(const Cut& cut, const CallOperands& operands, const Shape& shape, const Order& order,
            std::size_t k) {
-  Run run{.bytes = operands.itemsizes[k], .at_sectors = false, .last = order.fastest(0)};
+  Run run{.bytes = operands.itemsizes[k], .unit = 1, .last = order.fastest(0)};
   auto places = static_cast<std::uint64_t>(operands.address(k));
   bool is_whole = true;
   for (std::size_t i = 0; i < order.rank; ++i) {
@@ -264,7 +268,7 @@ Run run_of(const Cut& cut, const CallOperands& operands, const Shape& shape, con
     }
     places |= static_cast<std::uint64_t>(step);
   }
-  run.at_sectors = places % kernels::tile_sector == 0;
+  run.unit = std::min(1u << std::min(std::countr_zero(places), 31), 128u);
   return run;
 }
 

@@ -54,12 +54,21 @@ struct Cut {
 };
 Cut cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
            int multiprocessors, bool is_large);
+/// Tiles with about `write` consecutive elements in the order of writing, `read` in the other one.
+Cut cut_into(const Shape& shape, const TiledInputs& tiled, std::int64_t write, std::int64_t read);
+/// Counts the parts from sizes and `before`. Tiles next to each other in the order of `reading`
+/// follow each other, then those in the order of writing: what both have of a sector is in the
+/// cache then. `count` is beyond 2^31 where the grid would be too large.
+void count_parts(Cut& cut, const Shape& shape, const Order& reading);
+std::int64_t elements_of(const Cut& cut, const Shape& shape);  ///< of a tile
 
-/// Consecutive bytes of an operand that a tile has, and whether all of them begin at a sector.
+/// Consecutive bytes of an operand that a tile has.
 struct Run {
   std::int64_t bytes;
-  bool at_sectors;
+  std::uint32_t unit;    ///< all of them begin at multiples of it, a power of two up to a line
   std::size_t last = 0;  ///< the outermost axis along which they are
+
+  bool at_sectors() const { return unit >= kernels::tile_sector; }
 };
 /// Those of operand k in this order of its axes.
 Run run_of(const Cut& cut, const CallOperands& operands, const Shape& shape, const Order& order,

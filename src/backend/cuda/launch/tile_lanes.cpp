@@ -73,8 +73,9 @@ double reading_cost(const TileRows& rows, std::uint32_t lanes, bool is_small) {
 
 /// A warp with a vector of which the row has a part takes longer for all of its vectors.
 double writing_cost(const TileRows& rows, std::uint32_t lanes, int width, bool has_ends,
-                    std::uint32_t conflicts) {
-  constexpr double row = 40, access = 12, element = 3.2, ends = 3;  // instructions, and passes
+                    std::uint32_t conflicts, bool turned) {
+  constexpr double row = 40, access = 12, ends = 3;  // instructions, and passes
+  const double element = turned ? 0.6 : 3.2;
   const double passes = rows.passes(lanes), warps = lanes / 32.0;
   const double slow = has_ends ? ends * std::min(passes, 2.0) : 0;
   return warps * (row + (access + element * width) * (passes + slow)) * instruction +
@@ -111,8 +112,9 @@ Lanes writing_lanes(Tiles& tiles, const TileElements& elements) {
   rows.accesses = (axis.size.constant - axis.before + shift + width - 1) / width;
   return cheapest_lanes(rows, std::max(sector / width, 1u), 256, [&](std::uint32_t lanes) {
     tiles.tiling.write.lanes_log2 = log2(lanes);
+    const bool turned = tiles.variant.turned;
     return writing_cost(rows, lanes, tiles.variant.width, has_ends,
-                        bank_conflicts(tiles, elements.read, elements.widest));
+                        turned ? 0 : bank_conflicts(tiles, elements.read, elements.widest), turned);
   });
 }
 
@@ -150,6 +152,10 @@ void set_lanes(Tiles& tiles, const TileElements& elements, bool is_large) {
     const bool is_small = elements.read < 4;
     const auto cost = [&](std::uint32_t lanes) { return reading_cost(read, lanes, is_small); };
     tiling.read.lanes_log2 = log2(cheapest_lanes(read, 1, is_small ? 256 : 128, cost).count);
+  }
+  if (tiles.variant.turned) {
+    tiling.write.lanes_log2 = log2(writing_lanes(tiles, elements).count);
+    return;
   }
   const bool is_wide = tiles.variant.width == 16;
   if (is_wide) tiles.variant.width = 8;

@@ -11,6 +11,8 @@
 #include "backend/cuda/launch/tile_banks.hpp"
 #include "backend/cuda/launch/tile_cut.hpp"
 #include "backend/cuda/launch/tile_lanes.hpp"
+#include "backend/cuda/launch/tile_places.hpp"
+#include "backend/cuda/launch/turned_tiles.hpp"
 #include "base/power_of_two.hpp"
 
 namespace quarry::backend::cuda {
@@ -18,26 +20,34 @@ namespace {
 
 using kernels::tile_space;
 
+/// How the elements of a tile lie in shared memory.
+enum class TileLayout { plain, swizzled, turned };
+
 /// From a call to the parameters of the kernel.
 class Planner {
  public:
   Planner(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
-          const Cut& cut, bool is_large, bool swizzled)
+          const Cut& cut, bool is_large, TileLayout layout)
       : operands_(operands),
         shape_(shape),
         tiled_(tiled),
         cut_(cut),
         written_(run_of(cut, operands, shape, writing_order(shape.size()), 0)),
         is_large_(is_large) {
-    variant_.swizzled = swizzled;
+    variant_.swizzled = layout == TileLayout::swizzled;
+    variant_.turned = layout == TileLayout::turned;
   }
 
   std::optional<Tiles> plan() {
     const Axes read = merged(tiled_.order, true);
-    choose_reading(read);
+    const TilePart tiled = part(read, true);
+    places_ = variant_.turned ? places_in_order(cut_, tiled_.order)
+                              : places_of(cut_, tiled_, read, tiled, variant_.swizzled);
+    variant_.word = places_.word;
     Axes write = merged(writing_order(shape_.size()), false);
     lengthen_rows(write);
     choose_writing(write);
+    if (variant_.turned && !turn(write)) return std::nullopt;
     if (variant_.shifted) overlap_rows(read, write);
     if (cut_.count > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
     const std::size_t rank = std::max(read.count, write.count);
@@ -49,7 +59,8 @@ class Planner {
                 .tiling = {.read = walk(read, rank),
                            .write = walk(write, rank),
                            .row = {},
-                           .row_axes = static_cast<std::uint32_t>(row_axes_.rank)},
+                           .row_axes = static_cast<std::uint32_t>(row_axes_.rank),
+                           .turned = turned_},
                 .shape = Shape::filled(rank, 1),
                 .operands = SmallArray<Operand>(operands_.all.size()),
                 .count = static_cast<unsigned>(cut_.count)};
@@ -57,7 +68,8 @@ class Planner {
     for (std::size_t i = 0; i < row_axes_.rank; ++i) {
       const std::size_t axis = row_axes_.axis[i];
       tiles.tiling.row[i] = {kernels::divisor::by(static_cast<std::uint32_t>(cut_.size[axis])),
-                             static_cast<std::uint32_t>(pitch(axis))};
+                             static_cast<std::uint32_t>(pitch(axis)),
+                             operands_.stride(tiled_.leader, axis)};
     }
     for (std::size_t k = 0; k < operands_.all.size(); ++k) {
       const Axes& axes = is_tiled(k) ? read : write;
@@ -88,14 +100,19 @@ class Planner {
     });
   }
   /// Rows of few elements, which are next to each other in memory, become longer ones, though they
-  /// are not next to each other in the tile.
+  /// are not next to each other in the tile. Of tiles that are turned, rows of bytes are long
+  /// enough sooner, as their axes cannot be those along which the input is dense.
   void lengthen_rows(Axes& axes) {
-    constexpr std::int64_t long_row = 512, most = kernels::most_row_elements;
-    const std::int64_t widest = tiled_.widest;
+    constexpr std::int64_t most = kernels::most_row_elements;
+    const std::int64_t widest = tiled_.widest, long_row = variant_.turned && widest == 1 ? 96 : 512;
+    const auto goes_on = [&](const Axis& row, std::size_t used) {
+      return used < axes.in_tile && row.size == row.extent && is_next(row, axes.axis[used]) &&
+             !(variant_.turned && row.size * widest >= long_row);
+    };
     if (axes.axis[0].size * widest >= long_row || axes.axis[0].size < axes.axis[0].extent) return;
     Axis row = axes.axis[0];
     std::size_t used = 1;
-    while (used < axes.in_tile && row.size == row.extent && is_next(row, axes.axis[used])) {
+    while (goes_on(row, used)) {
       const Axis& next = axes.axis[used];
       if (row.size * next.size > most) break;
       row = {row.inner, next.outer, row.extent * next.extent, row.size * next.size,
@@ -103,7 +120,7 @@ class Planner {
       ++used;
     }
     std::optional<Axis> rest;  // of an axis of which rows have a part
-    if (used < axes.in_tile && row.size == row.extent && is_next(row, axes.axis[used])) {
+    if (goes_on(row, used)) {
       const Axis& next = axes.axis[used];
       const std::int64_t each = most / row.size;
       if (each > 1) {
@@ -160,7 +177,7 @@ class Planner {
     return count > 1;
   }
   /// How far consecutive elements along an axis are from each other in the tile.
-  std::int64_t pitch(std::size_t axis) const { return pitch_[axis]; }
+  std::int64_t pitch(std::size_t axis) const { return places_.pitch[axis]; }
 
   Operand along(std::size_t k, const Axes& axes, std::size_t rank) const {
     Operand operand{operands_.all[k].data, Strides::filled(rank, 0)};
@@ -231,20 +248,11 @@ class Planner {
   }
 
   /// The operands that are read by tiles, or the others.
-  struct Part {
-    SmallArray<Operand> operands;
-    SmallArray<std::uint32_t> sizes;
-    SmallArray<std::size_t> number;
-
-    CallOperands call(std::size_t outputs) const {
-      return {std::span<const Operand>(operands.data(), operands.size()), sizes.data(), outputs};
-    }
-  };
-  Part part(const Axes& axes, bool reading) const {
+  TilePart part(const Axes& axes, bool reading) const {
     std::size_t count = 0;
     for (std::size_t k = 0; k < operands_.all.size(); ++k) count += is_tiled(k) == reading;
-    Part part{SmallArray<Operand>(count), SmallArray<std::uint32_t>(count),
-              SmallArray<std::size_t>(count)};
+    TilePart part{SmallArray<Operand>(count), SmallArray<std::uint32_t>(count),
+                  SmallArray<std::size_t>(count)};
     std::size_t to = 0;
     for (std::size_t k = 0; k < operands_.all.size(); ++k) {
       if (is_tiled(k) != reading) continue;
@@ -255,82 +263,29 @@ class Planner {
     return part;
   }
 
-  /// Elements of less than a word are read by words, if they are dense along rows and shared memory
-  /// has space for that.
-  void choose_reading(const Axes& axes) {
-    const Part tiled = part(axes, true);
-    bool has_small = false, can = true;
-    for (std::size_t i = 0; i < tiled.operands.size(); ++i) {
-      if (tiled.sizes[i] >= 4) continue;
-      has_small = true;
-      can = can && is_dense(tiled.operands[i], tiled.sizes[i]);
-    }
-    for (const int word : {16, 8, 4}) {
-      if (!has_small || !can || (word == 16 && variant_.swizzled)) continue;
-      if (!place_rows(axes, tiled, word, true)) continue;
-      variant_.word = word;
-      return;
-    }
-    if (!place_rows(axes, tiled, 0, true)) place_rows(axes, tiled, 0, false);  // fits: cut_of
-  }
   static std::int64_t divisor_of(const Axis& row) {
     return std::gcd(std::gcd(row.extent, row.size), row.step);
   }
-  static bool is_dense(const Operand& operand, std::uint32_t size) {
-    std::uint64_t places = reinterpret_cast<std::uint64_t>(operand.data);
-    for (const std::int64_t stride : operand.strides) places |= static_cast<std::uint64_t>(stride);
-    return operand.strides.back() == size && is_multiple(places, std::uint64_t{size});
-  }
-  /// Decides how far apart elements are in the tile: rows are read in order, and lie an odd number
-  /// of elements apart, so that the elements of a column are in different banks. False if that does
-  /// not fit the shared memory.
-  bool place_rows(const Axes& axes, const Part& tiled, int word, bool spread) {
-    std::int64_t pitch = 1;
-    std::size_t group = 0;
-    for (std::size_t i = 0; i < tiled_.order.rank; ++i) {
-      const std::size_t axis = tiled_.order.fastest(i);
-      pitch_[axis] = pitch;
-      pitch *= cut_.size[axis];
-      if (group + 1 >= axes.in_tile || axis != axes.axis[group].outer) continue;
-      ++group;
-      if (word > 0) {
-        pitch = congruent(pitch, axes, group, tiled, word);
-        if (pitch == 0) return false;
-      } else if (spread && group == 1) {
-        pitch |= 1;
-      }
-    }
-    const std::int64_t ends = word;
-    return pitch + ends <= tile_space(tiled_.widest, tiled_.count);
-  }
-  /// The least pitch of an axis, of words that do not overlap, with which words of shared memory
-  /// are words of global memory. 0 if there is none.
-  std::int64_t congruent(std::int64_t least, const Axes& axes, std::size_t group, const Part& tiled,
-                         int word) const {
-    std::int64_t smallest = 4;
-    for (const std::uint32_t size : tiled.sizes) smallest = std::min<std::int64_t>(smallest, size);
-    if (group == 1) least += 2 * (word - smallest) / smallest;
-    for (std::int64_t pitch = least; pitch < least + word; ++pitch) {
-      bool is_congruent = true;
-      for (std::size_t i = 0; i < tiled.sizes.size(); ++i) {
-        const std::int64_t stride = tiled.operands[i].strides[axes.count - 1 - group];
-        const bool is_small = tiled.sizes[i] < 4;
-        if (is_small && (pitch * tiled.sizes[i] - stride) % word != 0) is_congruent = false;
-      }
-      if (is_congruent) return pitch;
-    }
-    return 0;
+  bool turn(const Axes& write) {
+    if (write.count > 1 && write.axis[1].stride > 1) return false;  // a part of rows
+    const std::optional<kernels::turned_tile> tile = turned_tile_of(
+        operands_, shape_, tiled_, cut_, write.axis[0], static_cast<std::uint32_t>(variant_.width));
+    if (!tile) return false;
+    turned_ = *tile;
+    if (row_axes_.rank == 0) list_row(write, 1);
+    variant_.row_of_axes = false;
+    return true;
   }
 
   /// Aligned vectors; vectors that begin before rows where those are shorter.
   void choose_writing(const Axes& axes) {
-    const Part rest = part(axes, false);
+    const TilePart rest = part(axes, false);
     const CallOperands call = rest.call(operands_.outputs);
     VectorAccess access = map_vectors(call, divisor_of(axes.axis[0]));
     const std::uint32_t size = operands_.itemsizes[0];
     const std::uint32_t bytes = static_cast<std::uint32_t>(access.width) * size;
     const bool is_cut = axes.axis[0].size < axes.axis[0].extent;  // parts end within sectors
-    const bool by_sectors = size < 4 && is_cut && !written_.at_sectors;
+    const bool by_sectors = size < 4 && is_cut && !written_.at_sectors();
     if (by_sectors || (size <= 8 && bytes < (is_cut && size >= 4 ? 16u : 8u))) {
       VectorAccess shifted = shifted_map_vectors(call);
       while (axes.axis[0].size < 4 * std::int64_t{shifted.width} && shifted.width > 1) {
@@ -357,7 +312,8 @@ class Planner {
   bool is_large_;
   Order row_axes_;  ///< that rows which are written consist of, the first one varies fastest
   TiledMap variant_{};
-  PerAxis<std::int64_t> pitch_{};  ///< elements of the tile
+  TilePlaces places_{};
+  kernels::turned_tile turned_{};
 };
 
 }  // namespace
@@ -372,13 +328,18 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   };
   constexpr std::uint32_t many = 3;
   const bool searches = is_large(shape, tiled, multiprocessors);
+  if (searches && !tiled.are_words() && tiled.count == 1) {
+    const Cut cut = turned_cut_of(operands, shape, tiled);
+    Planner planner(operands, shape, tiled, cut, searches, TileLayout::turned);
+    if (std::optional<Tiles> tiles = planner.plan()) return tiles;
+  }
   const auto plan = [&](const Cut& cut) {
-    const auto planned = [&](bool swizzled) {
-      return Planner(operands, shape, tiled, cut, searches, swizzled).plan();
+    const auto planned = [&](TileLayout layout) {
+      return Planner(operands, shape, tiled, cut, searches, layout).plan();
     };
-    std::optional<Tiles> tiles = planned(false);
+    std::optional<Tiles> tiles = planned(TileLayout::plain);
     if (!tiles || !searches || conflicts(*tiles) < many) return tiles;
-    std::optional<Tiles> swizzled = planned(true);
+    std::optional<Tiles> swizzled = planned(TileLayout::swizzled);
     return swizzled && conflicts(*swizzled) < conflicts(*tiles) ? swizzled : tiles;
   };
   const Cut cut = cut_of(operands, shape, tiled, multiprocessors, searches);

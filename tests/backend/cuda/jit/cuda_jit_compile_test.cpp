@@ -92,6 +92,17 @@ void add_maps(std::vector<Check>& checks) {
                                    .tiled = 1,
                                    .alike = true}});
   }
+  if constexpr (sizeof(T) <= 2) {
+    const TiledMap turned{.rank = 2,
+                          .read_rank = 2,
+                          .write_rank = 2,
+                          .width = widest,
+                          .wide = 2,
+                          .tiled = 1,
+                          .shifted = true,
+                          .turned = true};
+    checks.push_back({of, turned});
+  }
   checks.push_back({of, strided(1, 1, false)});
   checks.push_back({of, strided(2, 8, false)});
 }
