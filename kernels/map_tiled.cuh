@@ -63,6 +63,8 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     for (int k = outputs; k < K; ++k) sum += is_tiled(k - outputs) ? Types::size_of(k) : 0;
     return (sum * space() + 16 + 127) / 128 * 128;  // tiles of words begin less than one later
   }
+  using Turned = turned_rows<is_turned ? Types::size_of(outputs) : 1>;
+  static_assert(!is_turned || (K == outputs + 1 && Tiled == 1), "one input is read by tiles");
   using Inputs = tile_inputs<V, Wide, Tiled, space(), unit(), 0, In...>;
   using InputTiles = input_tiles<sizeof...(In)>;
 
@@ -158,21 +160,13 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
       list[i] = offset;
     }
   }
-  /// Reads the tile of the one input that is turned.
-  template <int Input, class T, class... Rest>
-  static __device__ void read_turned(const P& p, const Tile& t, const tiling& tiles,
-                                     const i64* runs_at, char* memory, const several<T, Rest...>*) {
-    if constexpr (is_tiled(Input)) {
-      const u32 size = tiles.write.rows;
-      const i32 inside = t.read.inside[Dr - 1];
-      const i32 run = inside < static_cast<i32>(size) ? inside : static_cast<i32>(size);
-      const char* const first = t.first(p, outputs + Input);
-      const i32 bytes = run * static_cast<i32>(sizeof(T));
-      turned_rows<T>::read(first, runs_at, tiles.turned, bytes, reinterpret_cast<u32*>(memory));
-    } else {
-      read_turned<Input + 1>(p, t, tiles, runs_at, memory,
-                             static_cast<const several<Rest...>*>(nullptr));
-    }
+  /// Reads the tile of the input, the rows of which are whole then.
+  static __device__ void read_turned(const P& p, const tiling& tiles, const Tile& t,
+                                     const i64* runs_at, char* memory) {
+    const i32 rows = static_cast<i32>(tiles.write.rows), inside = t.read.inside[Dr - 1];
+    const i32 run = inside < rows ? inside : rows;
+    Turned::read(t.first(p, outputs), runs_at, tiles.turned, run * static_cast<i32>(Turned::size),
+                 reinterpret_cast<u32*>(memory));
   }
 
   template <int Input>
@@ -314,15 +308,9 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     }
   }
 
-  QUARRY_HD static constexpr u32 turned_size() {
-    u32 size = 1;
-    for (int k = outputs; k < K; ++k) size = is_tiled(k - outputs) ? Types::size_of(k) : size;
-    return size;
-  }
   /// Of a tile that is turned, the byte at which the row begins.
   static __device__ i32 place_of_row(const tiling& tiles, i32 place) {
     if constexpr (is_turned) {
-      using Turned = turned_rows<typename unsigned_of<turned_size()>::type>;
       return static_cast<i32>(4 * Turned::first_word(tiles.turned, static_cast<u32>(place)));
     } else {
       return place;
@@ -330,7 +318,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   }
   static __device__ auto places(i32 row, i32 column, i32 pitch, const place_table<V>* list) {
     if constexpr (is_turned) {
-      return turned_places{static_cast<u32>(row + column * static_cast<i32>(turned_size()))};
+      return turned_places{static_cast<u32>(row + column * static_cast<i32>(Turned::size))};
     } else if constexpr (is_listed) {
       return listed_places{row, list->from(column)};
     } else {
@@ -346,13 +334,11 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
     t.find(p, tiles, number);
     const place_table<V>* places = nullptr;
     InputTiles read{tile, {}};
-    using Ins = several<In...>;
     if constexpr (is_turned) {
       __shared__ i64 runs_at[most_turned_runs];
       list_runs(tiles, number, runs_at);
       __syncthreads();
-      prefetch_others(p, tiles, t);
-      read_turned<0>(p, t, tiles, runs_at, tile, static_cast<const Ins*>(nullptr));
+      read_turned(p, tiles, t, runs_at, tile);
     } else {
       if constexpr (is_listed) {
         __shared__ place_table<V> list;
@@ -360,7 +346,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
         places = &list;
       }
       __syncthreads();
-      read_all<0>(p, tiles, t, 0, read, static_cast<const Ins*>(nullptr));
+      read_all<0>(p, tiles, t, 0, read, static_cast<const several<In...>*>(nullptr));
       prefetch_others(p, tiles, t);
       copies_done();
     }
@@ -380,9 +366,8 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
 /// written begin at any element, all operands as far from a vector; without it extent, parts and
 /// alignment of the last axis are multiples of one. Bit 2: these rows consist of several axes. Bit
 /// 4: tiles are swizzled. Bit 5: along the axes of tiles what is not read by tiles has the strides
-/// of the first output. Bit 6: the tile of the one such input, of one or two bytes, is turned
-/// (turned_tile.cuh); vectors have 8 bytes of it or more. Side operands, and programs that use
-/// positions, have no tiles.
+/// of the first output. Bit 6: the only input, of one or two bytes, is turned (turned_tile.cuh);
+/// vectors have 8 or 16 bytes of it. Side operands, and programs that use positions, have no tiles.
 template <class M, int R, int Dr, int Dw, int V, unsigned Wide, unsigned Tiled, int Rows>
 __global__ void __launch_bounds__(256)
     map_tiled(const __grid_constant__

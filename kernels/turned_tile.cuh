@@ -30,12 +30,12 @@ struct words_of_run {
   __device__ u32 get(int i) const { return bits_behind(word[i], word[i + 1], bits); }
 };
 
-/// The elements of T of a tile in shared memory. A row is `pitch` words behind the one before it,
-/// and four more where that is of another part of the runs: threads along runs then meet different
-/// banks.
-template <class T>
+/// Elements of Size bytes, 1 or 2, of a tile in shared memory. A row is `pitch` words behind the
+/// one before it, and four more where that is of another part of the runs: threads along runs then
+/// meet different banks.
+template <u32 Size>
 struct turned_rows {
-  static constexpr u32 size = sizeof(T), in_word = 4 / size;  ///< bytes, and elements
+  static constexpr u32 size = Size, in_word = 4 / size;  ///< bytes, and elements
   static constexpr int runs = turned_runs,
                        words = turned_part / 4;  ///< that a thread reads at once
   /// Words before the first row: vectors of rows begin up to a sector before these.

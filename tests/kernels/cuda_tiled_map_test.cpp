@@ -129,13 +129,11 @@ void add_sets(Kernels& all) {
     add_widths<M, widest, Tiled, Inputs & ~Tiled, 9>(all);
     add_widths<M, widest, Tiled, Inputs & ~Tiled, 8>(all);
   }
-  constexpr bool is_one = (Tiled & (Tiled - 1)) == 0;
-  if constexpr (is_small && is_one && Types::size_of(0) <= 2) {
-    constexpr unsigned rest = Inputs & ~Tiled;
-    add_wide<M, widest, Tiled, rest, 64>(all);
-    add_wide<M, widest, Tiled, rest, 66>(all);
-    add_wide<M, widest / 2, Tiled, rest, 64>(all);
-    add_wide<M, widest / 2, Tiled, rest, 66>(all);
+  if constexpr (is_small && Inputs == 1 && Types::outputs == 1 && Types::size_of(0) <= 2) {
+    add_wide<M, widest, Tiled, 0, 64>(all);
+    add_wide<M, widest, Tiled, 0, 66>(all);
+    add_wide<M, widest / 2, Tiled, 0, 64>(all);
+    add_wide<M, widest / 2, Tiled, 0, 66>(all);
   }
   if constexpr (is_small && Inputs == 1) {
     add_widths<M, widest, Tiled, 0, 17>(all);

@@ -43,7 +43,8 @@ class TransposedCopies {
     return order;
   }
 
-  /// Into memory that begins at some element, with others around it.
+  /// Of memory that begins at some element, and ends with the array, into such memory with others
+  /// around it.
   template <class T>
   void expect_copy() {
     const Ints shape = draw_shape(), order = draw_order(shape.size());
@@ -56,9 +57,12 @@ class TransposedCopies {
     const test::Model copied = test::permute(test::whole(shape), axes);
     const auto count = static_cast<std::int64_t>(host.count()), before = random_.between(0, 33);
     constexpr std::int64_t after = 40;
+    const std::int64_t first = random_.between(0, 9);
+    const auto input = zeros<T>({first + count})(range(first, _)).reshape(shape);
+    input.assign(to_device(host));
     auto memory = zeros<T>({before + count + after});
     memory(Range{before, before + count, 1}).reshape(copied.shape)(quarry::all) =
-        to_device(host).transpose(order);
+        input.transpose(order);
     const auto result = test::read(memory);
     std::vector<T> expected(result.count(), T(0));
     std::ranges::transform(copied.at, expected.begin() + before,

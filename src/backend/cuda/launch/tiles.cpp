@@ -328,7 +328,7 @@ std::optional<Tiles> tiles_of(const CallOperands& operands, const Shape& shape,
   };
   constexpr std::uint32_t many = 3;
   const bool searches = is_large(shape, tiled, multiprocessors);
-  if (searches && !tiled.are_words() && tiled.count == 1) {
+  if (searches && !tiled.are_words() && operands.all.size() == 2) {  // others are slower so
     const Cut cut = turned_cut_of(operands, shape, tiled);
     Planner planner(operands, shape, tiled, cut, searches, TileLayout::turned);
     if (std::optional<Tiles> tiles = planner.plan()) return tiles;

@@ -20,8 +20,8 @@ void even_rows(Cut& cut, const CallOperands& operands, const Shape& shape) {
   size = std::min(size, divide_up(divide_up(extent, parts), std::int64_t{16}) * 16 + before);
 }
 
-/// The cost of a copy by such tiles, for each line's worth of elements: the accesses to lines, and
-/// what a tile takes whatever its size.
+/// The cost of a copy by such tiles, for each line's worth of elements: the accesses to lines, what
+/// a tile takes whatever its size, and half as much again of what it has that others have, or none.
 double turned_cost(const Cut& cut, const CallOperands& operands, const Shape& shape,
                    const TiledInputs& tiled) {
   constexpr double of_tile = 40, ends = 3;  // accesses
@@ -39,15 +39,14 @@ double turned_cost(const Cut& cut, const CallOperands& operands, const Shape& sh
   } else if (!write.at_sectors()) {
     writes += ends * line_bytes / static_cast<double>(write.bytes);
   }
-  double covered = 1;  // for each element
+  double computed = 1;  // elements of tiles for each element
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const std::int64_t step = cut.size[axis] - (axis == write.last ? before : 0);
-    covered *=
-        static_cast<double>(divide_up(shape[axis], step) * step) / static_cast<double>(shape[axis]);
+    computed *= static_cast<double>(divide_up(shape[axis], step) * cut.size[axis]) /
+                static_cast<double>(shape[axis]);
   }
-  const auto others = static_cast<double>(operands.all.size()) - 1,
-             bytes = static_cast<double>(elements_of(cut, shape) * tiled.widest);
-  return (reads + others * writes + of_tile * line_bytes / bytes) * (1 + covered) / 2;
+  const auto bytes = static_cast<double>(elements_of(cut, shape) * tiled.widest);
+  return (reads + writes + of_tile * line_bytes / bytes) * (1 + computed) / 2;
 }
 
 }  // namespace

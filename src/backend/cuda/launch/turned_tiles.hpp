@@ -8,7 +8,7 @@
 /// (kernels/turned_tile.cuh): pure functions of the numbers of a call.
 namespace quarry::backend::cuda {
 
-/// Of large arrays, of which one input is read by tiles.
+/// Of copies of large arrays: of one input, to one output.
 Cut turned_cut_of(const CallOperands& operands, const Shape& shape, const TiledInputs& tiled);
 
 /// The runs of such tiles, whose rows are `row` and are written by vectors of `width` elements:

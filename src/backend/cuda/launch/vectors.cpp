@@ -293,7 +293,8 @@ VectorsAcross vectors_across(const CallOperands& operands, const Shape& shape) {
     }
   }
   const int half = access.width / 2;  // of four elements or more it is faster than single ones
-  if (access.width > shape[axis] && half >= 4 && std::uint32_t(half) * operands.itemsizes[0] >= 8) access.width = half;
+  if (access.width > shape[axis] && half >= 4 && std::uint32_t(half) * operands.itemsizes[0] >= 8)
+    access.width = half;
   return access.width < 2 || access.width > shape[axis] ? VectorsAcross{} : access;
 }
 

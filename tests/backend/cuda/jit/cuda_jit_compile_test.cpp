@@ -60,6 +60,8 @@ template <class T>
 using sum_expression = op<add_op, T, in<T, 0>, op<multiply_op, T, in<T, 1>, val<T, 0>>>;
 template <class T>
 using map_program = program_for<map_of<sum_expression<T>, T, 1, T, T>>;
+template <class T>
+using copy_program = program_for<map_of<in<T, 0>, T, 0, T>>;
 template <class T, class Reducer, class Acc, class Out>
 using reduce_program = program_for<reduction_of<in<T, 0>, Reducer, Acc, Out, 0, T>>;
 
@@ -97,11 +99,10 @@ void add_maps(std::vector<Check>& checks) {
                           .read_rank = 2,
                           .write_rank = 2,
                           .width = widest,
-                          .wide = 2,
                           .tiled = 1,
                           .shifted = true,
                           .turned = true};
-    checks.push_back({of, turned});
+    checks.push_back({&copy_program<T>::value, turned});
   }
   checks.push_back({of, strided(1, 1, false)});
   checks.push_back({of, strided(2, 8, false)});
