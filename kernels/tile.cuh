@@ -203,13 +203,11 @@ struct some_lanes {
 
 /// Where the lanes of a vector are in a tile: `pitch` elements apart, or as a table says.
 struct regular_places {
-  static constexpr bool are_turned = false;
   static constexpr bool are_inside = false;  ///< those of lanes that are not there, too
   i32 first, pitch;
   __device__ u32 operator()(int lane) const { return static_cast<u32>(first + lane * pitch); }
 };
 struct listed_places {
-  static constexpr bool are_turned = false;
   static constexpr bool are_inside = true;
   i32 first;
   const u16* list;
@@ -217,7 +215,6 @@ struct listed_places {
 };
 /// In a tile that is turned: side by side from a byte on.
 struct turned_places {
-  static constexpr bool are_turned = true;
   u32 first;
 };
 /// The table: places of the elements of a row, and of V elements before and behind it, which are

@@ -54,7 +54,7 @@ T compare_and_swap(T* at, T expected, T desired) {
   __atomic_compare_exchange_n(at, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return expected;
 }
-/// Replaces a value by what `next` makes of it, and returns what it was: several blocks run at once.
+/// Replaces a value by what `next` makes of it, and returns what it was. Other blocks may run.
 template <class T, class Next>
 T atomic_change(T* at, const Next& next) {
   T was = __atomic_load_n(at, __ATOMIC_RELAXED);

@@ -182,7 +182,7 @@ TEST(cuda_tiles, large_tiles_of_bytes_and_halves_are_turned) {
   EXPECT_FALSE(Transpose(4, 8192, 8192).tiles.variant.turned);
 }
 
-/// Where runs begin at lines, a longer row of one order would cost as much as it saves of the other.
+/// Where runs begin at lines, a longer row of one order costs what it saves of the other.
 TEST(cuda_tiles, turned_tiles_of_aligned_rows_have_a_line_in_both_orders) {
   const Tiles tiles = Transpose(1, 8192, 8192).tiles;
   const auto last = static_cast<std::size_t>(tiles.variant.rank) - 1;

@@ -191,10 +191,9 @@ CUfunction kernel_of_source(const KernelSource& source, const KernelTarget& targ
                      [&] { return from_compiler(source, architecture, key); });
 }
 
-/// Tiles are read through the L1 cache, which is what shared memory leaves. So they have 132 KB or
-/// a little more of the 228 of compute capability 9.0: as many blocks as fit would leave 28 of 256
-/// KB to the cache. Those that are turned have 164 KB, which is for as many blocks as registers
-/// allow. Others have as much of theirs.
+/// Tiles are read through the L1 cache, which is what shared memory leaves: of as many blocks as
+/// fit, 28 of 256 KB. So tiles have 132 KB or a little more of the 228 of compute capability 9.0,
+/// those that are turned 164 KB, five blocks. Others have as much of theirs.
 void leave_cache(CUfunction function, const Variant& variant) {
   if (variant.kernel() != TiledMap::name) return;
   const int percent = TiledMap::is_turned(variant) ? 72 : 58;
