@@ -2,7 +2,6 @@
 #include "backend/cuda/launch/tiles.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -13,12 +12,9 @@
 #include "backend/cuda/launch/tile_lanes.hpp"
 #include "backend/cuda/launch/tile_places.hpp"
 #include "backend/cuda/launch/turned_tiles.hpp"
-#include "base/power_of_two.hpp"
 
 namespace quarry::backend::cuda {
 namespace {
-
-using kernels::tile_space;
 
 /// How the elements of a tile lie in shared memory.
 enum class TileLayout { plain, swizzled, turned };
