@@ -288,7 +288,7 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
         const i32 stride = p.short_stride(others.of[like], R - 1);
         at[k] = first[n] + (rows.offset(like) + distance(column, stride));
       }
-      const i32 place = opaque(place_of_row(tiles, rows.place()));
+      const i32 place = place_of_row(tiles, rows.place());
 #pragma unroll(V > 4 ? 1 : 2)
       for (; column < end; column += step) {
         if constexpr (writes_shifted) {
@@ -311,7 +311,8 @@ struct map_tiled_body<map_of<E, Out, S, In...>, R, Dr, Dw, V, Wide, Tiled, Rows>
   /// Of a tile that is turned, the byte at which the row begins.
   static __device__ i32 place_of_row(const tiling& tiles, i32 place) {
     if constexpr (is_turned) {
-      return static_cast<i32>(4 * Turned::first_word(tiles.turned, static_cast<u32>(place)));
+      return opaque(
+          static_cast<i32>(4 * Turned::first_word(tiles.turned, static_cast<u32>(place))));
     } else {
       return place;
     }

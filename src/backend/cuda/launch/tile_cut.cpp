@@ -180,31 +180,35 @@ Cut cut_into(const Shape& shape, const TiledInputs& tiled, std::int64_t write, s
 
 namespace {
 
-/// How often the L2 cache looks for a line, for each one's worth of bytes in runs of so many: for
-/// every line that has something of a run. It is what limits copies of bytes and halves.
-double line_accesses(std::int64_t run, bool at_sectors) {
-  return lines_of(run, at_sectors ? kernels::tile_sector : 1) * line_bytes /
-         static_cast<double>(run);
+/// How often the L2 cache looks for a line, for each one's worth of bytes in runs of so many, which
+/// begin at any multiple of `unit`: for every line that has something of a run.
+double line_accesses(std::int64_t run, std::uint32_t unit) {
+  return lines_of(run, unit) * line_bytes / static_cast<double>(run);
 }
 
-/// The accesses to lines for all operands, for each line's worth of elements.
+}  // namespace
+
 double accesses_of(const Cut& cut, const CallOperands& operands, const Shape& shape,
-                   const TiledInputs& tiled) {
+                   const TiledInputs& tiled, const LineCosts& costs) {
+  const auto unit_of = [&](const Run& run) {
+    return costs.know_lines ? run.unit : run.at_sectors() ? kernels::tile_sector : 1;
+  };
   const Run read = run_of(cut, operands, shape, tiled.order, tiled.leader),
             write = run_of(cut, operands, shape, writing_order(shape.size()), 0);
   const auto inputs = static_cast<double>(tiled.count),
              others = static_cast<double>(operands.all.size()) - inputs;
-  const double reads = inputs * line_accesses(read.bytes, read.at_sectors());
-  if (write.at_sectors()) return reads + others * line_accesses(write.bytes, true);
+  const double reads = inputs * line_accesses(read.bytes, unit_of(read)),
+               writes = others * line_accesses(write.bytes, unit_of(write));
+  if (write.at_sectors()) return reads + writes;
   const std::int64_t part = cut.size[write.last], before = overlap_of(write, cut, shape);
-  if (before == 0) {
-    const double ends = 2 * line_bytes / static_cast<double>(write.bytes);
-    return reads + others * line_accesses(write.bytes, false) + ends;
-  }
+  if (before == 0)
+    return reads + writes + costs.ends * line_bytes / static_cast<double>(write.bytes);
   const double again = static_cast<double>(part) / static_cast<double>(part - before);
   const std::int64_t kept = write.bytes / part * (part - before);
-  return again * reads + others * line_accesses(kept, true);
+  return again * reads + others * line_accesses(kept, kernels::tile_sector);
 }
+
+namespace {
 
 /// The length of rows that tiles have unless another one is better.
 std::int64_t usual_row(const TiledInputs& tiled) {
@@ -215,7 +219,7 @@ std::int64_t usual_row(const TiledInputs& tiled) {
 /// are not full. Of less than a word, instructions matter more than that.
 double cost_of(Cut cut, const CallOperands& operands, const Shape& shape, const TiledInputs& tiled,
                std::int64_t most) {
-  const double accesses = accesses_of(cut, operands, shape, tiled);
+  const double accesses = accesses_of(cut, operands, shape, tiled, {});
   if (!tiled.are_words()) return accesses;
   count_parts(cut, shape, tiled.order);
   const auto elements = static_cast<double>(element_count(shape)),

@@ -88,6 +88,16 @@ constexpr double lines_of(std::int64_t bytes, std::uint32_t unit) {
   return (static_cast<double>(bytes) + line_bytes - unit) / line_bytes;
 }
 
+/// What a tile costs in accesses to lines.
+struct LineCosts {
+  double ends = 2;          ///< of a row that begins and ends within sectors
+  bool know_lines = false;  ///< that runs begin at lines, not just at sectors
+};
+/// How often the L2 cache looks for a line for all operands, for each line's worth of elements. It
+/// is what limits copies of bytes and halves.
+double accesses_of(const Cut& cut, const CallOperands& operands, const Shape& shape,
+                   const TiledInputs& tiled, const LineCosts& costs);
+
 /// An axis of one order, after merging.
 struct Axis {
   std::size_t inner, outer;  ///< of the axes merged: strides are of the first, parts of the last

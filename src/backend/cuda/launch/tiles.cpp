@@ -36,9 +36,8 @@ class Planner {
 
   std::optional<Tiles> plan() {
     const Axes read = merged(tiled_.order, true);
-    const TilePart tiled = part(read, true);
     places_ = variant_.turned ? places_in_order(cut_, tiled_.order)
-                              : places_of(cut_, tiled_, read, tiled, variant_.swizzled);
+                              : places_of(cut_, tiled_, read, part(read, true), variant_.swizzled);
     variant_.word = places_.word;
     Axes write = merged(writing_order(shape_.size()), false);
     lengthen_rows(write);

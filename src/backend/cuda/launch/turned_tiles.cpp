@@ -9,44 +9,42 @@
 namespace quarry::backend::cuda {
 namespace {
 
+/// The axis along which rows that are written are cut, and how many positions of each part the part
+/// before it has, too.
+struct CutRows {
+  std::size_t axis;
+  std::int64_t before;
+};
+CutRows cut_rows(const Cut& cut, const CallOperands& operands, const Shape& shape) {
+  const Run write = run_of(cut, operands, shape, writing_order(shape.size()), 0);
+  return {write.last, write.at_sectors() ? 0 : overlap_of(write, cut, shape)};
+}
+
 /// Makes the parts of the rows that are written even, with what they have of the ones before them.
 void even_rows(Cut& cut, const CallOperands& operands, const Shape& shape) {
-  const Run write = run_of(cut, operands, shape, writing_order(shape.size()), 0);
-  const std::int64_t before = write.at_sectors() ? 0 : overlap_of(write, cut, shape),
-                     extent = shape[write.last];
-  if (before == 0) return;
-  std::int64_t& size = cut.size[write.last];
-  const std::int64_t parts = divide_up(extent, size - before);
-  size = std::min(size, divide_up(divide_up(extent, parts), std::int64_t{16}) * 16 + before);
+  const CutRows rows = cut_rows(cut, operands, shape);
+  if (rows.before == 0) return;
+  std::int64_t& size = cut.size[rows.axis];
+  const std::int64_t extent = shape[rows.axis], parts = divide_up(extent, size - rows.before);
+  size = std::min(size, divide_up(divide_up(extent, parts), std::int64_t{16}) * 16 + rows.before);
 }
 
 /// The cost of a copy by such tiles, for each line's worth of elements: the accesses to lines, what
 /// a tile takes whatever its size, and half as much again of what it has that others have, or none.
 double turned_cost(const Cut& cut, const CallOperands& operands, const Shape& shape,
                    const TiledInputs& tiled) {
-  constexpr double of_tile = 40, ends = 3;  // accesses
-  const Run read = run_of(cut, operands, shape, tiled.order, tiled.leader),
-            write = run_of(cut, operands, shape, writing_order(shape.size()), 0);
-  const auto accesses = [](std::int64_t bytes, std::uint32_t unit) {
-    return lines_of(bytes, unit) * line_bytes / static_cast<double>(bytes);
-  };
-  double reads = accesses(read.bytes, read.unit), writes = accesses(write.bytes, write.unit);
-  const std::int64_t part = cut.size[write.last],
-                     before = write.at_sectors() ? 0 : overlap_of(write, cut, shape);
-  if (before > 0) {
-    reads *= static_cast<double>(part) / static_cast<double>(part - before);
-    writes = accesses(write.bytes / part * (part - before), kernels::tile_sector);
-  } else if (!write.at_sectors()) {
-    writes += ends * line_bytes / static_cast<double>(write.bytes);
-  }
+  constexpr double of_tile = 40;  // accesses
+  constexpr LineCosts costs{.ends = 3, .know_lines = true};
+  const CutRows rows = cut_rows(cut, operands, shape);
   double computed = 1;  // elements of tiles for each element
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const std::int64_t step = cut.size[axis] - (axis == write.last ? before : 0);
+    const std::int64_t step = cut.size[axis] - (axis == rows.axis ? rows.before : 0);
     computed *= static_cast<double>(divide_up(shape[axis], step) * cut.size[axis]) /
                 static_cast<double>(shape[axis]);
   }
   const auto bytes = static_cast<double>(elements_of(cut, shape) * tiled.widest);
-  return (reads + writes + of_tile * line_bytes / bytes) * (1 + computed) / 2;
+  const double accesses = accesses_of(cut, operands, shape, tiled, costs);
+  return (accesses + of_tile * line_bytes / bytes) * (1 + computed) / 2;
 }
 
 }  // namespace
