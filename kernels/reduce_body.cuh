@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include "kernels/joined_stores.cuh"
 #include "kernels/reduce_columns.cuh"
 #include "kernels/reduce_finish.cuh"
 #include "kernels/reduce_walk.cuh"
@@ -21,11 +22,8 @@ struct reduce_body;
 /// computes blockDim.y rows. Along = 3: the same, each output a group of its own. Along = 4 + n: a
 /// block computes blockDim.x groups of blockDim.y rows, each thread one. Rows are of all kept axes
 /// behind axis n, along which the output's neighbours are. Along = -1: as 0, of folded rows: the
-/// last kept axis has a row of each of several positions of the last reduced one, one after another
-/// in memory, so that its vectors are aligned. The output's stride along it is the number of its
-/// columns, the one along the last reduced axis the number of elements of an incomplete row behind
-/// all others. Or the last kept axis has several times the rows of all positions of a further
-/// reduced axis: then the second stride is the negative of how many elements these have together.
+/// last kept axis has rows of several reduced positions, one after another in memory, so that its
+/// vectors are aligned; the strides of the output are those of folded_rows in params.hpp.
 /// Along = -2: as 1, of rows along the last of several reduced axes, which begin and end anywhere,
 /// by the aligned vectors that have some of a row: reduce_axes::extent(). Along = -3: as 2, of the
 /// elements of several reduced axes, which lie side by side, but in another order than that of
@@ -93,14 +91,49 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     found.index += Op::place_of(found.value, value);
   }
 
+  template <class T>
+  static constexpr bool joins = !is_folded && are_sectors<T, outputs>;
+  static constexpr bool joins_stores = joins<Acc> || joins<Out>;
+  template <class T>
+  using Stores = joined_stores<T, outputs, joins<T> ? threads : 1>;
+  /// Memory of a block for totals, and then for what it stores.
+  union alignas(16) Shared {
+    char totals[sizeof(Acc) * (threads_along ? threads / 32 : threads * outputs)];
+    char partial[sizeof(Stores<Acc>)], results[sizeof(Stores<Out>)];
+  };
+
   /// Combines the accumulators of the threads that share an output; valid in the first of them.
-  static __device__ void total(Acc (&sum)[outputs], const lane_of& me) {
-    constexpr int most = threads_along ? threads / 32 : threads * outputs;
-    alignas(16) __shared__ char storage[most * sizeof(Acc)];
+  static __device__ void total(Shared& shared, Acc (&sum)[outputs], const lane_of& me) {
     if constexpr (threads_along)
-      sum[0] = total_along<Op>(reinterpret_cast<Acc*>(storage), sum[0]);
+      sum[0] = total_along<Op>(reinterpret_cast<Acc*>(shared.totals), sum[0]);
     else
-      total_of_lanes<Op>(reinterpret_cast<Acc*>(storage), sum, me);
+      total_of_lanes<Op>(reinterpret_cast<Acc*>(shared.totals), sum, me);
+  }
+
+  /// Results, or partial accumulators, of those threads whose ones are valid. Called by all threads
+  /// of the block.
+  static __device__ void store(const P& p, Shared& shared, char* to, const Acc (&sum)[outputs],
+                               bool are_valid) {
+    const i64 apart = Rk > 0 ? p.stride(0, Rk > 0 ? Rk - 1 : 0) : 0;
+    if constexpr (joins<Out>) {
+      if (apart == sizeof(Out)) {
+        Out result[outputs];
+#pragma unroll
+        for (int j = 0; j < outputs; ++j)
+          result[j] = Op::template finish<Out>(sum[j], block_total<P>{p});
+        Out* const at = are_valid ? reinterpret_cast<Out*>(to) : nullptr;
+        return reinterpret_cast<Stores<Out>*>(shared.results)->store(at, result);
+      }
+    }
+    if (are_valid) store_results<Op, Out, outputs>(p, to, apart, sum);
+  }
+  static __device__ void store_partial(Shared& shared, Acc* to, const Acc (&sum)[outputs],
+                                       bool are_valid) {
+    if constexpr (joins<Acc>)
+      return reinterpret_cast<Stores<Acc>*>(shared.partial)->store(are_valid ? to : nullptr, sum);
+    if (!are_valid) return;
+#pragma unroll
+    for (int j = 0; j < outputs; ++j) to[j] = sum[j];
   }
 
   static __device__ void run(const P& p, Acc* partial, int order) {
@@ -119,53 +152,102 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
            share.me.lanes, sum);
     }
     wait_for_work_ahead();
-    total(sum, share.me);
-    if (share.me.lane != 0 || output >= kept) return;
+    __shared__ Shared shared;
+    total(shared, sum, share.me);
+    const bool are_valid = share.me.lane == 0 && output < kept;
+    if (!joins_stores && !is_folded && !are_valid) return;
     if constexpr (seeks_vectors)
       seek(p, base, static_cast<Index>(begin), static_cast<Index>(end), sum[0]);
-    if constexpr (is_folded) return store_folded(p, base, sum, static_cast<Index>(output), partial);
-    if (!partial) {
-      const i64 apart = Rk > 0 ? p.stride(0, Rk > 0 ? Rk - 1 : 0) : 0;
-      return store_results<Op, Out, outputs>(p, p.template pointer<char>(0) + base.of[0], apart,
-                                             sum);
+    if constexpr (is_folded) {
+      const Folded rows(p);
+      if (are_valid) take_incomplete(p, rows, base, static_cast<Index>(output), sum);
+      return store_folded(p, rows, shared, output, sum, are_valid, partial);
     }
-#pragma unroll
-    for (int j = 0; j < outputs; ++j) partial[blockIdx.y * kept + output + j] = sum[j];
+    if (partial)
+      store_partial(shared, partial + (blockIdx.y * kept + output), sum, are_valid);
+    else
+      store(p, shared, p.template pointer<char>(0) + base.of[0], sum, are_valid);
   }
 
-  /// The accumulators of folded rows, as if they were of more splits. The incomplete rows, one of
-  /// each position of the other reduced axes, are taken by the splits in turn.
-  static __device__ void store_folded(const P& p, const Offsets& base, Acc* sum, Index output,
-                                      Acc* partial) {
-    const Index row = static_cast<Index>(p.extent(Rk - 1)),
-                last = static_cast<Index>(p.extent(R - 1));
-    const Index incomplete = static_cast<Index>(p.reduced()) / last;
-    const Index splits = static_cast<Index>(gridDim.y);
-    const Index columns = static_cast<Index>(p.stride(0, Rk - 1));
-    const Index rest = static_cast<Index>(p.stride(0, R - 1));
-    const Index group = rest < 0 ? -rest : row, rows = group / columns;
-    const i64 kept = p.kept() / rows;
+  /// How folded rows consist of those of the outputs, and where partial accumulators of them go.
+  struct Folded {
+    Index all;  ///< elements of a folded row
+    Index columns, group, row, rest;
+    __device__ explicit Folded(const P& p) : all(static_cast<Index>(p.extent(Rk - 1))) {
+      const folded_rows of = folded_rows::of(p.stride(0, Rk - 1), p.stride(0, R - 1));
+      columns = static_cast<Index>(of.columns), group = static_cast<Index>(of.group);
+      row = static_cast<Index>(of.row), rest = static_cast<Index>(of.rest);
+    }
+  };
+
+  /// The incomplete rows, one of each position of the other reduced axes, are taken by the splits
+  /// in turn.
+  static __device__ void take_incomplete(const P& p, const Folded& rows, const Offsets& base,
+                                         Index output, Acc* sum) {
+    const Index last = static_cast<Index>(p.extent(R - 1)),
+                incomplete = static_cast<Index>(p.reduced()) / last,
+                splits = static_cast<Index>(gridDim.y);
 #pragma unroll
     for (int j = 0; j < outputs; ++j) {
-      const Index before = (output + j) / group, place = output + j - before * group;
-      const Index part = place / columns;
-      if (place < rest) {
-        Offsets first = base;
+      if ((output + j) % rows.all >= rows.rest) continue;
+      Offsets first = base;
 #pragma unroll
-        for (int k = 1; k < K; ++k) {
-          first.of[k] += j * static_cast<Index>(p.stride(k, Rk - 1));
-          first.of[k] += last * static_cast<Index>(p.stride(k, R - 1));
-        }
-        for (Index n = static_cast<Index>(blockIdx.y); n < incomplete; n += splits) {
-          Offsets at = first;
-          at.advance(p, n, Rk, R - 1);
-          Loaded<1, 0> in;
-          Cursor(p, at, 0, 0).load(p, in, 0);
-          take_single(p, in, last, sum + j);
-        }
+      for (int k = 1; k < K; ++k) {
+        first.of[k] += j * static_cast<Index>(p.stride(k, Rk - 1));
+        first.of[k] += last * static_cast<Index>(p.stride(k, R - 1));
       }
-      const i64 split = blockIdx.y * static_cast<i64>(rows) + part;
-      partial[split * kept + before * columns + (place - part * columns)] = sum[j];
+      for (Index n = static_cast<Index>(blockIdx.y); n < incomplete; n += splits) {
+        Offsets at = first;
+        at.advance(p, n, Rk, R - 1);
+        Loaded<1, 0> in;
+        Cursor(p, at, 0, 0).load(p, in, 0);
+        take_single(p, in, last, sum + j);
+      }
+    }
+  }
+  /// The accumulators of folded rows: as if they were of more splits, or those of short ones
+  /// combined, since a block has all of a folded row. Called by all threads of the block.
+  static __device__ void store_folded(const P& p, const Folded& rows, Shared& shared, i64 output,
+                                      const Acc (&sum)[outputs], bool are_valid, Acc* partial) {
+    const Index folds = rows.all / rows.row, parts = rows.group / rows.columns;
+    const i64 kept = p.kept() / (folds * parts);
+    if (!Share::has_short_rows(p)) {
+      if (!are_valid) return;
+#pragma unroll
+      for (int j = 0; j < outputs; ++j) {
+        const Index at = static_cast<Index>(output) + j;
+        const Index line = at / rows.all, in_line = at - line * rows.all;
+        const Index fold = in_line / rows.row, in_row = in_line - fold * rows.row;
+        const Index group = in_row / rows.group, in_group = in_row - group * rows.group;
+        const Index part = in_group / rows.columns, column = in_group - part * rows.columns;
+        const i64 split = (blockIdx.y * static_cast<i64>(folds) + fold) * parts + part;
+        const Index groups = line * (rows.row / rows.group) + group;
+        partial[split * kept + groups * rows.columns + column] = sum[j];
+      }
+      return;
+    }
+    Acc* const of_block = reinterpret_cast<Acc*>(shared.totals);
+    const i64 most = blockDim.y * i64{rows.all}, first = blockIdx.x * most;
+    if (are_valid) {
+#pragma unroll
+      for (int j = 0; j < outputs; ++j) of_block[output - first + j] = sum[j];
+    }
+    __syncthreads();
+    const i64 rest = p.kept() - first;
+    const int all = static_cast<int>((rest < most ? rest : most) / (folds * parts)),
+              columns = static_cast<int>(rows.columns), group = static_cast<int>(rows.group);
+    const int of_line = static_cast<int>(rows.row / parts);  // outputs
+    for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < all;
+         i += static_cast<int>(blockDim.x * blockDim.y)) {
+      const int line = i / of_line, in_line = i - line * of_line;
+      const Acc* const of = of_block + line * static_cast<int>(rows.all) +
+                            in_line / columns * group + in_line % columns;
+      Acc total = Op::template identity<Acc>();
+      for (int fold = 0; fold < static_cast<int>(folds); ++fold) {
+        for (int part = 0; part < static_cast<int>(parts); ++part)
+          total = Op::combine(total, of[fold * static_cast<int>(rows.row) + part * columns]);
+      }
+      partial[blockIdx.y * kept + first / (folds * parts) + i] = total;
     }
   }
   using acc_type = Acc;

@@ -87,10 +87,9 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
   }
 
   /// Of the partial accumulators of an output those of splits first, first + step, ...
-  template <class Index>
+  template <int in_flight, class Index>
   static __device__ Acc combined(const Acc* of_output, Index kept, Index first, Index step,
                                  Index splits) {
-    constexpr int in_flight = 4;
     Acc sum = Op::template identity<Acc>();
 #pragma unroll 1
     for (Index s = first; s < splits; s += in_flight * step) {
@@ -108,7 +107,7 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
 
   /// By blocks of `columns` outputs, each of which `lanes` threads share, a power of two; block
   /// `first` of them and then every `step`-th. Index is for the number of partial accumulators.
-  template <class Index>
+  template <int in_flight, class Index>
   static __device__ void run(const P& p, const Acc* partial, Index splits, Acc* storage,
                              int columns, int lanes, Index first, Index step) {
     const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
@@ -120,7 +119,8 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
     for (Index begin = first * columns; begin < kept; begin += step * columns) {
       const Index output = begin + x;
       Acc sum[] = {Op::template identity<Acc>()};
-      if (output < kept) sum[0] = combined<Index>(partial + output, kept, y, lanes, splits);
+      if (output < kept)
+        sum[0] = combined<in_flight, Index>(partial + output, kept, y, lanes, splits);
       if (is_one)
         sum[0] = total_of_row<Op>(storage, sum[0], y, x, lanes);
       else
@@ -137,8 +137,8 @@ struct reduce_finish_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr> {
                                            int lanes) {
     alignas(16) __shared__ char storage[256 * sizeof(Acc)];
     if (!is_last_block(arrived)) return;
-    run(p, static_cast<const Acc*>(partial), static_cast<i32>(gridDim.y),
-        reinterpret_cast<Acc*>(storage), 256 / lanes, lanes, 0, 1);
+    run<4>(p, static_cast<const Acc*>(partial), static_cast<i32>(gridDim.y),
+           reinterpret_cast<Acc*>(storage), 256 / lanes, lanes, 0, 1);
   }
   using param_type = P;
   using acc_type = Acc;
@@ -154,9 +154,9 @@ __global__ void __launch_bounds__(512)
   using Acc = typename Body::acc_type;
   alignas(16) __shared__ char storage[512 * sizeof(Acc)];
   wait_for_stream();
-  Body::run(p, static_cast<const Acc*>(partial), splits, reinterpret_cast<Acc*>(storage),
-            static_cast<int>(blockDim.x), static_cast<int>(blockDim.y), i64{blockIdx.x},
-            i64{gridDim.x});
+  Body::template run<8>(p, static_cast<const Acc*>(partial), splits,
+                        reinterpret_cast<Acc*>(storage), static_cast<int>(blockDim.x),
+                        static_cast<int>(blockDim.y), i64{blockIdx.x}, i64{gridDim.x});
 }
 
 }  // namespace quarry::kernels

@@ -57,6 +57,8 @@ struct reduce_share {
   using OutputVectors = vectors_of_outputs<P, Index, Along, outputs, Rk>;
   lane_of me;
   i64 output;
+  /// Whether a block whose threads are across has whole rows of outputs.
+  static __device__ bool has_short_rows(const P& p) { return OutputVectors::of_row(p) < short_row; }
   __device__ explicit reduce_share(const P& p) {
     const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
     const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y);

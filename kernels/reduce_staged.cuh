@@ -27,6 +27,7 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
   using Part = typename Walk::Part;
   using Fold = typename Walk::Fold;
   using Reducer = typename Walk::Reducer;
+  using Taken = typename Fold::value_type;
   using Access = typename Walk::template Loaded<V, Wide>;
   using Vector = aligned_words<16>;
   static_assert(sizeof(Access) == sizeof(Vector) && (!is_located<Acc> || Rr == 1));
@@ -128,28 +129,10 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
     }
   }
 
-  /// The access that begins `bits` behind a word.
-  static __device__ Access read(const u32* from, u32 bits) {
-    Vector vector;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) vector.word[i] = from[i];
-    if constexpr (sizeof(T) < 4) {
-      const u32 last = from[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const u32 next = i < 3 ? vector.word[i + 1] : last;
-        vector.word[i] = static_cast<u32>((u64{next} << 32 | vector.word[i]) >> bits);
-      }
-    }
-    Access in;
-    memcpy(static_cast<void*>(&in), &vector, sizeof in);
-    return in;
-  }
   /// In its row, of element n of the accesses of lane `part`.
   static __device__ i64 position(int n, int part) { return (n / V * Lanes + part) * V + n % V; }
   /// The best of all elements of an extreme, with its place: those that are no elements of the row
   /// are as good as nothing, and have larger positions.
-  template <class Taken>
   static __device__ void take_bytes(Part& best, const Taken (&value)[Count * V], int part,
                                     int rest) {
     constexpr int whole = (Count - 1) * V, all = Count * V / 4;
@@ -168,19 +151,51 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
     for (int k = 0; k < 4; ++k)
       take_anywhere<Op>(best, found.value(k), position(4 * found.row(k) + k, part));
   }
+  /// Which of a lane's elements are in its row.
+  struct Those {
+    int rest;  ///< in the last access
+    __device__ bool operator()(int n) const {
+      return n < (Count - 1) * V || n - (Count - 1) * V < rest;
+    }
+  };
+  /// The elements of a lane's accesses. A user function is called for those that are taken.
+  template <class F>
+  __device__ void compute(Taken (&value)[Count * V], const Access (&in)[Count],
+                          const F& is_taken) const {
+#pragma unroll
+    for (int n = 0; n < Count * V; ++n) {
+      if (!calls_user_functions<E> || is_taken(n))
+        value[n] = typename Walk::Value{}(typename Walk::Lane{p, in[n / V], 0, n % V});
+    }
+  }
+
+  static constexpr bool has_moments = __is_base_of(moments_of, Reducer);
+  /// Whether the lanes of a row sum up what they have of it, instead of combining it.
+  static constexpr bool takes_whole_rows = has_moments && Walk::merges_some && !has_places &&
+                                           Lanes > 1 && sizeof(T) >= 4;
+  /// Moments of the rows that are in shared memory, in two passes.
+  __device__ void take_whole_rows(const Segment (&segment)[Segments], Acc (&sum)[outputs]) const {
+    const Those is_taken{rest_of(lane % Lanes)};
+#pragma unroll
+    for (int s = 0; s < Segments; ++s) {
+      const bool is_there = lane / Lanes < segment[s].rows;
+      Access in[Count];
+      if (is_there) read_row(in, s, segment[s]);
+      Taken value[Count * V] = {};
+      compute(value, in, [&](int n) { return is_there && is_taken(n); });
+      sum[s] = Reducer::template of_shared<typename value_of<Acc>::type>(
+          value, p.extent(R - 1), is_taken, sum_of_group<Lanes>{});
+    }
+  }
+
   /// All elements of the accesses but the last one, and its first `rest`. The first access has lane
   /// `part` of the row's.
   __device__ void take(Part& sum, const Access (&in)[Count], int part, int rest) const {
     constexpr int whole = (Count - 1) * V;
     if constexpr (Walk::merges_some || is_located<Acc>) {
-      using Taken = typename Fold::value_type;
       Taken value[Count * V] = {};
-      const auto is_taken = [&](int n) { return n < whole || n - whole < rest; };
-#pragma unroll
-      for (int n = 0; n < Count * V; ++n) {
-        if (!calls_user_functions<E> || is_taken(n))
-          value[n] = typename Walk::Value{}(typename Walk::Lane{p, in[n / V], 0, n % V});
-      }
+      const Those is_taken{rest};
+      compute(value, in, is_taken);
       if constexpr (is_located<Acc> && is_byte<Taken>) {
         take_bytes(sum, value, part, rest);
       } else if constexpr (is_located<Acc>) {
@@ -199,19 +214,28 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
       Walk::add_lanes(p, &sum, in[Count - 1], 0, lanes);
     }
   }
+  /// How many elements of a row there are in the last access of lane `part` of it.
+  __device__ int rest_of(int part) const {
+    const int last = ((Count - 1) * Lanes + part) * V;
+    return between<int>(static_cast<int>(p.extent(R - 1)) - last, 0, V);
+  }
+  /// What a lane has of its row, which is there, of segment s.
+  __device__ void read_row(Access (&in)[Count], int s, const Segment& segment) const {
+    const int row = lane / Lanes, part = lane % Lanes;
+    const u32 first = static_cast<u32>(segment.shift() + row * pitch), bits = 8 * (first & 3);
+    const u32* const from = stage + s * loads * warp * 4 + first / 4;
+#pragma unroll
+    for (int u = 0; u < Count; ++u)
+      in[u] = read_behind<Access, sizeof(T) < 4>(from + (u * Lanes + part) * 4, bits);
+  }
   /// The rows that are in shared memory.
   __device__ void take_rows(const Segment (&segment)[Segments], Part (&sum)[outputs]) const {
-    const int row = lane / Lanes, part = lane % Lanes;
-    const int last = ((Count - 1) * Lanes + part) * V;
-    const int rest = between<int>(static_cast<int>(p.extent(R - 1)) - last, 0, V);
+    const int part = lane % Lanes, rest = rest_of(part);
 #pragma unroll
     for (int s = 0; s < Segments; ++s) {
-      if (row >= segment[s].rows) continue;
-      const u32 first = static_cast<u32>(segment[s].shift() + row * pitch), bits = 8 * (first & 3);
-      const u32* const from = stage + s * loads * warp * 4 + first / 4;
+      if (lane / Lanes >= segment[s].rows) continue;
       Access in[Count];
-#pragma unroll
-      for (int u = 0; u < Count; ++u) in[u] = read(from + (u * Lanes + part) * 4, bits);
+      read_row(in, s, segment[s]);
       take(sum[has_places ? 0 : s], in, part, rest);
     }
   }
@@ -270,9 +294,13 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
       const Item item = of_next;
       if (n + step < items) load(next, of_next = item_at(n + step), 0, 1);
       Sums sums;
-      take_rows(now, sums.part);
-      sums.widen();
-      sums.combine_lanes();
+      if constexpr (takes_whole_rows) {
+        take_whole_rows(now, sums.sum);
+      } else {
+        take_rows(now, sums.part);
+        sums.widen();
+        sums.combine_lanes();
+      }
       write(item, sums.sum, nullptr);
     }
   }

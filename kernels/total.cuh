@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/kernels/math.hpp>
 #include <quarry/kernels/types.hpp>
 
 #include "kernels/best_of_warp.cuh"
@@ -22,6 +23,26 @@ __device__ Acc lane_below(Acc a, int distance, int width) {
   memcpy(&a, word, sizeof(Acc));
   return a;
 }
+
+/// The sum over each group of `Lanes` lanes of a warp, a power of two, in all of them.
+template <int Lanes>
+struct sum_of_group {
+  template <class T>
+  __device__ T operator()(T sum) const {
+    constexpr int words = (sizeof(T) + 3) / 4;
+#pragma unroll
+    for (u32 apart = Lanes / 2; apart > 0; apart /= 2) {
+      u32 word[words] = {};
+      memcpy(word, &sum, sizeof(T));
+#pragma unroll
+      for (int w = 0; w < words; ++w) word[w] = __shfl_xor_sync(0xffffffffu, word[w], apart);
+      T other;
+      memcpy(&other, word, sizeof(T));
+      sum = math::add(sum, other);
+    }
+    return sum;
+  }
+};
 
 /// The sum over the lanes of a warp up to its own.
 template <class T>

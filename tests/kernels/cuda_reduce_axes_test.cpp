@@ -40,7 +40,8 @@ struct Walk : DrawnCall<M> {
                                                    .columns = columns,
                                                    .vector_width = vectors.width},
                                                   draw.of({1, 4, 132}));
-    const i64 splits = walked.kept / call.kept * g.splits;
+    const i64 folds = walked.kept / call.kept;
+    const i64 splits = g.splits * backend::cuda::partials_of_split(folds, columns / vectors.width);
     std::vector<Acc> partial(std::size_t(splits * call.kept));
     std::memset(static_cast<void*>(partial.data()), 0x5a, partial.size() * sizeof(Acc));
     const bool is_partial = along == -1 || along == -5 || g.splits > 1;
@@ -179,8 +180,11 @@ struct InnerRows : Walk<M> {
   using Base::call, Base::draw, Base::size, Base::accumulator;
   explicit InnerRows(std::uint64_t seed) : Base(seed) {
     const i64 enough = (16 * accumulator - 1) / size + 1;
-    const i64 others = enough + draw.below(draw.of({40, 400})), apart = draw.of({1, 1, 2, 3});
-    const i64 kept = 2 + draw.below(draw.of({3, 30})), inner = 2 + draw.below(draw.of({3, 30}));
+    const bool has_many = draw.one_in(3);  // so that rows can be folded
+    const i64 others = enough * (has_many ? 8 : 1) + draw.below(draw.of({40, 400}));
+    const i64 apart = has_many ? 1 : draw.of({1, 1, 2, 3}), few = has_many ? 6 : 30;
+    const i64 kept = 2 + draw.below(draw.of({i64{3}, few})),
+              inner = 2 + draw.below(draw.of({i64{3}, few}));
     const i64 behind = draw.one_in(2) ? 1 : 2 + draw.below(6);
     const i64 row = kept * inner * behind, pitch = row + (apart > 1 ? draw.below(40) : 0);
     Shape shape{kept};
@@ -194,16 +198,23 @@ struct InnerRows : Walk<M> {
     is_apart = pitch > row, has_behind = behind > 1;
   }
   bool run() {
-    const auto walked = backend::cuda::inner_kept(call, accumulator);
-    if (!walked) return false;
-    const auto aligned = Base::aligned(*walked), anywhere = Base::unaligned(*walked, aligned.width);
-    is_anywhere = anywhere.width == Base::anywhere && anywhere.width > 1;
+    const auto inner = backend::cuda::inner_kept(call, accumulator);
+    if (!inner) return false;
+    is_folded = inner->folds && draw.one_in(2);
+    const KernelCall& walked = is_folded ? *inner->folds : inner->call;
+    const auto aligned = Base::aligned(walked), anywhere = Base::unaligned(walked, aligned.width);
+    is_anywhere = !is_folded && anywhere.width == Base::anywhere && anywhere.width > 1;
     const VectorAccess& vectors = is_anywhere ? anywhere : aligned;
     if (vectors.width == 1) return false;
-    Base::run(*walked, walked->reduced, is_anywhere ? -5 : -1, vectors);
+    const i64 row = walked.shape[walked.kept_rank - 1];
+    is_short = row / vectors.width < short_row;
+    has_rest = is_folded &&
+               inner->call.shape.back() * inner->call.shape[inner->call.kept_rank - 1] % row != 0;
+    Base::run(walked, walked.reduced, is_anywhere ? -5 : -1, vectors);
     return true;
   }
   bool is_apart, has_behind, is_anywhere = false;
+  bool is_folded = false, is_short = false, has_rest = false;
 };
 
 /// Memory with the extents (outer, kept, row), in which rows are apart: the others are reduced.
@@ -319,11 +330,19 @@ TYPED_TEST(cuda_reduce_axes, rows_with_an_inner_axis_are_those_of_plain_loops) {
   using R = InnerRows<TypeParam>;
   if constexpr (R::can_fold) {
     int rows = 0, apart = 0, behind = 0, anywhere = 0;
-    this->template check_drawn<R>(100, [&](const R& r) {
+    int folded = 0, folded_behind = 0, short_folded = 0, rests = 0;
+    this->template check_drawn<R>(160, [&](const R& r) {
       ++rows;
       apart += r.is_apart, behind += r.has_behind, anywhere += r.is_anywhere;
+      folded += r.is_folded, folded_behind += r.is_folded && r.has_behind;
+      short_folded += r.is_folded && r.is_short;
+      rests += r.has_rest;
     });
     EXPECT_GT(rows, 30);
+    EXPECT_GT(folded, 5);
+    EXPECT_GT(short_folded, 2);
+    EXPECT_GT(rests, 0);
+    EXPECT_EQ(folded_behind > 1, R::accumulator <= 8) << folded_behind;
     EXPECT_GT(apart, 5);
     EXPECT_GT(behind, 5);
     EXPECT_EQ(anywhere > 2, R::anywhere >= 4) << anywhere;

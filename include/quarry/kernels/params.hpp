@@ -28,6 +28,22 @@ struct block_places {
 
 /// Rows of outputs with fewer vectors than this are reduced by consecutive threads.
 inline constexpr i64 short_row = 32;
+/// Rows that reduce walks as one (kernels/reduce_body.cuh), in elements. The last kept axis has
+/// several rows of `row` elements, which consist of groups of `group`; a group has as many elements
+/// of each of `columns` outputs, one of each after another. `rest` elements are in rows that are
+/// left over. Two words hold them, in place of the output's strides along the last kept and the
+/// last reduced axis.
+struct folded_rows {
+  u32 columns, group, row, rest;
+
+  QUARRY_HD constexpr i64 last_kept() const { return static_cast<i64>(u64{group} << 32 | columns); }
+  QUARRY_HD constexpr i64 last_reduced() const { return static_cast<i64>(u64{rest} << 32 | row); }
+  QUARRY_HD static constexpr folded_rows of(i64 last_kept, i64 last_reduced) {
+    const u64 a = static_cast<u64>(last_kept), b = static_cast<u64>(last_reduced);
+    return {static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b),
+            static_cast<u32>(b >> 32)};
+  }
+};
 /// How many outputs, or vectors of outputs, a thread of reduce_few has, of so many bytes of inputs.
 QUARRY_HD constexpr int few_groups(u64 bytes) {
   constexpr u64 enough = 32, most = 8;

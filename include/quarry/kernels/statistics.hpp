@@ -84,6 +84,29 @@ struct moments_of {
       a[j] = merged(a[j], batch_of<T>(v[j], static_cast<int>(N), [](int) { return true; }), by);
     }
   }
+  /// Of `count` elements, those of v that are taken and of those that others have: total(x) is the
+  /// sum of all their x.
+  template <class T, class V, u64 N, class Taken, class Total>
+  QUARRY_HD static moments<T> of_shared(const V (&v)[N], i64 count, const Taken& is_taken,
+                                        const Total& total) {
+    constexpr int n = static_cast<int>(N);
+    using Real = real_type<T>;
+    moments<T> batch{T{}, 0, static_cast<Real>(count)};
+    const Real share = 1 / batch.count;
+    QUARRY_UNROLL
+    for (int j = 0; j < n; ++j) {
+      const T with = plus_scaled(batch.mean, convert<T>(v[j]), share);
+      batch.mean = is_taken(j) ? with : batch.mean;
+    }
+    batch.mean = total(batch.mean);
+    QUARRY_UNROLL
+    for (int j = 0; j < n; ++j) {
+      const Real with = plus_square(batch.squares, math::subtract(convert<T>(v[j]), batch.mean));
+      batch.squares = is_taken(j) ? with : batch.squares;
+    }
+    batch.squares = total(batch.squares);
+    return batch;
+  }
   template <class T>
   QUARRY_HD static moments<T> combine(const moments<T>& a, const moments<T>& b) {
     return b.count == 0 ? a : merged(a, b, {a.count, b.count});
@@ -94,23 +117,16 @@ struct moments_of {
   }
 
  private:
+  /// The total of what nobody shares.
+  struct of_one {
+    template <class X>
+    QUARRY_HD const X& operator()(const X& x) const {
+      return x;
+    }
+  };
   template <class T, class V, u64 N, class Taken>
   QUARRY_HD static moments<T> batch_of(const V (&v)[N], int count, const Taken& is_taken) {
-    constexpr int n = static_cast<int>(N);
-    using Real = real_type<T>;
-    moments<T> batch{T{}, 0, static_cast<Real>(count)};
-    const Real share = 1 / batch.count;
-    QUARRY_UNROLL
-    for (int j = 0; j < n; ++j) {
-      const T with = plus_scaled(batch.mean, convert<T>(v[j]), share);
-      batch.mean = is_taken(j) ? with : batch.mean;
-    }
-    QUARRY_UNROLL
-    for (int j = 0; j < n; ++j) {
-      const Real with = plus_square(batch.squares, math::subtract(convert<T>(v[j]), batch.mean));
-      batch.squares = is_taken(j) ? with : batch.squares;
-    }
-    return batch;
+    return of_shared<T>(v, count, is_taken, of_one{});
   }
 
   /// For elements that are merged with others: the number of all, the share of these, and what the

@@ -119,7 +119,7 @@ TEST_F(FakeColumns, AnInnerReducedAxisIsReadWithTheKeptOnesAsOneRow) {
   const auto expect = [&](auto sums, const Extents& extents, const std::vector<bool>& kept,
                           const auto& of, int along) {
     sums.expect(extents, kept, of);
-    EXPECT_EQ(sums.along(), std::set<int>{along});
+    EXPECT_EQ(sums.along(), std::set<int>{along}) << testing::PrintToString(extents);
   };
   expect(
       Sums<op<add_op, i64, In, op<maximum_op, i64, In, In>>>(gpu()), {2000, 16, 6},
@@ -133,6 +133,13 @@ TEST_F(FakeColumns, AnInnerReducedAxisIsReadWithTheKeptOnesAsOneRow) {
   expect(
       Sums<op<multiply_op, i64, In, op<minimum_op, i64, In, In>>>(gpu()), {2, 1000, 13, 6},
       {true, false, true, false}, [](i64 x) { return x * x; }, -5);
+  // eight of these rows are one, which a block has all of, or not
+  expect(
+      Sums<op<add_op, i64, In, op<bitwise_or_op, i64, In, In>>>(gpu()), {12003, 7, 3},
+      {false, true, false}, [](i64 x) { return 2 * x; }, -1);
+  expect(
+      Sums<op<add_op, i64, In, op<bitwise_and_op, i64, In, In>>>(gpu()), {12003, 11, 5},
+      {false, true, false}, [](i64 x) { return 2 * x; }, -1);
   // longer ones are read by themselves
   expect(
       Sums<op<subtract_op, i64, In, op<maximum_op, i64, In, In>>>(gpu()), {500, 16, 64},

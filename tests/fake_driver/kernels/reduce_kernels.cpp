@@ -47,13 +47,26 @@ struct Variant {
 /// Of folded rows: what the strides of the output, which is not written, say.
 struct Folded {
   Folded(const Launch& launch, const Operands& operands)
-      : columns(operands.stride(0, launch.argument(0) - 1)),
-        rest(operands.stride(0, launch.rank() - 1)),
-        row(rest < 0 ? -rest : operands.extent(launch.argument(0) - 1)) {}
-  /// Of the accumulator of an output of `kept` ones.
-  std::int64_t place(std::int64_t kept, std::int64_t output, std::int64_t split) const {
-    const std::int64_t rows = row / columns, part = output % row / columns;
-    return (split * rows + part) * (kept / rows) + output / row * columns + output % columns;
+      : is_short(Variant(launch).vectors(operands.extent(launch.argument(0) - 1)) <
+                 kernels::short_row),
+        row(operands.extent(launch.argument(0) - 1)),
+        rows(kernels::folded_rows::of(operands.stride(0, launch.argument(0) - 1),
+                                      operands.stride(0, launch.rank() - 1))) {}
+  /// How many elements an output has in a folded row.
+  std::int64_t parts() const { return row / rows.row * (rows.group / rows.columns); }
+  /// The output of an element of the kept axes, and the how manieth of its it is.
+  std::pair<std::int64_t, std::int64_t> output_of(std::int64_t element) const {
+    const std::int64_t in_row = element % row % rows.row, fold = element % row / rows.row;
+    const std::int64_t part = in_row % rows.group / rows.columns;
+    const std::int64_t groups = element / row * (rows.row / rows.group) + in_row / rows.group;
+    return {groups * rows.columns + in_row % rows.columns,
+            fold * (rows.group / rows.columns) + part};
+  }
+  /// Of the accumulator of an element of `kept` ones, which short rows have together.
+  std::int64_t place(std::int64_t kept, std::int64_t element, std::int64_t split) const {
+    const auto [output, part] = output_of(element);
+    const std::int64_t in_split = is_short ? 0 : part, of_split = is_short ? 1 : parts();
+    return (split * of_split + in_split) * (kept / parts()) + output;
   }
   /// Folds the elements behind all whole rows that the split takes; false if an offset wraps.
   bool fold_rest(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
@@ -71,7 +84,9 @@ struct Folded {
     }
     return true;
   }
-  std::int64_t columns, rest, row;
+  bool is_short;
+  std::int64_t row;
+  kernels::folded_rows rows;
 };
 
 /// The part of one output that the blocks of one split compute.
@@ -88,11 +103,17 @@ bool reduce_output(const Launch& launch, const Operands& operands, std::int64_t 
   std::int64_t place = split * kept + output;
   if (Variant(launch).is_folded) {
     const Folded folded(launch, operands);
-    if (output % folded.row < folded.rest &&
+    if (output % folded.row < folded.rows.rest &&
         !folded.fold_rest(launch, operands, base, split, accumulator.get())) {
       return false;
     }
     place = folded.place(kept, output, split);
+    if (folded.is_short && folded.output_of(output).second > 0) {
+      const auto& fold = *loops_of(launch).fold;
+      fold.merge(partial + static_cast<std::size_t>(place) * fold.accumulator_size,
+                 accumulator.get(), 1);
+      return true;
+    }
   }
   return store(launch, operands, base, accumulator.get(), place, partial);
 }
@@ -228,7 +249,9 @@ CUresult run_reduce(const Launch& launch) {
     return illegal(launch, wrong);
   if (!has_legal_reads(launch, operands)) return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
-  std::byte* const partial = to ? partial_results(launch, to, splits) : nullptr;
+  const std::int64_t of_split =
+      variant.is_folded ? Folded(launch, operands).place(kept, 0, 1) : kept;
+  std::byte* const partial = to ? partial_results(launch, to, splits * of_split) : nullptr;
   if (to && !partial) return illegal(launch, "the partial results are not in live memory");
   for (std::int64_t i = 0; i < splits * kept; ++i) {
     if (!reduce_output(launch, operands, i % kept, i / kept, partial)) {

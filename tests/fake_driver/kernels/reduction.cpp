@@ -93,8 +93,7 @@ bool store(const Launch& launch, const Operands& operands, const Operands::Offse
   return true;
 }
 
-std::byte* partial_results(const Launch& launch, std::uint64_t to, std::int64_t splits) {
-  const std::int64_t count = splits * launch.word(block_places::kept);
+std::byte* partial_results(const Launch& launch, std::uint64_t to, std::int64_t count) {
   return state().memory.find(
       to, static_cast<std::size_t>(count) * loops_of(launch).fold->accumulator_size, launch.device);
 }

@@ -29,9 +29,8 @@ bool fold(const Launch& launch, const Operands& operands, const Operands::Offset
 bool store(const Launch& launch, const Operands& operands, const Operands::Offsets& base,
            const void* accumulator, std::int64_t place, std::byte* partial);
 
-/// The partial accumulators of `splits`, whose address is `to`; null if they are not in live
-/// memory.
-std::byte* partial_results(const Launch& launch, std::uint64_t to, std::int64_t splits);
+/// `count` partial accumulators, whose address is `to`; null if they are not in live memory.
+std::byte* partial_results(const Launch& launch, std::uint64_t to, std::int64_t count);
 
 CUresult run_staged_reduction(const Launch& launch);
 

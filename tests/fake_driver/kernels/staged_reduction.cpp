@@ -75,7 +75,7 @@ CUresult run_staged_reduction(const Launch& launch) {
   if (!is_natural(launch, operands, 1)) return misaligned(launch);
   if (!operands.are_inside()) return illegal(launch, "an operand is not in live memory");
   const std::int64_t splits = launch.grid_y, kept = launch.word(block_places::kept);
-  std::byte* const partial = to ? partial_results(launch, to, splits) : nullptr;
+  std::byte* const partial = to ? partial_results(launch, to, splits * kept) : nullptr;
   if (to && !partial) return illegal(launch, "the partial results are not in live memory");
   const Staged of(launch, operands);
   const std::int64_t reduced = launch.word(block_places::reduced);

@@ -200,7 +200,8 @@ void launch_reduce(const Launcher& launcher) {
     }
   }
   const bool is_partial = merged || folds || g.splits > 1;
-  const std::int64_t splits = walked.kept / call.kept * g.splits;  // of each output
+  const std::int64_t splits =
+      g.splits * partials_of_split(walked.kept / call.kept, shape.columns / vectors.width);
   void* const partial = is_partial ? take_partial(launcher, splits) : nullptr;
   const Blocks blocks{g.grid_x, static_cast<unsigned>(g.splits), g.block_x, g.block_y};
   const ParameterBlock block = parameter_block(walked, true, g.chunk);

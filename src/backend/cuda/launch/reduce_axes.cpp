@@ -2,6 +2,7 @@
 #include "backend/cuda/launch/reduce_axes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "backend/cuda/launch/vectors.hpp"
@@ -32,6 +33,23 @@ void merge_with_next(KernelCall& call, std::size_t axis) {
 /// Bytes that are read for each byte of accumulators, at least.
 constexpr std::int64_t small_part = 16;
 
+/// Groups of elements that rows consist of, with as many of each of `columns` outputs.
+struct Groups {
+  std::int64_t columns, elements;
+};
+
+constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
+
+/// Says in the strides of the output how the last kept axis has rows of so many elements.
+void set_folded(KernelCall& call, const Groups& groups, std::int64_t row, std::int64_t rest) {
+  const auto word = [](std::int64_t n) { return static_cast<std::uint32_t>(n); };
+  const kernels::folded_rows rows{word(groups.columns), word(groups.elements), word(row),
+                                  word(rest)};
+  Strides& strides = call.operands[0].strides;
+  std::fill(strides.begin(), strides.end(), 0);
+  strides[call.kept_rank - 1] = rows.last_kept(), strides.back() = rows.last_reduced();
+}
+
 /// Rows of outputs, one behind another along the last reduced axis.
 struct Rows {
   Rows(const KernelCall& of, std::size_t size)
@@ -60,16 +78,16 @@ struct Rows {
   bool can_fold(std::int64_t fold) const {
     constexpr std::int64_t few = 16;
     if (fold > count || (count % fold != 0 && others > few)) return false;
+    if (fold > most_elements / columns) return false;
     return call.reduced * call.program->itemsize[1] >= small_part * fold * accumulator_size;
   }
-  KernelCall fold(std::int64_t fold) const {
+  /// Of groups of so many elements and outputs.
+  KernelCall fold(std::int64_t fold, const Groups& groups) const {
     KernelCall result(call);
     result.shape[row] *= fold, result.kept *= fold;
     result.shape[rows] = count / fold, result.reduced = others * (count / fold);
     for (Operand& operand : result.operands) operand.strides[rows] *= fold;
-    Strides& places = result.operands[0].strides;
-    std::fill(places.begin(), places.end(), 0);
-    places[row] = columns, places[rows] = count % fold * columns;
+    set_folded(result, groups, columns, count % fold * columns);
     return result;
   }
 };
@@ -82,6 +100,29 @@ std::optional<Rows> foldable_rows(const KernelCall& call, std::size_t accumulato
   if (accumulator_size > most && call.program->itemsize[1] > 1) return std::nullopt;
   const Rows rows(call, accumulator_size);
   return rows.are_dense() ? std::optional(rows) : std::nullopt;
+}
+
+/// See reduce_axes.hpp; of rows that consist of such groups.
+std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size,
+                                 const Groups& groups) {
+  constexpr std::uint32_t wide_enough = 8;  // bytes
+  const std::optional<Rows> rows = foldable_rows(call, accumulator_size);
+  if (!rows) return std::nullopt;
+  const std::size_t row = rows->row;
+  const std::int64_t columns = rows->columns;
+  const std::uint32_t size = call.program->itemsize[1];
+  const int widest = most_columns(accumulator_size);
+  const int width = column_vectors(CallOperands(call), row, columns, true, widest).width;
+  if (static_cast<std::uint32_t>(width) * size >= wide_enough) return std::nullopt;
+  for (std::int64_t vector = widest; vector > width; vector /= 2) {
+    const std::int64_t fold = vector / std::gcd(vector, columns);
+    if (!rows->can_fold(fold)) continue;
+    KernelCall result = rows->fold(fold, groups);
+    const VectorAccess vectors =
+        column_vectors(CallOperands(result), row, result.shape[row], true, widest);
+    if (vectors.width == vector) return result;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -101,24 +142,9 @@ std::optional<KernelCall> along_inputs(const KernelCall& call, std::size_t accum
 }
 
 std::optional<KernelCall> folded(const KernelCall& call, std::size_t accumulator_size) {
-  constexpr std::uint32_t wide_enough = 8;  // bytes
-  const std::optional<Rows> rows = foldable_rows(call, accumulator_size);
-  if (!rows) return std::nullopt;
-  const std::size_t row = rows->row;
-  const std::int64_t columns = rows->columns;
-  const std::uint32_t size = call.program->itemsize[1];
-  const int widest = most_columns(accumulator_size);
-  const int width = column_vectors(CallOperands(call), row, columns, true, widest).width;
-  if (static_cast<std::uint32_t>(width) * size >= wide_enough) return std::nullopt;
-  for (std::int64_t vector = widest; vector > width; vector /= 2) {
-    const std::int64_t fold = vector / std::gcd(vector, columns);
-    if (!rows->can_fold(fold)) continue;
-    KernelCall result = rows->fold(fold);
-    const VectorAccess vectors =
-        column_vectors(CallOperands(result), row, result.shape[row], true, widest);
-    if (vectors.width == vector) return result;
-  }
-  return std::nullopt;
+  if (call.kept_rank == 0) return std::nullopt;
+  const std::int64_t columns = call.shape[call.kept_rank - 1];
+  return folded(call, accumulator_size, Groups{columns, columns});
 }
 
 std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t accumulator_size) {
@@ -126,16 +152,17 @@ std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t ac
   const std::optional<Rows> rows = foldable_rows(call, accumulator_size);
   if (!rows || rows->columns >= enough) return std::nullopt;
   const std::int64_t least = std::min((enough - 1) / rows->columns + 1, rows->count);
+  const Groups groups{rows->columns, rows->columns};
   for (std::int64_t fold = least; fold < least + looks; ++fold) {  // of which none is left over
-    if (rows->count % fold == 0 && rows->can_fold(fold)) return rows->fold(fold);
+    if (rows->count % fold == 0 && rows->can_fold(fold)) return rows->fold(fold, groups);
   }
   for (const std::int64_t fold : {least, rows->count}) {
-    if (rows->can_fold(fold)) return rows->fold(fold);
+    if (rows->can_fold(fold)) return rows->fold(fold, groups);
   }
   return std::nullopt;
 }
 
-std::optional<KernelCall> inner_kept(const KernelCall& call, std::size_t accumulator_size) {
+std::optional<InnerKept> inner_kept(const KernelCall& call, std::size_t accumulator_size) {
   constexpr std::int64_t short_run = 256, gain = 2;  // bytes, times
   if (call.kept_rank == 0 || call.reduced_rank() < 2 || call.operands.size() < 2)
     return std::nullopt;
@@ -162,11 +189,12 @@ std::optional<KernelCall> inner_kept(const KernelCall& call, std::size_t accumul
   for (std::size_t axis = result.kept_rank - 1; axis-- > 0;) {
     if (inputs_merge(result, axis)) merge_with_next(result, axis);
   }
-  if (result.shape[result.kept_rank - 1] < gain * run) return std::nullopt;
-  Strides& places = result.operands[0].strides;
-  std::fill(places.begin(), places.end(), 0);
-  places[result.kept_rank - 1] = behind, places.back() = -count * behind;
-  return result;
+  const std::int64_t row = result.shape[result.kept_rank - 1];
+  if (row < gain * run || row > most_elements) return std::nullopt;
+  const Groups groups{behind, count * behind};
+  set_folded(result, groups, row, 0);
+  std::optional<KernelCall> folds = folded(result, accumulator_size, groups);
+  return InnerKept{std::move(result), std::move(folds)};
 }
 
 bool is_run(const KernelCall& call) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/kernels/params.hpp>
+
 #include <cstddef>
 #include <optional>
 
@@ -27,7 +29,16 @@ std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t ac
 /// bytes that lie side by side, rows with those of the kept axes around it are longer. None if they
 /// are not, if there is no other reduced axis around these, or if the accumulators are no small
 /// part of what is read. Not for programs that use or find positions.
-std::optional<KernelCall> inner_kept(const KernelCall& call, std::size_t accumulator_size);
+struct InnerKept {
+  KernelCall call;
+  std::optional<KernelCall> folds;  ///< folded() of it
+};
+std::optional<InnerKept> inner_kept(const KernelCall& call, std::size_t accumulator_size);
+/// The partial accumulators that a split of a reduction by folded rows, of so many vectors, has of
+/// each output, of which these rows have `folds` elements: one where a block has whole rows.
+constexpr std::int64_t partials_of_split(std::int64_t folds, std::int64_t vectors) {
+  return vectors < kernels::short_row ? 1 : folds;
+}
 /// Whether all inputs run through the reduced axes as through one axis.
 bool is_run(const KernelCall& call);
 /// The reduced elements of a call, with those before and behind rows along the last axis that are

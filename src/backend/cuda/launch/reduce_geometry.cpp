@@ -263,7 +263,9 @@ int along_argument(const ReduceOrder& order, VectorPlaces places) {
 }
 
 FinishGeometry finish_geometry(std::int64_t kept, std::int64_t splits) {
-  constexpr std::int64_t least = 128, most = 512, partials = 4;  // threads; partials of each
+  constexpr std::int64_t least = 128, partials = 4;  // threads; partials of each
+  // blocks of few threads find room beside those of the reduction, and the kernel behind begins
+  const std::int64_t most = splits > 1024 ? 512 : least;
   const std::int64_t y = power_above(divide_up(splits, partials), most);
   const std::int64_t x = std::max(least / y, std::int64_t{1});
   return {static_cast<unsigned>(std::min(divide_up(kept, x), max_grid_x)), static_cast<unsigned>(x),

@@ -147,7 +147,10 @@ int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool
   if (call.operands.size() < 2) return most;
   const std::uint32_t* const size = call.program->itemsize;
   const std::int64_t small_part = unaligned ? 16 : 160;
-  if (call.reduced * size[1] > small_part * size[0]) return most;
+  // kernels/joined_stores.cuh; aligned vectors as wide as a sector of results are faster
+  const bool are_joined = unaligned && call.operands[0].strides[call.kept_rank - 1] ==
+                                           static_cast<std::int64_t>(size[0]);
+  if (are_joined || call.reduced * size[1] > small_part * size[0]) return most;
   return std::min(most, elements_in(sector, size[0]));
 }
 
@@ -178,18 +181,29 @@ std::optional<ColumnWalk> inner_walk(const KernelCall& call, ReduceOrder order,
   if (loops.have_positions || loops.finds_positions) return std::nullopt;
   if (call.operands.size() < 2 || call.program->itemsize[1] > most_bytes) return std::nullopt;
   const std::size_t accumulator_size = loops.fold->accumulator_size;
-  std::optional<KernelCall> kept = inner_kept(call, accumulator_size);
+  std::optional<InnerKept> kept = inner_kept(call, accumulator_size);
   if (!kept) return std::nullopt;
   const VectorAccess usual =
       vectors_of(call, order, columns_of_thread(call, accumulator_size, false));
   const bool is_ragged = usual.places == VectorPlaces::ragged;
   if (!is_ragged && bytes_of(call, usual) >= wide_enough) return std::nullopt;
-  const int most_unaligned = columns_of_thread(*kept, accumulator_size, true);
-  const bool unaligned = are_unaligned(*kept, std::nullopt, most_unaligned, multiprocessors);
-  const int most = unaligned ? most_unaligned : columns_of_thread(*kept, accumulator_size, false);
-  const ReduceOrder columns{.along_reduced = false, .unaligned = unaligned};
-  if (bytes_of(*kept, column_vectors_of(*kept, columns, most)) < wide_enough) return std::nullopt;
-  return ColumnWalk{.folds = std::move(kept), .unaligned = unaligned, .most = most};
+  const std::uint64_t enough =
+      accumulator_size <= light_accumulator ? wide_enough : wide_enough / 2;
+  const auto walk = [&](KernelCall& walked, bool unaligned) -> std::optional<ColumnWalk> {
+    const ReduceOrder columns{.along_reduced = false, .unaligned = unaligned};
+    const int most = columns_of_thread(walked, accumulator_size, unaligned);
+    const VectorAccess vectors = column_vectors_of(walked, columns, most);
+    if (bytes_of(walked, vectors) < enough) return std::nullopt;
+    return ColumnWalk{.folds = std::move(walked), .unaligned = unaligned, .most = most};
+  };
+  const auto can_be_unaligned = [&](const std::optional<KernelCall>& folds) {
+    const int most = columns_of_thread(kept->call, accumulator_size, true);
+    return are_unaligned(kept->call, folds, most, multiprocessors);
+  };
+  if (kept->folds && !can_be_unaligned(kept->folds)) {
+    if (auto folded = walk(*kept->folds, false)) return folded;
+  }
+  return walk(kept->call, can_be_unaligned(std::nullopt));
 }
 
 }  // namespace quarry::backend::cuda
