@@ -6,9 +6,9 @@
 /// than a sector has a part of one sector for each of them.
 namespace quarry::kernels {
 
-/// Whether the N neighbours of a thread, a power of two, are more than a sector.
+/// Whether the N neighbours of a thread, a power of two, are more than a sector of 32 bytes.
 template <class T, int N>
-inline constexpr bool are_sectors = N > 1 && (N & (N - 1)) == 0 && sizeof(T) * N > 32;
+inline constexpr bool exceeds_sector = N > 1 && (N & (N - 1)) == 0 && sizeof(T) * N > 32;
 
 /// The values of a block's threads, N of each, on their way to memory.
 template <class T, int N, int Threads>

@@ -92,7 +92,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   }
 
   template <class T>
-  static constexpr bool joins = !is_folded && are_sectors<T, outputs>;
+  static constexpr bool joins = !is_folded && exceeds_sector<T, outputs>;
   static constexpr bool joins_stores = joins<Acc> || joins<Out>;
   template <class T>
   using Stores = joined_stores<T, outputs, joins<T> ? threads : 1>;

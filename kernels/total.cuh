@@ -9,19 +9,25 @@
 /// Totals of the accumulators of a block's threads.
 namespace quarry::kernels {
 
-/// The value of `a` in the lane that is `distance` higher, within groups of `width` lanes of the
-/// warp: __shfl_down_sync for types of any size.
-template <class Acc>
-__device__ Acc lane_below(Acc a, int distance, int width) {
+/// `a` of another lane, of any size: what shuffle(word) is of each of its words.
+template <class Acc, class F>
+__device__ Acc shuffled(Acc a, const F& shuffle) {
   constexpr int words = (sizeof(Acc) + 3) / 4;
   u32 word[words] = {};
   memcpy(word, &a, sizeof(Acc));
 #pragma unroll
-  for (int w = 0; w < words; ++w) {
-    word[w] = __shfl_down_sync(0xffffffffu, word[w], static_cast<u32>(distance), width);
-  }
+  for (int w = 0; w < words; ++w) word[w] = shuffle(word[w]);
   memcpy(&a, word, sizeof(Acc));
   return a;
+}
+
+/// The value of `a` in the lane that is `distance` higher, within groups of `width` lanes of the
+/// warp.
+template <class Acc>
+__device__ Acc lane_below(Acc a, int distance, int width) {
+  return shuffled(a, [=](u32 word) {
+    return __shfl_down_sync(0xffffffffu, word, static_cast<u32>(distance), width);
+  });
 }
 
 /// The sum over each group of `Lanes` lanes of a warp, a power of two, in all of them.
@@ -29,16 +35,10 @@ template <int Lanes>
 struct sum_of_group {
   template <class T>
   __device__ T operator()(T sum) const {
-    constexpr int words = (sizeof(T) + 3) / 4;
 #pragma unroll
     for (u32 apart = Lanes / 2; apart > 0; apart /= 2) {
-      u32 word[words] = {};
-      memcpy(word, &sum, sizeof(T));
-#pragma unroll
-      for (int w = 0; w < words; ++w) word[w] = __shfl_xor_sync(0xffffffffu, word[w], apart);
-      T other;
-      memcpy(&other, word, sizeof(T));
-      sum = math::add(sum, other);
+      const auto across = [=](u32 word) { return __shfl_xor_sync(0xffffffffu, word, apart); };
+      sum = math::add(sum, shuffled(sum, across));
     }
     return sum;
   }

@@ -200,16 +200,16 @@ struct InnerRows : Walk<M> {
   bool run() {
     const auto inner = backend::cuda::inner_kept(call, accumulator);
     if (!inner) return false;
-    is_folded = inner->folds && draw.one_in(2);
-    const KernelCall& walked = is_folded ? *inner->folds : inner->call;
+    const auto folds = backend::cuda::folded_inner(*inner, accumulator);
+    is_folded = folds && draw.one_in(2);
+    const KernelCall& walked = is_folded ? *folds : *inner;
     const auto aligned = Base::aligned(walked), anywhere = Base::unaligned(walked, aligned.width);
     is_anywhere = !is_folded && anywhere.width == Base::anywhere && anywhere.width > 1;
     const VectorAccess& vectors = is_anywhere ? anywhere : aligned;
     if (vectors.width == 1) return false;
     const i64 row = walked.shape[walked.kept_rank - 1];
     is_short = row / vectors.width < short_row;
-    has_rest = is_folded &&
-               inner->call.shape.back() * inner->call.shape[inner->call.kept_rank - 1] % row != 0;
+    has_rest = is_folded && inner->shape.back() * inner->shape[inner->kept_rank - 1] % row != 0;
     Base::run(walked, walked.reduced, is_anywhere ? -5 : -1, vectors);
     return true;
   }

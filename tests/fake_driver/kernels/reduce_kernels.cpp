@@ -54,7 +54,7 @@ struct Folded {
                                       operands.stride(0, launch.rank() - 1))) {}
   /// How many elements an output has in a folded row.
   std::int64_t parts() const { return row / rows.row * (rows.group / rows.columns); }
-  /// The output of an element of the kept axes, and the how manieth of its it is.
+  /// The output that an element of the kept axes belongs to, and its number among those of it.
   std::pair<std::int64_t, std::int64_t> output_of(std::int64_t element) const {
     const std::int64_t in_row = element % row % rows.row, fold = element % row / rows.row;
     const std::int64_t part = in_row % rows.group / rows.columns;

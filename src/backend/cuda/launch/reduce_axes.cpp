@@ -162,7 +162,7 @@ std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t ac
   return std::nullopt;
 }
 
-std::optional<InnerKept> inner_kept(const KernelCall& call, std::size_t accumulator_size) {
+std::optional<KernelCall> inner_kept(const KernelCall& call, std::size_t accumulator_size) {
   constexpr std::int64_t short_run = 256, gain = 2;  // bytes, times
   if (call.kept_rank == 0 || call.reduced_rank() < 2 || call.operands.size() < 2)
     return std::nullopt;
@@ -191,10 +191,14 @@ std::optional<InnerKept> inner_kept(const KernelCall& call, std::size_t accumula
   }
   const std::int64_t row = result.shape[result.kept_rank - 1];
   if (row < gain * run || row > most_elements) return std::nullopt;
-  const Groups groups{behind, count * behind};
-  set_folded(result, groups, row, 0);
-  std::optional<KernelCall> folds = folded(result, accumulator_size, groups);
-  return InnerKept{std::move(result), std::move(folds)};
+  set_folded(result, {behind, count * behind}, row, 0);
+  return result;
+}
+
+std::optional<KernelCall> folded_inner(const KernelCall& inner, std::size_t accumulator_size) {
+  const Strides& strides = inner.operands[0].strides;
+  const auto rows = kernels::folded_rows::of(strides[inner.kept_rank - 1], strides.back());
+  return folded(inner, accumulator_size, Groups{rows.columns, rows.group});
 }
 
 bool is_run(const KernelCall& call) {

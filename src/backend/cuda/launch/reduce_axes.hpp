@@ -29,11 +29,9 @@ std::optional<KernelCall> folded_anywhere(const KernelCall& call, std::size_t ac
 /// bytes that lie side by side, rows with those of the kept axes around it are longer. None if they
 /// are not, if there is no other reduced axis around these, or if the accumulators are no small
 /// part of what is read. Not for programs that use or find positions.
-struct InnerKept {
-  KernelCall call;
-  std::optional<KernelCall> folds;  ///< folded() of it
-};
-std::optional<InnerKept> inner_kept(const KernelCall& call, std::size_t accumulator_size);
+std::optional<KernelCall> inner_kept(const KernelCall& call, std::size_t accumulator_size);
+/// folded() of such a call.
+std::optional<KernelCall> folded_inner(const KernelCall& inner, std::size_t accumulator_size);
 /// The partial accumulators that a split of a reduction by folded rows, of so many vectors, has of
 /// each output, of which these rows have `folds` elements: one where a block has whole rows.
 constexpr std::int64_t partials_of_split(std::int64_t folds, std::int64_t vectors) {

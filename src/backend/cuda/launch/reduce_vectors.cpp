@@ -181,7 +181,7 @@ std::optional<ColumnWalk> inner_walk(const KernelCall& call, ReduceOrder order,
   if (loops.have_positions || loops.finds_positions) return std::nullopt;
   if (call.operands.size() < 2 || call.program->itemsize[1] > most_bytes) return std::nullopt;
   const std::size_t accumulator_size = loops.fold->accumulator_size;
-  std::optional<InnerKept> kept = inner_kept(call, accumulator_size);
+  std::optional<KernelCall> kept = inner_kept(call, accumulator_size);
   if (!kept) return std::nullopt;
   const VectorAccess usual =
       vectors_of(call, order, columns_of_thread(call, accumulator_size, false));
@@ -197,13 +197,14 @@ std::optional<ColumnWalk> inner_walk(const KernelCall& call, ReduceOrder order,
     return ColumnWalk{.folds = std::move(walked), .unaligned = unaligned, .most = most};
   };
   const auto can_be_unaligned = [&](const std::optional<KernelCall>& folds) {
-    const int most = columns_of_thread(kept->call, accumulator_size, true);
-    return are_unaligned(kept->call, folds, most, multiprocessors);
+    const int most = columns_of_thread(*kept, accumulator_size, true);
+    return are_unaligned(*kept, folds, most, multiprocessors);
   };
-  if (kept->folds && !can_be_unaligned(kept->folds)) {
-    if (auto folded = walk(*kept->folds, false)) return folded;
+  std::optional<KernelCall> folds = folded_inner(*kept, accumulator_size);
+  if (folds && !can_be_unaligned(folds)) {
+    if (auto found = walk(*folds, false)) return found;
   }
-  return walk(kept->call, can_be_unaligned(std::nullopt));
+  return walk(*kept, can_be_unaligned(std::nullopt));
 }
 
 }  // namespace quarry::backend::cuda
