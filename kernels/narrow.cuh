@@ -90,47 +90,59 @@ struct narrow_sum {
 /// The sums of narrow integers and of their squares.
 template <class V>
 struct narrow_powers {
-  i32 count, sum;
+  i32 sum;
   typename unsigned_of<4 * sizeof(V)>::type squares;
+  __device__ void add_count(i32) {}
+};
+/// The same, and how many there are.
+template <class V>
+struct counted_powers : narrow_powers<V> {
+  i32 count;
+  __device__ void add_count(i32 more) { count += more; }
 };
 template <bool Packed>
 struct narrow_moments {
   static constexpr bool takes_batches = true;
   template <class Acc>
   static __device__ Acc identity() {
-    return {0, 0, 0};
+    return {};
   }
-  template <class V>
-  static __device__ void take(narrow_powers<V>& a, V v, i64) {
+  template <class Acc, class V>
+  static __device__ void take(Acc& a, V v, i64) {
     const i32 x = static_cast<i32>(v);
-    a = {a.count + 1, a.sum + x, a.squares + static_cast<u32>(x) * static_cast<u32>(x)};
+    a.sum += x, a.squares += static_cast<u32>(x) * static_cast<u32>(x), a.add_count(1);
   }
-  template <class V, u64 N, class At>
-  static __device__ void take_all(narrow_powers<V>& a, const V (&v)[N], const At&) {
+  template <class Acc, class V, u64 N, class At>
+  static __device__ void take_all(Acc& a, const V (&v)[N], const At&) {
     if constexpr (Packed && sizeof(V) == 1 && N % 4 == 0) {
-      a.count += static_cast<i32>(N);
+      a.add_count(static_cast<i32>(N));
 #pragma unroll
-      for (u64 n = 0; n < N; n += 4) add_four(a, four_bytes(v + n));
+      for (u64 n = 0; n < N; n += 4) add_four<V>(a, four_bytes(v + n));
     } else {
 #pragma unroll
       for (u64 n = 0; n < N; ++n) take(a, v[n], 0);
     }
   }
-  template <class V, u64 N>
-  static __device__ void take_some(narrow_powers<V>& a, const V (&v)[N], int first, int last) {
+  template <class Acc, class V, u64 N>
+  static __device__ void take_some(Acc& a, const V (&v)[N], int first, int last) {
     take_all(a, some_of<V, N>(v, first, last).of, 0);
-    a.count -= static_cast<i32>(N) - (last - first);
+    a.add_count(last - first - static_cast<i32>(N));
   }
   /// N rows of four bytes, an element of each of four outputs.
-  template <class V, u64 N>
-  static __device__ void take_columns(narrow_powers<V>* a, const u32 (&row)[N]) {
-    take_fours(row, [=](int k, u32 four) { add_four(a[k], four); });
+  template <class V, class Acc, u64 N>
+  static __device__ void take_columns(Acc* a, const u32 (&row)[N]) {
+    take_fours(row, [=](int k, u32 four) { add_four<V>(a[k], four); });
 #pragma unroll
-    for (int k = 0; k < 4; ++k) a[k].count += static_cast<i32>(N);
+    for (int k = 0; k < 4; ++k) a[k].add_count(static_cast<i32>(N));
   }
   template <class V>
   static __device__ narrow_powers<V> combine(const narrow_powers<V>& a, const narrow_powers<V>& b) {
-    return {a.count + b.count, a.sum + b.sum, a.squares + b.squares};
+    return {a.sum + b.sum, a.squares + b.squares};
+  }
+  template <class V>
+  static __device__ counted_powers<V> combine(const counted_powers<V>& a,
+                                              const counted_powers<V>& b) {
+    return {{a.sum + b.sum, a.squares + b.squares}, a.count + b.count};
   }
 
  private:
@@ -142,48 +154,37 @@ struct narrow_moments {
   }
 };
 
-/// The number of bytes, their sum, and that of their squares: exact of up to 2^47 of them.
-struct byte_powers {
-  i64 count, sum, squares;
-};
-template <>
-struct value_of<byte_powers> : value_of<double> {};
-
 /// Op, which finishes moments, of accumulators that need no division to be merged.
 template <class Op>
 struct exact_moments : Op {
   template <class Acc>
   static __device__ Acc identity() {
-    return {0, 0, 0};
+    return {0, 0};
   }
   static __device__ byte_powers combine(const byte_powers& a, const byte_powers& b) {
-    return {a.count + b.count, a.sum + b.sum, a.squares + b.squares};
+    return {a.sum + b.sum, a.squares + b.squares};
   }
-  /// From n Q - S^2, which is less than 2^62 for up to 2^23 bytes. Of more the distances are from
-  /// the integer next to the mean: the sum of their squares is exact, and at least twice what is
-  /// taken off for the rest of the mean.
-  static __device__ moments<double> moments_from(const byte_powers& a) {
-    if (a.count == 0) return {0, 0, 0};
-    const double count = static_cast<double>(a.count), mean = static_cast<double>(a.sum) / count;
-    if (a.count <= i64{1} << 23) {
-      const i64 apart = a.count * a.squares - a.sum * a.sum;
+  /// Of n bytes from n Q - S^2, which is less than 2^62 for up to 2^23. Of more the distances are
+  /// from the integer next to the mean: the sum of their squares is exact, and at least twice what
+  /// is taken off for the rest of the mean.
+  static __device__ moments<double> moments_from(const byte_powers& a, i64 n) {
+    if (n == 0) return {0, 0, 0};
+    const double count = static_cast<double>(n), mean = static_cast<double>(a.sum) / count;
+    if (n <= i64{1} << 23) {
+      const i64 apart = n * a.squares - a.sum * a.sum;
       return {mean, static_cast<double>(apart) / count, count};
     }
     const i64 near = static_cast<i64>(mean + (mean < 0 ? -0.5 : 0.5));
-    const i64 rest = a.sum - near * a.count;
-    const i64 squares = a.squares - near * (near * a.count + 2 * rest);
+    const i64 rest = a.sum - near * n;
+    const i64 squares = a.squares - near * (near * n + 2 * rest);
     const double apart = static_cast<double>(rest);
     return {mean, static_cast<double>(squares) - apart / count * apart, count};
   }
   template <class Out, class C>
   static __device__ Out finish(const byte_powers& a, const C& c) {
-    return Op::template finish<Out>(moments_from(a), c);
+    return Op::template finish<Out>(moments_from(a, c.count()), c);
   }
 };
-
-/// The type of the values of expression E.
-template <class E, class C>
-using value_in = decltype(E{}(*static_cast<const C*>(nullptr)));
 
 /// What a thread folds elements of type V into, before they become an Acc of reducer Op.
 template <class Op, class Acc, class V, bool Packed>
@@ -217,7 +218,7 @@ requires(is_narrow<V> && !is_complex<T> &&
          __is_base_of(moments_of, Op)) struct thread_fold<Op, moments<T>, V, Packed> {
   using value_type = V;
   using reducer = narrow_moments<Packed>;
-  using type = narrow_powers<V>;
+  using type = counted_powers<V>;
   static constexpr i64 most = most_narrow;
   /// n Q - S^2 < 2^62 is exact.
   static __device__ moments<T> widened(const type& a) {
@@ -229,11 +230,12 @@ requires(is_narrow<V> && !is_complex<T> &&
 };
 
 template <class Op, class V, bool Packed>
-struct thread_fold<exact_moments<Op>, byte_powers, V, Packed>
-    : thread_fold<Op, moments<double>, V, Packed> {
-  static __device__ byte_powers widened(const narrow_powers<V>& a) {
-    return {a.count, a.sum, a.squares};
-  }
+struct thread_fold<exact_moments<Op>, byte_powers, V, Packed> {
+  using value_type = V;
+  using reducer = narrow_moments<Packed>;
+  using type = narrow_powers<V>;
+  static constexpr i64 most = most_narrow;
+  static __device__ byte_powers widened(const type& a) { return {a.sum, a.squares}; }
 };
 
 /// Whether an expression is an input as it is, or converted.
@@ -256,25 +258,16 @@ requires(is_narrow<value_in<A, C>> && !is_located<Acc>) struct before_cast<cast<
   using type = A;
 };
 
-/// The type of the values that a reduction of E to moments<double> takes.
-template <class E, int S, class... In>
-struct taken_value {
-  using Lane = lane_context<params<sizeof...(In) + 1, S, 1>, 1, 0, In...>;
-  using Value = typename before_cast<E, double, moments<double>, Lane>::type;
-  using type = value_in<Value, Lane>;
-};
-
 /// The program that kernels run for M: moments of bytes are those of exact_moments.
 template <class M>
 struct exact {
   using type = M;
 };
-template <class E, class Op, class Out, int S, class... In>
+template <class E, class Op, class Acc, class Out, int S, class... In>
 requires(
-    __is_base_of(moments_of, Op) &&
-    is_byte<typename taken_value<
-        E, S, In...>::type>) struct exact<reduction_of<E, Op, moments<double>, Out, S, In...>> {
-  static_assert(sizeof(byte_powers) == sizeof(moments<double>));
+    has_exact_moments<E, Op, Acc,
+                      lane_context<params<sizeof...(In) + 1, S, 1>, 1, 0,
+                                   In...>>) struct exact<reduction_of<E, Op, Acc, Out, S, In...>> {
   using type = reduction_of<E, exact_moments<Op>, byte_powers, Out, S, In...>;
 };
 template <class M>

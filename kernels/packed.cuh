@@ -5,10 +5,6 @@
 /// Four integers of one byte, or two of two, in a register.
 namespace quarry::kernels {
 
-/// Bytes whose order is that of integers.
-template <class V>
-inline constexpr bool is_byte = is_same<V, i8> || is_same<V, u8> || is_bool<V>;
-
 /// Four bytes that are in one register, if the compiler sees where they are from.
 template <class V>
 __device__ u32 four_bytes(const V* v) {

@@ -125,7 +125,7 @@ struct reduce_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
         return reinterpret_cast<Stores<Out>*>(shared.results)->store(at, result);
       }
     }
-    if (are_valid) store_results<Op, Out, outputs>(p, to, apart, sum);
+    if (are_valid) store_results<Op, Out, outputs>(block_total<P>{p}, to, apart, sum);
   }
   static __device__ void store_partial(Shared& shared, Acc* to, const Acc (&sum)[outputs],
                                        bool are_valid) {

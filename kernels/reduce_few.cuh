@@ -24,6 +24,10 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
   static constexpr int groups = Along >= 4 ? 1 : few_groups(bytes);
 
   using OutputVectors = typename Body::Share::OutputVectors;
+  /// The context of `finish`, whose count is a constant.
+  struct few_total : block_total<P> {
+    __device__ static constexpr i64 count() { return Count * Body::taken; }
+  };
 
   static __device__ i64 first_vector(const P& p) {
     if constexpr (Along >= 4) return typename Body::Share(p).output / outputs;
@@ -68,7 +72,7 @@ struct reduce_few_body<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, A
     for (int g = 0; g < groups; ++g) {
       if (first + g * step >= count) break;
       char* const to = p.template pointer<char>(0) + base[g].of[0];
-      store_results<Op, Out, outputs>(p, to, apart, sum[g]);
+      store_results<Op, Out, outputs>(few_total{{p}}, to, apart, sum[g]);
     }
   }
 

@@ -46,16 +46,16 @@ inline __device__ bool is_last_block(u32* arrived) {
 }
 
 /// The results of N accumulators, `apart` bytes from each other: by accesses of up to 16 bytes
-/// where they are dense and aligned to them.
-template <class Op, class Out, int N, class P, class Acc>
-__device__ void store_results(const P& p, char* to, i64 apart, const Acc* sum) {
+/// where they are dense and aligned to them. `total` is the context of `finish`.
+template <class Op, class Out, int N, class C, class Acc>
+__device__ void store_results(const C& total, char* to, i64 apart, const Acc* sum) {
   constexpr u64 size = sizeof(Out) * N;
   constexpr bool has_wide = N > 1 && (size & (size - 1)) == 0;
   struct alignas(has_wide ? (size < 16 ? size : 16) : alignof(Out)) Results {
     Out of[N];
   } result;
 #pragma unroll
-  for (int j = 0; j < N; ++j) result.of[j] = Op::template finish<Out>(sum[j], block_total<P>{p});
+  for (int j = 0; j < N; ++j) result.of[j] = Op::template finish<Out>(sum[j], total);
   const bool is_aligned = reinterpret_cast<u64>(to) % alignof(Results) == 0;
   if (has_wide && apart == sizeof(Out) && is_aligned) {
     *reinterpret_cast<Results*>(to) = result;

@@ -226,7 +226,7 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
     const u32* const from = stage + s * loads * warp * 4 + first / 4;
 #pragma unroll
     for (int u = 0; u < Count; ++u)
-      in[u] = read_behind<Access, sizeof(T) < 4>(from + (u * Lanes + part) * 4, bits);
+      read_behind<sizeof(T) < 4>(in[u], from + (u * Lanes + part) * 4, bits);
   }
   /// The rows that are in shared memory.
   __device__ void take_rows(const Segment (&segment)[Segments], Part (&sum)[outputs]) const {
@@ -364,7 +364,7 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
         partial[blockIdx.y * p.kept() + i64{item.line} * columns + column] = sum[j];
       } else {
         char* const to = p.template pointer<char>(0) + item.base.of[0];
-        store_results<Op, Out, 1>(p, to + column * p.stride(0, Rk - 1), 0, sum + j);
+        store_results<Op, Out, 1>(block_total<P>{p}, to + column * p.stride(0, Rk - 1), 0, sum + j);
       }
     }
   }

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/node.hpp>
-#include <quarry/kernels/statistics.hpp>
-
-#include "kernels/located.cuh"
-#include "kernels/narrow.cuh"
-#include "kernels/params.cuh"
 #include "kernels/reduce_axes.cuh"
-#include "kernels/reduce_places.cuh"
-#include "kernels/vector.cuh"
+#include "kernels/reduce_batches.cuh"
 
 /// How a thread of a reduction walks through its elements: several accesses are in flight, and what
 /// they have read goes to independent accumulators.
@@ -19,65 +12,20 @@ template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 struct reduce_walk;
 template <class E, class Op, class Acc, class Out, int S, class... In, int Rk, int Rr, class Index,
           int Along, int V, unsigned Wide>
-struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
+struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide>
+    : reduce_batches<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide> {
+  using Batches =
+      reduce_batches<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along, V, Wide>;
+  using Batches::are_powers, Batches::chains, Batches::is_ahead, Batches::is_along;
+  using Batches::is_ragged, Batches::is_run, Batches::is_scattered, Batches::joins_some, Batches::K;
+  using Batches::merges_some, Batches::outputs, Batches::R, Batches::seeks_vectors, Batches::taken;
+  using Batches::takes_alike, Batches::takes_batches, Batches::takes_columns, Batches::takes_some;
+  using Batches::unroll;
+  using typename Batches::Lane, typename Batches::Value, typename Batches::Fold;
+  using typename Batches::P, typename Batches::Part, typename Batches::Element;
+  using typename Batches::Reducer, typename Batches::Share;
   using Types = operands_of<Out, In...>;
-  static constexpr int K = sizeof...(In) + 1, R = Rk + Rr, threads = 256;
-  static constexpr bool is_ragged = Along == -2, is_run = Along == -3;
-  using P = params<K, S, R>;
-  using Share = reduce_share<P, Index, Along, V, Rk>;
-  static constexpr bool threads_along = Share::threads_along, is_along = Share::is_along;
-  static constexpr int outputs = Share::outputs, taken = is_along ? V : 1;  // of one access
-  using Lane = lane_context<P, V, Wide, In...>;
-  using Value = typename before_cast<E, typename value_of<Acc>::type, Acc, Lane>::type;
-  using Fold = thread_fold<Op, Acc, value_in<Value, Lane>, is_along>;
-  using Part = typename Fold::type;
-  using Element = typename Fold::value_type;
-  using Reducer = typename Fold::reducer;
-  static constexpr bool takes_batches = Reducer::takes_batches;
-  static constexpr bool takes_some = requires(Part & a, const Element (&v)[V]) {
-    Reducer::take_some(a, v, 0, 1);
-  };
-  /// Four outputs at once, of bytes.
-  static constexpr bool takes_columns =
-      !is_along && outputs % 4 == 0 && is_byte<Element> && requires(Part * a, const u32 (&row)[4]) {
-    Reducer::template take_columns<Element>(a, row);
-  };
-  /// Several outputs at once, which have taken equally many elements.
-  static constexpr bool takes_alike = outputs > 1 &&
-                                      requires(Part* a, const Element (&v)[outputs][2]) {
-    Reducer::take_alike(a, v);
-  };
-  /// So much that a warp should not do it for whole vectors and for others.
-  static constexpr bool merges_some = takes_some && Fold::most == 0;
-  /// So much that several vectors are one batch. A user function would be called for what is in
-  /// accesses without elements of the row, which are not loaded.
-  static constexpr bool joins_some = merges_some && !calls_user_functions<E>;
-  static constexpr bool is_short = sizeof...(In) == 1 && ((sizeof(In) <= 2) && ...);
-  /// The axes of an extreme are walked as they are in memory. The strides of the output along them
-  /// are those of positions, in elements.
-  static constexpr bool is_scattered = Rr > 1 && is_located<Acc>;
-  /// Loads in flight per thread: enough bytes, in batches enough elements.
-  static constexpr u64 bytes = sizeof(loaded<V, Wide, 0, In...>);
-  static constexpr bool is_light = bytes <= 8 || (is_short && sizeof(Part) <= 4);
-  static constexpr int of_columns = bytes <= 4 ? 16 : is_light ? 8 : 4;
-  static constexpr int unroll = V == 1      ? is_short && takes_batches ? 16 : 8
-                                : !is_along ? of_columns
-                                            : (V > 8 && V < 16 ? 2 : 4);
-  /// A thread finds the vector where the extreme of its share is, and the first thread of an output
-  /// then looks for its place there.
-  static constexpr bool seeks_vectors = is_along && V > 1 && is_located<Acc> && !is_scattered;
-  static constexpr int chains = outputs > 1 || takes_batches ? 1 : unroll;  // dependent additions
-  /// Whether the loads of the next batch are issued before the elements of this one are taken. The
-  /// compiler would take the first elements of a batch before it loads the last ones. Of inputs as
-  /// they are: in rows within the registers of four blocks, in eight columns of bytes of three.
-  static constexpr bool is_ahead_in_rows = threads_along && V > 1 && !is_ragged && is_input<E> &&
-                                           !is_scattered && !merges_some && unroll * bytes <= 64 &&
-                                           chains * sizeof(Part) <= 64;
-  static constexpr bool is_ahead_in_columns =
-      takes_columns && outputs == 8 && sizeof(Part) <= 4 && is_input<E>;
-  /// Blocks that the registers of a multiprocessor are for, which costs these nothing; 0 is any.
-  static constexpr int resident =
-      is_ahead_in_rows || (takes_alike && outputs > 4) ? 4 : (seeks_vectors ? 8 : 0);
+  static constexpr int threads = 256;
   template <int Lanes, unsigned Mask>
   using Loaded = column_load<has_unaligned_columns<Along>, Lanes, Mask, In...>;
   using Until = accesses_until<Index, taken>;
@@ -245,7 +193,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 
     /// The first one is at `i`.
     template <class Those = all_accesses>
-    __device__ void load(const P& p, Cursor& cursor, Index i, Index step,
+    __device__ void load(const P& p, auto& cursor, Index i, Index step,
                          const Those& is_there = {}) {
 #pragma unroll
       for (int u = 0; u < Count; ++u) {
@@ -291,14 +239,15 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   };
   template <int Count, int Lanes, unsigned Mask>
   requires(!is_ragged) static __device__
-      void take(const P& p, Cursor& cursor, Index i, Index step, Part (*chain)[outputs]) {
+      void take(const P& p, auto& cursor, Index i, Index step, Part (*chain)[outputs]) {
     Batch<Count, Lanes, Mask> batch;
     batch.load(p, cursor, i, step);
+    if constexpr (are_powers) loads_are_above();
     batch.take(p, i, step, chain);
   }
   /// Fewer than 2 * Count accesses: in flight together, but for batches of single elements.
   template <int Count, int Lanes, unsigned Mask>
-  static __device__ void take_rest(const P& p, Cursor& cursor, Index i, Index end, Index step,
+  static __device__ void take_rest(const P& p, auto& cursor, Index i, Index end, Index step,
                                    Part (*chain)[outputs]) {
     if constexpr (!takes_batches || (is_along && Lanes > 1)) {
       const Until is_there{i, end, step};
@@ -316,7 +265,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
 
   /// The accesses at i, i + step, ... that end by `end`.
   template <int Lanes, unsigned Mask>
-  static __device__ void take_all(const P& p, Cursor& cursor, Index i, Index end, Index step,
+  static __device__ void take_all(const P& p, auto& cursor, Index i, Index end, Index step,
                                   Part (*chain)[outputs]) {
     constexpr Index width = is_along ? Lanes : 1;
 #pragma unroll 1
@@ -332,7 +281,7 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   }
   /// The same, while a batch is taken with the next one in flight, or what is left of a row.
   template <int Lanes, unsigned Mask>
-  static __device__ void take_ahead(const P& p, Cursor& cursor, Index i, Index end, Index step,
+  static __device__ void take_ahead(const P& p, auto& cursor, Index i, Index end, Index step,
                                     Part (*chain)[outputs]) {
     Batch<unroll, Lanes, Mask> now, next;
     const Index all = unroll * step;
@@ -360,14 +309,20 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
   static __device__ void walk(const P& p, const Offsets& base, Index begin, Index end, Index step,
                               Acc* sum) {
     if (begin + (is_along ? Lanes : 1) > end) return;
-    Cursor cursor(p, base, begin, step < end - begin ? step : 0);
+    const Index by = step < end - begin ? step : 0;
+    walk_by<Lanes, Mask, is_ahead>(p, Cursor(p, base, begin, by), begin, end, step, sum);
+  }
+  /// The same by a cursor that is at `begin`.
+  template <int Lanes, unsigned Mask, bool IsAhead>
+  static __device__ void walk_by(const P& p, auto cursor, Index begin, Index end, Index step,
+                                 Acc* sum) {
     Part chain[chains][outputs];
 #pragma unroll
     for (int u = 0; u < chains; ++u) {
 #pragma unroll
       for (int j = 0; j < outputs; ++j) chain[u][j] = Reducer::template identity<Part>();
     }
-    if constexpr (is_ahead_in_rows || is_ahead_in_columns)
+    if constexpr (IsAhead)
       take_ahead<Lanes, Mask>(p, cursor, begin, end, step, chain);
     else
       take_all<Lanes, Mask>(p, cursor, begin, end, step, chain);

@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/emulated_kernels.hpp"
+#include <quarry/kernels/reduce.hpp>
+
+#include "kernels/emulated_reductions.hpp"
 
 /// Narrow integers, of which a thread takes more than its counters of 32 bits hold.
 namespace quarry::test {
@@ -81,13 +83,37 @@ TEST(cuda_narrow_moments, are_exact_until_the_result) {
                       (i64{1} << 31) + 7, (i64{1} << 37) + 11}) {
     for (const i64 b : {i64{1}, i64{2}, i64{999999}, i64{1} << 37}) {
       for (const auto& [x, y] : pairs) {
-        const byte_powers powers = Moments::combine({a, a * x, a * x * x}, {b, b * y, b * y * y});
+        const byte_powers powers = Moments::combine({a * x, a * x * x}, {b * y, b * y * y});
         const double expected = squares_of(a, x, b, y);
-        EXPECT_NEAR(Moments::moments_from(powers).squares, expected, 4e-16 * expected)
+        EXPECT_NEAR(Moments::moments_from(powers, a + b).squares, expected, 4e-16 * expected)
             << a << " of " << x << ", " << b << " of " << y;
       }
     }
   }
+}
+
+/// Whether the host knows how large a kernel's accumulator is.
+template <class E, class Op, class Acc, class Out, class A>
+bool is_size_known() {
+  using M = reduction_of<E, Op, Acc, Out, 0, A>;
+  const auto& loops = *static_cast<const reduce_loops*>(program_for<M>::value.loops);
+  return loops.kernel_accumulator == sizeof(accumulator_of<M>);
+}
+TEST(cuda_narrow_moments, have_accumulators_of_the_size_that_the_host_knows) {
+  const auto are_known = []<class T>(T) {
+    using Cast = cast<double, in<T, 0>>;
+    return is_size_known<Cast, moments_of, moments<double>, double, T>() &&
+           is_size_known<in<T, 0>, sum_of, i64, i64, T>();
+  };
+  EXPECT_TRUE(are_known(i8{}));
+  EXPECT_TRUE(are_known(u8{}));
+  EXPECT_TRUE(are_known(false));
+  EXPECT_TRUE(are_known(i16{}));
+  EXPECT_TRUE(are_known(i32{}));
+  EXPECT_TRUE((is_size_known<cast<double, cast<float, in<i8, 0>>>, moments_of, moments<double>,
+                             double, i8>()));
+  EXPECT_TRUE((is_size_known<cast<float, in<i8, 0>>, moments_of, moments<float>, float, i8>()));
+  EXPECT_TRUE((is_size_known<in<i8, 0>, argmax_of, located<i8>, i64, i8>()));
 }
 
 /// Four columns of bytes, of more rows than a counter takes, by one thread.

@@ -65,9 +65,7 @@ template <class M>
 struct FewCase : DrawnReduction<M> {
   using Drawn = DrawnReduction<M>;
   using Drawn::arena, Drawn::draw, Drawn::operands, Drawn::kept, Drawn::reduced;
-  using Acc = typename reduce_body<M, 1, 1, i32, 0, 1, 0>::acc_type;
-  static constexpr int piece = Drawn::widest,
-                       columns = std::min(piece, backend::cuda::most_columns(sizeof(Acc)));
+  static constexpr int piece = Drawn::widest, columns = std::min(piece, most_columns_of<M>(false));
 
   explicit FewCase(std::uint64_t seed) : Drawn(seed) {
     this->slack = 1e-12;

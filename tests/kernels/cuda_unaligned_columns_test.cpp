@@ -47,7 +47,7 @@ struct Columns<reduction_of<E, Op, Acc, Out, S, In...>>
   using M = reduction_of<E, Op, Acc, Out, S, In...>;
   using Drawn = DrawnReduction<M>;
   using Drawn::draw, Drawn::operands, Drawn::kept, Drawn::reduced, Drawn::sizes;
-  static constexpr int most = backend::cuda::most_columns(sizeof(Acc)),
+  static constexpr int most = most_columns_of<M>(true),
                        widest = std::min({most, int(8 / std::min({sizeof(In)...})),
                                           int(16 / std::max({sizeof(In)...}))});
   static constexpr unsigned wide = (1u << sizeof...(In)) - 1;

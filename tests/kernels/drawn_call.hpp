@@ -41,7 +41,8 @@ template <class E, class Op, class AccOf, class Out, class A>
 struct DrawnCall<reduction_of<E, Op, AccOf, Out, 0, A>> {
   using Acc = AccOf;
   using M = reduction_of<E, Op, Acc, Out, 0, A>;
-  static constexpr i64 size = sizeof(A), written = sizeof(Out), accumulator = sizeof(Acc);
+  static constexpr i64 size = sizeof(A), written = sizeof(Out),
+                       accumulator = sizeof(accumulator_of<M>);
   static constexpr unsigned gaps = 1u | 1u << input_access::other_step;
   static constexpr bool are_moments = is_same<Acc, moments<double>> || is_same<Acc, moments<float>>;
   static constexpr bool are_rounded = are_moments || is_same<Op, exponentials_of>;

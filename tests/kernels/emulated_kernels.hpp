@@ -50,6 +50,7 @@
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/reduce_few.cuh"
+#include "kernels/reduce_slabs.cuh"
 #include "kernels/reduce_staged.cuh"
 #include "kernels/rows.cuh"
 #include "kernels/select.cuh"

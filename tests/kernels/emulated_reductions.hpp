@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/cuda/jit/variant.hpp"
+#include "backend/cuda/launch/reduce_axes.hpp"
 #include "kernels/drawn_operands.hpp"
 #include "kernels/plain_loops.hpp"
 
@@ -20,6 +21,14 @@ using backend::cuda::Variant;
 /// `arrived` and `lanes` are for those that finish.
 using ReduceKernel = void (*)(const u64* words, void* partial, u32* arrived, int lanes);
 using ReduceKernels = std::unordered_map<Variant, ReduceKernel, HashOfVariant>;
+
+/// What kernels accumulate in, and the most columns of a thread.
+template <class M>
+using accumulator_of = typename reduce_body<exact_t<M>, 1, 1, i32, 0, 1, 0>::acc_type;
+template <class M>
+constexpr int most_columns_of(bool unaligned) {
+  return backend::cuda::most_columns(sizeof(accumulator_of<M>), !is_same<exact_t<M>, M>, unaligned);
+}
 
 template <class M, int Rk, int Rr, class Index, int Along, int V, unsigned Wide>
 void run_reduce(const u64* words, void* partial, u32*, int) {

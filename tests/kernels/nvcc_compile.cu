@@ -13,6 +13,7 @@
 #include "kernels/map_unaligned.cuh"
 #include "kernels/reduce.cuh"
 #include "kernels/reduce_few.cuh"
+#include "kernels/reduce_slabs.cuh"
 #include "kernels/reduce_staged.cuh"
 #include "kernels/rows.cuh"
 #include "kernels/select.cuh"
@@ -111,6 +112,8 @@ template <class M, int Rk, int Rr, int IndexBytes, unsigned Wide, int Lanes, int
           int Count>
 using staged_params = typename reduce_staged_body<exact_t<M>, Rk, Rr, index_of<IndexBytes>, Wide,
                                                   Lanes, Segments, Count>::param_type;
+template <class M, int Rk, int IndexBytes>
+using slab_params = typename reduce_slabs_body<exact_t<M>, Rk, index_of<IndexBytes>>::param_type;
 template <class M, int V, unsigned Wide>
 using bincount_params = typename bincount_body<M, V, Wide>::param_type;
 template <class M, int Rk, int Rr>
@@ -166,6 +169,10 @@ using select_params = typename select_body<M, R, index_of<IndexBytes>, V, Wide>:
 #define QUARRY_REDUCE_STAGED(M, ...)                      \
   template __global__ void reduce_staged<M, __VA_ARGS__>( \
       const __grid_constant__ staged_params<M, __VA_ARGS__>, void*, int);
+#define QUARRY_REDUCE_SLABS(M, ...)                                                             \
+  template __global__ void reduce_slabs<M, __VA_ARGS__>(                                        \
+      const __grid_constant__ slab_params<M, __VA_ARGS__>, const __grid_constant__ slab_stages, \
+      int);
 #define QUARRY_BINCOUNT(M, ...)                                 \
   template __global__ void bincount_private<M, __VA_ARGS__>(    \
       const __grid_constant__ bincount_params<M, __VA_ARGS__>); \
@@ -275,6 +282,8 @@ QUARRY_REDUCE_FEW(byte_variance, 3, 2, 1, 8, -4, 4, 1)
 QUARRY_REDUCE_FEW(location, 7, 1, 1, 8, 3, 1, 0)
 QUARRY_REDUCE_FEW(byte_location, 3, 1, 2, 4, 3, 16, 1)
 QUARRY_REDUCE_FEW(location, 3, 3, 1, 4, 4, 2, 1)
+QUARRY_REDUCE_SLABS(byte_variance, 2, 4)
+QUARRY_REDUCE_SLABS(location, 3, 8)
 QUARRY_REDUCE_STAGED(byte_variance, 1, 2, 4, 1, 1, 2, 2)
 QUARRY_REDUCE_STAGED(byte_sum, 2, 3, 8, 0x10001, 4, 1, 3)
 QUARRY_REDUCE_STAGED(variance<float>, 1, 1, 4, 1, 2, 1, 4)

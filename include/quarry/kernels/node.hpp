@@ -108,6 +108,10 @@ struct cast {
   }
 };
 
+/// The type of the values of expression E in a context.
+template <class E, class C>
+using value_in = decltype(E{}(*static_cast<const C*>(nullptr)));
+
 /// A row of ops.def: every operand is converted to the loop type `L` as the row's domain says.
 template <class F, class L, class... A>
 struct op {

@@ -86,6 +86,17 @@ struct divisor {
   }
 };
 
+/// The second parameter of reduce_slabs: a stage has so many slabs, and `lanes` threads share an
+/// output. How far apart slabs, rows and elements of a row are, in bytes. A block has two stages of
+/// `slab_stage_bytes` in shared memory, of its 48 KiB.
+struct slab_stages {
+  divisor columns, lanes;
+  u32 slabs;
+  u32 slab_pitch, slab_bytes, row_pitch, unit;
+};
+inline constexpr int slab_threads = 256, slab_blocks = 4;  ///< blocks of a multiprocessor
+inline constexpr u32 slab_stage_bytes = 21504;
+
 inline constexpr int most_tiled_axes = 6;
 /// Tiles write whole sectors of so many bytes, which the L2 cache has: parts of one cost as much.
 inline constexpr u32 tile_sector = 32;

@@ -50,7 +50,7 @@ struct folded {
   using value = typename value_of<Acc>::type;
 };
 template <class E>
-using value_in_loop = decltype(E{}(*static_cast<const run_context*>(nullptr)));
+using value_in_loop = value_in<E, run_context>;
 template <class E, class Reducer, class Acc>
 requires(folds_narrow<Reducer, Acc, value_in_loop<E>>) struct folded<E, Reducer, Acc> {
   using expression = E;
@@ -70,10 +70,12 @@ struct value_loops {
   bool have_positions;  ///< they depend on where they are among the reduced
 };
 
-/// `finish` writes the results of n accumulators of `count` elements each.
+/// `finish` writes the results of n accumulators of `count` elements each. Those of a GPU's kernels
+/// have `kernel_accumulator` bytes, at most as many as these.
 struct reduce_loops : value_loops {
   void (*finish)(void* out, i64 out_stride, const void* acc, i64 n, i64 count, const u64* scalars);
   bool finds_positions;  ///< results are positions
+  u32 kernel_accumulator;
 };
 
 /// The context of `finish`: the number of reduced elements, and the scalars of the call.
@@ -136,7 +138,8 @@ struct cpu_reduce<reduction_of<E, Op, Acc, Out, S, In...>> {
       {&folds<Reducer, Acc, Value>::loops, &cpu_map<map_of<Values, Value, S, In...>>::loops,
        is_same<Values, in<Value, 0>>&& takes_input, has_position<E>},
       finish,
-      is_located<Acc>};
+      is_located<Acc>,
+      has_exact_moments<E, Op, Acc, run_context> ? sizeof(byte_powers) : sizeof(Acc)};
 };
 QUARRY_LOOPS_END
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <quarry/kernels/node.hpp>
 #include <quarry/kernels/reducer.hpp>
 
 /// Reducers that read their elements once where the formula has two passes: a batch of elements is
@@ -209,5 +210,24 @@ struct exponentials_of {
     return convert<Out>(shift(a.largest) + math::log(a.sum));
   }
 };
+
+/// The sum of bytes, and that of their squares, in kernels of GPUs: exact of up to 2^47 of them.
+struct byte_powers {
+  i64 sum, squares;
+};
+template <>
+struct value_of<byte_powers> : value_of<double> {};
+
+/// Whether kernels of GPUs have them as accumulators of a reduction of E, since the moments are
+/// those of bytes.
+template <class E, class Op, class Acc, class C>
+inline constexpr bool has_exact_moments = false;
+template <class E, class Op, class C>
+requires(__is_base_of(moments_of,
+                      Op)) inline constexpr bool has_exact_moments<E, Op, moments<double>, C> =
+    is_byte<value_in<E, C>>;
+template <class A, class Op, class C>
+requires(__is_base_of(moments_of, Op)) inline constexpr bool has_exact_moments<
+    cast<double, A>, Op, moments<double>, C> = is_byte<value_in<A, C>>;
 
 }  // namespace quarry::kernels

@@ -142,6 +142,9 @@ struct QUARRY_MAY_ALIAS alignas(Alignment) record {
 
 template <class T>
 inline constexpr bool is_bool = is_same<T, bool>;
+/// Bytes whose order is that of integers.
+template <class T>
+inline constexpr bool is_byte = is_same<T, i8> || is_same<T, u8> || is_bool<T>;
 template <class T>
 inline constexpr bool is_half = is_same<T, float16> || is_same<T, bfloat16>;
 template <class T>

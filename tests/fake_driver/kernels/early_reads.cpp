@@ -43,6 +43,7 @@ KernelAccess::KernelAccess(const Launch& launch, bool early) {
     } else if (is_map) {
       writes.push_back(bytes_of(launch, k, launch.rank()));
     } else if (name == "reduce_finish" || name == "reduce_and_finish" || name == "reduce_few" ||
+               name == "reduce_slabs" ||
                launch.more[0] == 0) {  // else partial results, which only Quarry's kernels read
       writes.push_back(bytes_of(launch, k, launch.argument(0)));
     }

@@ -342,6 +342,7 @@ CUresult run_reduce_and_finish(const Launch& launch) {
 
 /// The kept and the reduced ones.
 int axes_of(const std::vector<int>& arguments) { return arguments[0] + arguments[1]; }
+int axes_of_slabs(const std::vector<int>& arguments) { return arguments[0] + 1; }
 
 }  // namespace
 
@@ -356,6 +357,13 @@ std::span<const Kernel> reduce_kernels() {
        axes_of,
        {sizeof(void*), sizeof(int)},
        run_staged_reduction},
+      {"reduce",
+       "reduce_slabs",
+       2,
+       256,
+       axes_of_slabs,
+       {sizeof(kernels::slab_stages), sizeof(int)},
+       run_slab_reduction},
       {"reduce",
        "reduce_and_finish",
        6,

@@ -33,5 +33,6 @@ bool store(const Launch& launch, const Operands& operands, const Operands::Offse
 std::byte* partial_results(const Launch& launch, std::uint64_t to, std::int64_t count);
 
 CUresult run_staged_reduction(const Launch& launch);
+CUresult run_slab_reduction(const Launch& launch);
 
 }  // namespace quarry::fake

@@ -153,6 +153,10 @@ struct ReduceStaged {
             {kept_rank, reduced_rank, index_bytes, wide, lanes, segments, accesses}};
   }
 };
+struct ReduceSlabs {
+  int kept_rank, index_bytes;
+  operator Variant() const { return {"reduce_slabs", {kept_rank, index_bytes}}; }
+};
 struct ReduceFinish {
   int kept_rank, reduced_rank;
   operator Variant() const { return {"reduce_finish", {kept_rank, reduced_rank}}; }

@@ -10,6 +10,7 @@
 #include "backend/cuda/launch/grid.hpp"
 #include "backend/cuda/launch/launch.hpp"
 #include "backend/cuda/launch/reduce_axes.hpp"
+#include "backend/cuda/launch/reduce_slabs.hpp"
 #include "backend/cuda/launch/reduce_staged.hpp"
 #include "backend/cuda/launch/reduce_vectors.hpp"
 
@@ -47,15 +48,14 @@ std::int64_t columns_of(const KernelCall& call, std::optional<std::size_t> tiles
 }
 
 /// So many partial results move a twentieth of what is read.
-std::int64_t most_splits(const KernelCall& call, std::size_t accumulator_size) {
+std::int64_t most_splits(const KernelCall& call) {
   if (call.operands.size() < 2) return 1;
   return call.reduced * call.program->itemsize[1] /
-         static_cast<std::int64_t>(40 * accumulator_size);
+         (40 * std::int64_t{loops_of(call).kernel_accumulator});
 }
 
 ReduceShape shape_of(const KernelCall& call, const ReduceOrder& order,
                      const VectorAccess& vectors) {
-  const std::size_t accumulator_size = loops_of(call).fold->accumulator_size;
   const bool is_ragged = vectors.places == VectorPlaces::ragged;
   const std::int64_t row = columns_of(call, order.tile_axis);
   std::int64_t kept = call.kept, columns = row;
@@ -71,10 +71,10 @@ ReduceShape shape_of(const KernelCall& call, const ReduceOrder& order,
           .vector_width = vectors.width,
           .in_tiles = order.tile_axis.has_value(),
           .in_pieces = order.pieces,
-          .most_splits = most_splits(call, accumulator_size),
+          .most_splits = most_splits(call),
           .vector_bytes = static_cast<std::int64_t>(
               std::bit_floor(std::max<std::uint64_t>(bytes_of(call, vectors), 1))),
-          .accumulator_bytes = static_cast<std::int64_t>(accumulator_size)};
+          .accumulator_bytes = loops_of(call).kernel_accumulator};
 }
 
 Reduce variant_of(const KernelCall& call, const ReduceOrder& order, const VectorAccess& vectors,
@@ -99,7 +99,7 @@ void launch_few(const Launcher& launcher, const ReduceOrder& order, const Vector
                      parameter_block(call, true, call.reduced), 0);
 }
 
-/// Memory for `splits` partial accumulators of every output.
+/// Memory for `splits` partial accumulators of every output, of the CPU's size, which is enough.
 void* take_partial(const Launcher& launcher, std::int64_t splits) {
   const auto accumulators = static_cast<std::size_t>(splits * launcher.call.kept);
   return launcher.take(accumulators * loops_of(launcher.call).fold->accumulator_size);
@@ -130,8 +130,7 @@ bool launch_staged(const Launcher& launcher) {
   constexpr int most_lanes = 2;
   if (loops.finds_positions && rows->itemsize == 2 && shape->lanes > most_lanes) return false;
   const StagedGeometry g =
-      staged_geometry(*rows, *shape, call.kept, most_splits(call, loops.fold->accumulator_size),
-                      launcher.multiprocessors());
+      staged_geometry(*rows, *shape, call.kept, most_splits(call), launcher.multiprocessors());
   const bool wide_index = needs_wide_index(call.span, std::max(call.kept, call.reduced));
   constexpr int dense = 1, every_second = 1 | 1 << kernels::input_access::other_step;
   const ReduceStaged variant{.kept_rank = static_cast<int>(call.kept_rank),
@@ -149,29 +148,52 @@ bool launch_staged(const Launcher& launcher) {
   return true;
 }
 
+/// Whether short rows of outputs that are hardly vectors have been reduced. Extremes of bytes and
+/// halves, and moments of floats, are faster by several columns at once.
+bool launch_slabs(const Launcher& launcher) {
+  constexpr std::int64_t enough = 1 << 22;
+  constexpr std::uint64_t wide_enough = 8;
+  const KernelCall& call = launcher.call;
+  const kernels::reduce_loops& loops = loops_of(call);
+  const std::optional<Slabs> slabs = loops.have_positions ? std::nullopt : slabs_of(call);
+  if (!slabs || call.kept * call.reduced * slabs->itemsize < enough) return false;
+  const bool are_sums = loops.kernel_accumulator <= light_accumulator || has_exact_moments(call),
+             have_gaps = slabs->unit > slabs->itemsize;
+  const std::int64_t least = !are_sums && have_gaps ? 4 : 1, most = are_sums || have_gaps ? 4 : 0;
+  if (slabs->itemsize < least || slabs->itemsize > most) return false;
+  ReduceOrder order{.along_reduced = false};
+  const VectorAccess vectors = vectors_of(call, order, columns_of_thread(call, false));
+  if (!order.pieces && bytes_of(call, vectors) >= wide_enough) return false;
+  const std::optional<SlabStages> stages = slab_stages(*slabs, launcher.multiprocessors());
+  if (!stages) return false;
+  const bool wide_index = needs_wide_index(call.span, std::max(call.kept, call.reduced));
+  const ReduceSlabs variant{static_cast<int>(call.kept_rank), wide_index ? 8 : 4};
+  const ParameterBlock block = parameter_block(call, true, stages->stages);
+  const Blocks blocks{static_cast<unsigned>(stages->blocks), 1, kernels::slab_threads, 1};
+  launcher.run_ahead(launcher.find(variant), blocks, block, 0, stages->of);
+  return true;
+}
+
 }  // namespace
 
 void launch_reduce(const Launcher& launcher) {
   const KernelCall& call = launcher.call;
   const kernels::reduce_loops& loops = loops_of(call);
-  const std::size_t accumulator_size = loops.fold->accumulator_size;
   const std::optional<std::size_t> tiles = tile_axis(call, launcher.multiprocessors());
   ReduceOrder order{.along_reduced = call.along_reduced && !tiles, .tile_axis = tiles};
   if (const auto few = vectors_of_few(call, order, launcher.multiprocessors())) {
     return launch_few(launcher, order, *few);
   }
-  if (!tiles && launch_staged(launcher)) return;
+  if (!tiles && (launch_staged(launcher) || launch_slabs(launcher))) return;
   std::optional<ColumnWalk> inner =
       tiles ? std::nullopt : inner_walk(call, order, launcher.multiprocessors());
   if (inner) order.along_reduced = false;
-  const std::optional<KernelCall> merged =
-      tiles || inner ? std::nullopt : along_inputs(call, accumulator_size);
+  const std::optional<KernelCall> merged = tiles || inner ? std::nullopt : along_inputs(call);
   const KernelCall& unfolded = merged ? *merged : call;
   const bool has_columns = !tiles && !order.along_reduced && call.kept_rank > 0;
-  const ColumnWalk columns =
-      inner         ? std::move(*inner)
-      : has_columns ? column_walk(unfolded, launcher.multiprocessors())
-                    : ColumnWalk{.most = columns_of_thread(call, accumulator_size, false)};
+  const ColumnWalk columns = inner         ? std::move(*inner)
+                             : has_columns ? column_walk(unfolded, launcher.multiprocessors())
+                                           : ColumnWalk{.most = columns_of_thread(call, false)};
   const std::optional<KernelCall>& folds = columns.folds;
   order.folded = folds.has_value(), order.unaligned = columns.unaligned;
   const KernelCall& walked = folds ? *folds : unfolded;
@@ -180,7 +202,7 @@ void launch_reduce(const Launcher& launcher) {
   ReduceGeometry g = reduce_geometry(shape, launcher.multiprocessors());
   Reduce variant = variant_of(walked, order, vectors, g.wide_index);
   const auto finishes = [&] {
-    const std::size_t bytes = static_cast<std::size_t>(call.kept) * accumulator_size;
+    const std::size_t bytes = static_cast<std::size_t>(call.kept) * loops.kernel_accumulator;
     return g.splits > 1 && !merged && !folds && !tiles &&
            can_finish(g, finish_geometry(call.kept, g.splits), bytes);
   };

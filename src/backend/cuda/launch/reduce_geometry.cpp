@@ -178,7 +178,7 @@ double cost_across(const ReduceShape& shape, const Division& by, int multiproces
   const Block& block = by.block;
   const std::int64_t splits = by.splits;
   const bool is_ahead = shape.vector_width == 8 && shape.vector_bytes == 8 &&
-                        shape.has_light_accumulators();  // reduce_walk.cuh: is_ahead_in_columns
+                        shape.has_light_accumulators();  // reduce_batches.cuh: is_ahead_in_columns
   const auto in_flight = static_cast<double>(shape.vector_width == 1 ? 8 * shape.vector_bytes
                                              : is_ahead              ? 128
                                                                      : 64);  // of a thread

@@ -8,8 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "backend/cuda/launch/reduce_axes.hpp"
-
 namespace quarry::backend::cuda {
 namespace {
 
@@ -29,8 +27,8 @@ VectorAccess column_vectors_of(const KernelCall& call, const ReduceOrder& order,
   const std::size_t axis = call.kept_rank - 1;
   const VectorAccess aligned = column_vectors(operands, axis, call.shape[axis], true, most);
   if (!order.unaligned) return aligned;
-  const bool are_light = loops_of(call).fold->accumulator_size <= light_accumulator;
-  const bool are_bytes = finds_in_columns(call) && operands.itemsizes[1] == 1;
+  const bool are_light = loops_of(call).kernel_accumulator <= light_accumulator;
+  const bool are_bytes = operands.all.size() == 2 && operands.itemsizes[1] == 1;
   if (!are_light && !are_bytes) most = std::min(most, 4);
   const VectorAccess unaligned =
       unaligned_column_vectors(operands, axis, call.shape[axis], aligned.width, most);
@@ -42,6 +40,12 @@ int elements_in(std::uint32_t bytes, std::uint32_t itemsize) {
   return static_cast<int>(std::bit_floor(std::max(bytes / itemsize, 1u)));
 }
 
+/// Whether aligned vectors of outputs are less than a word.
+bool is_narrow(const KernelCall& call, int most) {
+  constexpr std::uint64_t word = 4;
+  return bytes_of(call, column_vectors_of(call, {.along_reduced = false}, most)) < word;
+}
+
 /// Whether vectors of outputs begin at any element. To read those takes more instructions, which
 /// wide ones are worth if accumulators are small, or where places are found in several columns at
 /// once, in many rows. Where rows can be folded, and are short enough for many splits, aligned
@@ -49,7 +53,7 @@ int elements_in(std::uint32_t bytes, std::uint32_t itemsize) {
 bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& folds, int most,
                    int multiprocessors) {
   constexpr std::uint64_t wide_enough = 8;
-  constexpr std::int64_t vectors_of_multiprocessor = 48;
+  constexpr std::int64_t vectors_of_multiprocessor = 48, long_column = 64;
   const ReduceOrder order{.along_reduced = false, .unaligned = true};
   const VectorAccess vectors = column_vectors_of(call, order, most);
   if (vectors.places != VectorPlaces::unaligned) return false;
@@ -62,13 +66,10 @@ bool are_unaligned(const KernelCall& call, const std::optional<KernelCall>& fold
     return finds_in_columns(call) && call.reduced >= rows;
   }
   if (bytes < wide_enough) return false;
+  if (has_exact_moments(call))
+    return call.reduced >= long_column &&
+           is_narrow(folds ? *folds : call, most_columns(call, false));
   return !folds || folds->kept / vectors.width >= vectors_of_multiprocessor * multiprocessors;
-}
-
-/// Whether aligned vectors of outputs are less than a word.
-bool is_narrow(const KernelCall& call, int most) {
-  constexpr std::uint64_t word = 4;
-  return bytes_of(call, column_vectors_of(call, {.along_reduced = false}, most)) < word;
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
   if (call.reduced > most * widest) return std::nullopt;  // whatever the vectors are
   const std::uint32_t itemsize = call.program->itemsize[0];
   const std::uint64_t read = static_cast<std::uint64_t>(call.reduced) * bytes_of(call, {});
-  const int columns = std::min(most_columns(loops_of(call).fold->accumulator_size),
+  const int columns = std::min(most_columns(call, false),
                                elements_in(2 * read <= itemsize ? one_store : sector, itemsize));
   ReduceOrder found = order;
   found.along_reduced = false, found.pieces = order.along_reduced;
@@ -142,8 +143,8 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
   return vectors;
 }
 
-int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool unaligned) {
-  const int most = most_columns(accumulator_size);
+int columns_of_thread(const KernelCall& call, bool unaligned) {
+  const int most = most_columns(call, unaligned);
   if (call.operands.size() < 2) return most;
   const std::uint32_t* const size = call.program->itemsize;
   const std::int64_t small_part = unaligned ? 16 : 160;
@@ -156,16 +157,14 @@ int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool
 
 ColumnWalk column_walk(const KernelCall& call, int multiprocessors) {
   const kernels::reduce_loops& loops = loops_of(call);
-  const std::size_t accumulator_size = loops.fold->accumulator_size;
-  const int most = columns_of_thread(call, accumulator_size, false),
-            most_unaligned = columns_of_thread(call, accumulator_size, true);
+  const int most = columns_of_thread(call, false), most_unaligned = columns_of_thread(call, true);
   const bool can_fold = !loops.have_positions && !loops.finds_positions;
-  std::optional<KernelCall> folds = can_fold ? folded(call, accumulator_size) : std::nullopt;
+  std::optional<KernelCall> folds = can_fold ? folded(call) : std::nullopt;
   if (are_unaligned(call, folds, most_unaligned, multiprocessors)) {
     return {.unaligned = true, .most = most_unaligned};
   }
   if (can_fold && is_narrow(folds ? *folds : call, most)) {
-    std::optional<KernelCall> anywhere = folded_anywhere(call, accumulator_size);
+    std::optional<KernelCall> anywhere = folded_anywhere(call);
     if (anywhere && are_unaligned(*anywhere, std::nullopt, most_unaligned, multiprocessors)) {
       return {.folds = std::move(anywhere), .unaligned = true, .most = most_unaligned};
     }
@@ -180,27 +179,25 @@ std::optional<ColumnWalk> inner_walk(const KernelCall& call, ReduceOrder order,
   const kernels::reduce_loops& loops = loops_of(call);
   if (loops.have_positions || loops.finds_positions) return std::nullopt;
   if (call.operands.size() < 2 || call.program->itemsize[1] > most_bytes) return std::nullopt;
-  const std::size_t accumulator_size = loops.fold->accumulator_size;
-  std::optional<KernelCall> kept = inner_kept(call, accumulator_size);
+  std::optional<KernelCall> kept = inner_kept(call);
   if (!kept) return std::nullopt;
-  const VectorAccess usual =
-      vectors_of(call, order, columns_of_thread(call, accumulator_size, false));
+  const VectorAccess usual = vectors_of(call, order, columns_of_thread(call, false));
   const bool is_ragged = usual.places == VectorPlaces::ragged;
   if (!is_ragged && bytes_of(call, usual) >= wide_enough) return std::nullopt;
   const std::uint64_t enough =
-      accumulator_size <= light_accumulator ? wide_enough : wide_enough / 2;
+      loops.kernel_accumulator <= light_accumulator ? wide_enough : wide_enough / 2;
   const auto walk = [&](KernelCall& walked, bool unaligned) -> std::optional<ColumnWalk> {
     const ReduceOrder columns{.along_reduced = false, .unaligned = unaligned};
-    const int most = columns_of_thread(walked, accumulator_size, unaligned);
+    const int most = columns_of_thread(walked, unaligned);
     const VectorAccess vectors = column_vectors_of(walked, columns, most);
     if (bytes_of(walked, vectors) < enough) return std::nullopt;
     return ColumnWalk{.folds = std::move(walked), .unaligned = unaligned, .most = most};
   };
   const auto can_be_unaligned = [&](const std::optional<KernelCall>& folds) {
-    const int most = columns_of_thread(*kept, accumulator_size, true);
+    const int most = columns_of_thread(*kept, true);
     return are_unaligned(*kept, folds, most, multiprocessors);
   };
-  std::optional<KernelCall> folds = folded_inner(*kept, accumulator_size);
+  std::optional<KernelCall> folds = folded_inner(*kept);
   if (folds && !can_be_unaligned(folds)) {
     if (auto found = walk(*folds, false)) return found;
   }

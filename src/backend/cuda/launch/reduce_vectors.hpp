@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <quarry/kernels/reduce.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "backend/cuda/launch/geometry.hpp"
+#include "backend/cuda/launch/reduce_axes.hpp"
 #include "backend/kernel_call.hpp"
 
 /// By which vectors a reduction accesses its elements.
 namespace quarry::backend::cuda {
 
-inline const kernels::reduce_loops& loops_of(const KernelCall& call) {
-  return *static_cast<const kernels::reduce_loops*>(call.program->loops);
-}
 /// Bytes that one access of all inputs reads.
 std::uint64_t bytes_of(const KernelCall& call, const VectorAccess& vectors);
 
@@ -32,7 +28,7 @@ std::optional<VectorAccess> vectors_of_few(const KernelCall& call, ReduceOrder& 
 /// The outputs of a thread in columns, at most. Where they are no small part of what moves, a
 /// sector of them: a wider vector is written in parts of sectors, each of which takes as long as a
 /// whole one. Vectors that begin at any element are worth being wide in more cases.
-int columns_of_thread(const KernelCall& call, std::size_t accumulator_size, bool unaligned);
+int columns_of_thread(const KernelCall& call, bool unaligned);
 
 /// How columns are walked: folded or as they are, by vectors of up to `most` outputs.
 struct ColumnWalk {

@@ -33,6 +33,7 @@ using quarry::backend::cuda::kernel_source;
 using quarry::backend::cuda::MaskedRows;
 using quarry::backend::cuda::Reduce;
 using quarry::backend::cuda::ReduceFinish;
+using quarry::backend::cuda::ReduceSlabs;
 using quarry::backend::cuda::ReduceStaged;
 using quarry::backend::cuda::RowParts;
 using quarry::backend::cuda::Rows;
@@ -122,6 +123,7 @@ void add_reductions(std::vector<Check>& checks) {
     checks.push_back({of, ReduceStaged{1, 1, 4, 1, 2, 1, 4}});
     checks.push_back({of, ReduceStaged{1, 2, 8, 0x10001, 1, 2, 2}});
   }
+  if constexpr (sizeof(T) <= 4) checks.push_back({of, ReduceSlabs{2, 4}});
   checks.push_back({of, Reduce{1, 1, 4, 2, 1, 0, true}});
   checks.push_back({of, ReduceFinish{1, 1}});
 }

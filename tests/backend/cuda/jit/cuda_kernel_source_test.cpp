@@ -93,6 +93,8 @@ TEST(cuda_kernel_source, instantiations_are_named_as_the_kernels_are_declared) {
                               .segments = 2,
                               .accesses = 3}),
             "quarry::kernels::reduce_staged<M, 1, 2, 8, 1, 4, 2, 3>");
+  EXPECT_EQ(name(ReduceSlabs{.kept_rank = 2, .index_bytes = 4}),
+            "quarry::kernels::reduce_slabs<M, 2, 4>");
 }
 
 TEST(cuda_kernel_source, variants_are_equal_if_kernel_and_arguments_are) {
@@ -249,6 +251,7 @@ TEST_F(cuda_jit, kernels_that_read_ahead_wait_before_they_write) {
   expect_wait(total, Reduce{1, 1, 4, 0});
   expect_wait(total, ReduceFew{{1, 1, 4, 0}, 3});
   expect_wait(total, ReduceStaged{1, 1, 4, 1, 4, 2, 3});
+  expect_wait(total, ReduceSlabs{2, 4});
 }
 
 /// Loads are not moved behind branches, of which the sine has one.
