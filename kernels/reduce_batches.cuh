@@ -56,7 +56,8 @@ struct reduce_batches<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Al
   /// Loads in flight per thread: enough bytes, in batches enough elements.
   static constexpr u64 bytes = sizeof(loaded<V, Wide, 0, In...>);
   static constexpr bool is_light = bytes <= 8 || (is_short && sizeof(Part) <= 4);
-  static constexpr bool are_powers = takes_columns && sizeof(Part) == 8;  // exact moments
+  /// Exact moments, whose loads compilers put one by one between the elements, if there are few.
+  static constexpr bool are_powers = takes_columns && is_same<Part, narrow_powers<Element>>;
   static constexpr int of_columns = bytes <= 4 || (are_powers && outputs == 4) ? 16
                                     : is_light                                 ? 8
                                                                                : 4;

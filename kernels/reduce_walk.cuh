@@ -312,7 +312,8 @@ struct reduce_walk<reduction_of<E, Op, Acc, Out, S, In...>, Rk, Rr, Index, Along
     const Index by = step < end - begin ? step : 0;
     walk_by<Lanes, Mask, is_ahead>(p, Cursor(p, base, begin, by), begin, end, step, sum);
   }
-  /// The same by a cursor that is at `begin`.
+  /// The same by a cursor that is at `begin`; with a reference to it compilers have fewer loads in
+  /// flight.
   template <int Lanes, unsigned Mask, bool IsAhead>
   static __device__ void walk_by(const P& p, auto cursor, Index begin, Index end, Index step,
                                  Acc* sum) {

@@ -94,8 +94,8 @@ struct slab_stages {
   u32 slabs;
   u32 slab_pitch, slab_bytes, row_pitch, unit;
 };
-inline constexpr int slab_threads = 256, slab_blocks = 4;  ///< blocks of a multiprocessor
-inline constexpr u32 slab_stage_bytes = 21504;
+inline constexpr int slab_threads = 256, slab_blocks = 5;  ///< blocks of a multiprocessor
+inline constexpr u32 slab_stage_bytes = 20480;
 
 inline constexpr int most_tiled_axes = 6;
 /// Tiles write whole sectors of so many bytes, which the L2 cache has: parts of one cost as much.
