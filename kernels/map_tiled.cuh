@@ -2,6 +2,7 @@
 #pragma once
 #include <quarry/kernels/node.hpp>
 
+#include "kernels/copy_async.cuh"
 #include "kernels/params.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/tile.cuh"

@@ -2,12 +2,11 @@
 #pragma once
 #include <quarry/kernels/params.hpp>
 
-#include "kernels/copy_ahead.cuh"
+#include "kernels/copy_async.cuh"
 #include "kernels/reduce_finish.cuh"
 #include "kernels/reduce_walk.cuh"
 #include "kernels/stream_order.cuh"
 #include "kernels/total.cuh"
-#include "kernels/unaligned.cuh"
 
 namespace quarry::kernels {
 
@@ -71,13 +70,15 @@ struct reduce_slabs_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Index> {
   __device__ void copy(Vector* to, const Stage& stage) const {
     const u32 bytes = stage.shift() + (stage.slabs - 1) * of.slab_pitch + of.slab_bytes;
     const auto* const from = reinterpret_cast<const Vector*>(stage.address - stage.shift());
-    for (u32 v = threadIdx.x; 16 * v < bytes; v += slab_threads) copy_ahead(to + v, from + v);
+    for (u32 v = threadIdx.x; 16 * v < bytes; v += slab_threads)
+      copy_async<Vector, true>(reinterpret_cast<char*>(to + v),
+                               reinterpret_cast<const char*>(from + v));
   }
   /// What this thread has of a stage.
   __device__ void take(const Stage& stage, const Vector* staged, Acc* sum) const {
     if (slab >= stage.slabs || lane == of.lanes.constant) return;
     const u32 first = stage.shift() + slab * of.slab_pitch + column * of.unit;
-    Cursor cursor{reinterpret_cast<const char*>(staged) + first, of.row_pitch};
+    const Cursor cursor{reinterpret_cast<const char*>(staged) + first, of.row_pitch};
     Walk::template walk_by<1, 0, false>(p, cursor, static_cast<Index>(lane),
                                         static_cast<Index>(p.reduced()),
                                         static_cast<Index>(of.lanes.constant), sum);

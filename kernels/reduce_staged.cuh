@@ -226,7 +226,7 @@ struct reduce_staged_body<reduction_of<E, Op, Acc, Out, S, T>, Rk, Rr, Index, Wi
     const u32* const from = stage + s * loads * warp * 4 + first / 4;
 #pragma unroll
     for (int u = 0; u < Count; ++u)
-      read_behind<sizeof(T) < 4>(in[u], from + (u * Lanes + part) * 4, bits);
+      in[u] = read_behind<Access, sizeof(T) < 4>(from + (u * Lanes + part) * 4, bits);
   }
   /// The rows that are in shared memory.
   __device__ void take_rows(const Segment (&segment)[Segments], Part (&sum)[outputs]) const {

@@ -335,24 +335,4 @@ __device__ inline void prefetch_row([[maybe_unused]] const char* from,
 #endif
 }
 
-/// Copies an element, or a word, to shared memory; it is there after copies_done and a barrier.
-/// GPUs before compute capability 8.0 have no such copies.
-template <class T>
-__device__ void copy_async(char* to, const char* from) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                     static_cast<u32>(__cvta_generic_to_shared(to))),
-                 "l"(from), "n"(sizeof(T)));
-    return;
-  }
-#endif
-  *reinterpret_cast<vec<T, 1>*>(to) = *reinterpret_cast<const vec<T, 1>*>(from);
-}
-__device__ inline void copies_done() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 }  // namespace quarry::kernels

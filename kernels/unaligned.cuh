@@ -70,21 +70,21 @@ inline __device__ u32 bits_behind(u32 low, u32 high, u32 bits) {
 #endif
 }
 
-/// Reads the words that begin `bits` behind one, modulo 32, or with it unless they are Shifted.
-template <bool Shifted, class Access>
-__device__ void read_behind(Access& in, const u32* from, u32 bits) {
-  constexpr int words = sizeof(Access) / 4;
-  u32 word[words];
+/// The 16 bytes that begin `bits` behind a word, less than 32, or with it unless they are Shifted.
+template <class Access, bool Shifted>
+__device__ Access read_behind(const u32* from, u32 bits) {
+  u32 word[4];
 #pragma unroll
-  for (int i = 0; i < words; ++i) word[i] = from[i];
+  for (int i = 0; i < 4; ++i) word[i] = from[i];
   if constexpr (Shifted) {
-    const u32 last = from[words];
+    const u32 last = from[4];
 #pragma unroll
-    for (int i = 0; i < words; ++i)
-      word[i] = bits_behind(word[i], i < words - 1 ? word[i + 1] : last, bits);
+    for (int i = 0; i < 4; ++i) word[i] = bits_behind(word[i], i < 3 ? word[i + 1] : last, bits);
   }
+  Access in;
   static_assert(sizeof in == sizeof word);
   memcpy(static_cast<void*>(&in), word, sizeof in);
+  return in;
 }
 
 /// Reads a word if a > b: one instruction with a predicate. Of several words compilers make

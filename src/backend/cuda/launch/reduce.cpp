@@ -159,8 +159,7 @@ bool launch_slabs(const Launcher& launcher) {
   if (!slabs || call.kept * call.reduced * slabs->itemsize < enough) return false;
   const bool are_sums = loops.kernel_accumulator <= light_accumulator || has_exact_moments(call),
              have_gaps = slabs->unit > slabs->itemsize;
-  const std::int64_t least = !are_sums && have_gaps ? 4 : 1, most = are_sums || have_gaps ? 4 : 0;
-  if (slabs->itemsize < least || slabs->itemsize > most) return false;
+  if (!(are_sums ? slabs->itemsize <= 4 : have_gaps && slabs->itemsize == 4)) return false;
   ReduceOrder order{.along_reduced = false};
   const VectorAccess vectors = vectors_of(call, order, columns_of_thread(call, false));
   if (!order.pieces && bytes_of(call, vectors) >= wide_enough) return false;

@@ -18,8 +18,7 @@ struct Slabs {
   std::int64_t slab_pitch, row_pitch, unit;
   std::int64_t itemsize;
 
-  std::int64_t row_bytes() const { return (columns - 1) * unit + itemsize; }
-  std::int64_t bytes() const { return (rows - 1) * row_pitch + row_bytes(); }
+  std::int64_t bytes() const { return (rows - 1) * row_pitch + (columns - 1) * unit + itemsize; }
 };
 /// Those of a call with one input; none where these are not one behind the other in memory, or
 /// where much lies between them.
