@@ -208,6 +208,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Layout{{500, 87, 97}, 1, {0, 1, 2}, {0, 2}, finished},
                       Layout{{9000, 31, 38}, 2, {0, 1, 2}, {0, 2}, finished}));  // few outputs
 
+/// Moments of floats are faster by several columns at once, with gaps between elements too.
+TEST(FloatVariance, IsNotReducedBySlabs) {
+  expect_variance<float>({{3000, 2, 90, 18}, 2, {0, 1, 2, 3}, {2}, other});
+  if (test::kind() != test::Kind::fake) return;
+  EXPECT_EQ(reducing_kernel.find(slabs), std::string::npos) << reducing_kernel;
+}
+
 /// Sums and extremes over `axes` of all columns but the first, so that rows begin at any element.
 template <class T>
 void expect_columns(const Ints& shape, const std::vector<std::int64_t>& axes, bool is_unaligned) {

@@ -148,8 +148,8 @@ bool launch_staged(const Launcher& launcher) {
   return true;
 }
 
-/// Whether short rows of outputs that are hardly vectors have been reduced. Extremes of bytes and
-/// halves, and moments of floats, are faster by several columns at once.
+/// Whether short rows of outputs that are hardly vectors have been reduced. Moments of floats, and
+/// places of extremes but for those of every second word, are faster by several columns at once.
 bool launch_slabs(const Launcher& launcher) {
   constexpr std::int64_t enough = 1 << 22;
   constexpr std::uint64_t wide_enough = 8;
@@ -158,8 +158,8 @@ bool launch_slabs(const Launcher& launcher) {
   const std::optional<Slabs> slabs = loops.have_positions ? std::nullopt : slabs_of(call);
   if (!slabs || call.kept * call.reduced * slabs->itemsize < enough) return false;
   const bool are_sums = loops.kernel_accumulator <= light_accumulator || has_exact_moments(call),
-             have_gaps = slabs->unit > slabs->itemsize;
-  if (!(are_sums ? slabs->itemsize <= 4 : have_gaps && slabs->itemsize == 4)) return false;
+             are_places = loops.finds_positions && slabs->unit > slabs->itemsize;
+  if (!(are_sums ? slabs->itemsize <= 4 : are_places && slabs->itemsize == 4)) return false;
   ReduceOrder order{.along_reduced = false};
   const VectorAccess vectors = vectors_of(call, order, columns_of_thread(call, false));
   if (!order.pieces && bytes_of(call, vectors) >= wide_enough) return false;
